@@ -10,10 +10,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 _EXTRAS = {
-    "cli": ("rich", "ruamel", "typer"),
+    "cli": ("pydantic", "rich", "ruamel", "typer"),
     "solve": (
-        "scipy", "cvxpy", "clarabel", "highspy", "numba", "threadpoolctl", "networkx", "matplotlib", "pydantic",
-        "psutil",
+        "scipy", "cvxpy", "clarabel", "highspy", "numba", "threadpoolctl", "networkx", "matplotlib", "psutil",
     ),
     "frames": ("pandas", "narwhals", "pyarrow"),
     "geo": ("h3", "shapely", "pyproj", "geopandas"),

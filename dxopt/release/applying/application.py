@@ -76,7 +76,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Output:
-    """Where `dx.apply` writes to, where that is more than the name of a file.
+    """Destination of `dx.apply`, with options that the name of a file alone has not.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Output:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Applied(Shown):
-    """What became of a file.
+    """Result of applying a mechanism to a file.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Applied(Shown):
 
     @property
     def sentences(self) -> tuple[tuple[str, str], ...]:
-        """What is promised of the file, and what is not, in plain words: topics, each with a sentence or two."""
+        """Guarantees of the file and their limits, in plain words: topics, each with a sentence or two."""
         return sentences(self.record)
 
     @property
@@ -326,7 +326,7 @@ def _planned(
     options: Options,
     persons: Persons | None,
 ) -> Plan:
-    """The plan for data; SpecError where the columns are not there, or do not suit the table."""
+    """Return the plan for data; SpecError where the columns are not there, or do not suit the table."""
     known, believed = table_and_prior(table, prior)
     where = Where.of(known.space, **columns, geometry=source.geometry)
     if where.geometry and hasattr(source, "require_points"):

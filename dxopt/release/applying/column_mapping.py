@@ -49,7 +49,7 @@ class Where:
 
     @property
     def noun(self) -> str:
-        """What a row has there: a position, a value or a label."""
+        """Noun for the secret of a row: position, value or label."""
         return self.kind if self.kind in ("value", "label") else "position"
 
     @classmethod
@@ -65,7 +65,7 @@ class Where:
         label: str | None = None,
         geometry: str | None = None,
     ) -> Where:
-        """The columns that are named, or else the geometry, where the data has one.
+        """Return the columns that are named, or else the geometry, where the data has one.
 
         Raises
         ------
@@ -112,7 +112,7 @@ def require_column(name: str, names: Sequence[str], field: str) -> None:
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
-    """The coordinates of the reports as the data has them, `(m, k)`; none for labels.
+    """Return the coordinates of the reports as the data has them, `(m, k)`; none for labels.
 
     Raises
     ------
@@ -147,15 +147,15 @@ def _require_plane(space: MetricSpace) -> None:
 
 
 def _on_a_line(space: MetricSpace) -> bool:
-    """Whether secrets are numbers on one axis."""
+    """Return whether secrets are numbers on one axis."""
     points = space.points
     return points is not None and points.shape[1] == 1 and points.dtype.kind == "f" and space.metric is not None
 
 
 GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN = range(5)
-"""What a row is: a secret; empty or no number; no latitude and longitude; too far from all secrets; another label."""
+"""Codes of rows: a secret; empty or no number; no latitude and longitude; too far from all secrets; another label."""
 _SLACK = 1e-9
-"""How far beyond `within` is rounding: in parts of it and of the largest coordinate."""
+"""Tolerance of rounding beyond `within`, relative to it and to the largest coordinate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ class Snapped:
 
 @dataclass(frozen=True, eq=False)
 class Snapper:
-    """Finds the secret that a row stands for.
+    """Map from the values of a row to its secret.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Snapper:
 
     @classmethod
     def of(cls, space: MetricSpace, where: Where, within: float | None) -> Snapper:
-        """The snapper of a space; without `within`, that which follows from the space alone.
+        """Return the snapper of a space; without `within`, that which follows from the space alone.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class Snapper:
         return cls(space, where, reach(space) if within is None else float(within), unit, within is None)
 
     def snap(self, values: Sequence[Any], *, swapped: bool = False) -> Snapped:
-        """The secrets of rows whose columns have these values; with the first two columns exchanged if asked."""
+        """Return the secrets of rows with these values in their columns; `swapped` exchanges the first two."""
         if self.where.kind == "label":
             return self._labelled(values[0])
         columns = [numbers(column) for column in (reversed(values) if swapped else values)]
@@ -248,7 +248,7 @@ class Snapper:
         return Snapped(index, apart, code)
 
     def off(self, snapped: Snapped) -> NDArray[np.bool_]:
-        """Which rows are not where their secret is `(k,)`, but for rounding."""
+        """Return a mask `(k,)` of the rows that are not at their secret, up to rounding."""
         return snapped.apart > self._beyond(0.0)
 
     @property
@@ -256,7 +256,7 @@ class Snapper:
         return self._beyond(self.within)
 
     def _beyond(self, distance: float) -> float:
-        """A distance, and what rounding adds to it."""
+        """Return a distance, and what rounding adds to it."""
         points = self.space.points
         scale = 1.0 if self.where.kind == "earth" or points is None else float(np.abs(points).max())
         return distance + _SLACK * (distance + scale)
@@ -275,7 +275,7 @@ class Snapper:
         return Snapped(index, np.zeros(len(listed)), code)
 
     def _label(self, value: Any) -> tuple[int, int]:
-        """The secret of a label, and what the row is."""
+        """Return the secret of a label, and what the row is."""
         if is_missing(value) or value == "":
             return 0, BAD
         found = self.space.naming.lookup.label(value)
@@ -283,7 +283,7 @@ class Snapper:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, or what is not equal to itself, as NaN and NA are."""
+    """Return whether a value is missing: None, or not equal to itself, as NaN and NA are."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
@@ -291,7 +291,7 @@ def is_missing(value: Any) -> bool:
 
 
 def numbers(column: Any) -> NDArray[np.float64]:
-    """The values of a column as numbers `(k,)`; NaN for whatever is none."""
+    """Return the values of a column as numbers `(k,)`; NaN for whatever is none."""
     array = np.asarray(column)
     if array.dtype.kind in "fiu":
         return array.astype(float)
@@ -338,7 +338,7 @@ class Radii:
 
 
 def radii(table: IntegerTable, prior: NDArray[np.float64], snapper: Snapper) -> Radii | None:
-    """The radii of a table, or None where there are no distances between secrets and reports."""
+    """Return the radii of a table, or None where there are no distances between secrets and reports."""
     apart = _distances(table, snapper)
     if apart is None:
         return None
@@ -355,14 +355,14 @@ def radii(table: IntegerTable, prior: NDArray[np.float64], snapper: Snapper) -> 
 
 
 def _behind(apart: NDArray[np.float64], joint: NDArray[np.float64], chances: NDArray[np.float64]) -> float:
-    """The smallest distance from a report within which its secret is with 95 %."""
+    """Return the smallest distance from a report within which its secret is with 95 %."""
     if joint.sum() > 0:
         return _smallest(apart, joint)
     return float(apart[chances > 0].max(initial=0.0))
 
 
 def _smallest(apart: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """The smallest distance within which there is 95 % of the weight, which need not sum to 1."""
+    """Return the smallest distance within which there is 95 % of the weight, which need not sum to 1."""
     order = np.argsort(apart, kind="stable")
     reached = np.cumsum(weights[order])
     place = int(np.searchsorted(reached, (SHARE + _ROUNDING) * reached[-1]))
@@ -370,7 +370,7 @@ def _smallest(apart: NDArray[np.float64], weights: NDArray[np.float64]) -> float
 
 
 def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | None:
-    """The distances between secrets and reports `(n, m)`: great circles on the Earth, else those of the space."""
+    """Return distances from secrets to reports `(n, m)`: great circles on the Earth, else those of the space."""
     space = table.space
     found = known(space)
     if snapper.where.kind == "earth" and found is not None:
@@ -388,7 +388,7 @@ def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | N
 
 
 def shown(radius: float) -> float | None:
-    """A radius for JSON, which has no infinity."""
+    """Return a radius for JSON, which has no infinity."""
     return radius if math.isfinite(radius) else None
 
 
@@ -407,7 +407,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What is written of each row.
+    """Columns of an output.
 
     Attributes
     ----------
@@ -435,7 +435,7 @@ class Layout:
         drop: Sequence[str] = (),
         hidden: Sequence[str] = (),
     ) -> Layout:
-        """The columns of an output.
+        """Return the columns of an output.
 
         Parameters
         ----------
@@ -483,7 +483,7 @@ class Layout:
 def columns_of_reports(
     table: IntegerTable, where: Where, radii: Radii | None, said: str, *, worst: bool, lean: bool
 ) -> dict[str, NDArray[Any]]:
-    """The columns that are made, each a value for every report `(m,)`: whoever has the report has all of them.
+    """Return the columns that are made, each a value for every report `(m,)`: whoever has the report has all of them.
 
     The lean ones are the report, where the secret was, and its radii.
     """
@@ -516,12 +516,12 @@ def columns_of_reports(
 
 
 def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
-    """Numbers as integers where all are whole."""
+    """Return numbers as integers where all are whole."""
     return numbers.astype(np.int64) if (np.isfinite(numbers) & (numbers == np.round(numbers))).all() else numbers
 
 
 def _words(name: str) -> set[str]:
-    """The words of a name, also two in a row as one: `GeoHash` is `geo`, `hash` and `geohash`."""
+    """Return the words of a name, also two in a row as one: `GeoHash` is `geo`, `hash` and `geohash`."""
     words = [word.lower() for word in _WORDS.findall(name)]
     return {*words, *(one + other for one, other in pairwise(words))}
 

@@ -64,7 +64,7 @@ class CsvFile:
                 raise SpecError("data", f"{self._path} is no text in UTF-8", "save it as UTF-8") from None
 
     def chunks(self) -> Iterator[Chunk]:
-        """The rows, without lines that are blank."""
+        """Yield the rows, without lines that are blank."""
         size = max(1, self._path.stat().st_size)
         rows: list[list[str]] = []
         lines: list[int] = []
@@ -92,20 +92,20 @@ class CsvFile:
             raise SpecError("data", wrong, "mend it, or put text with the delimiter into quotes")
 
     def values(self, chunk: Chunk, name: str) -> list[str]:
-        """A column of a chunk, as text without blanks around it."""
+        """Return a column of a chunk, as text without blanks around it."""
         place = self.names.index(name)
         return [row[place].strip() for row in chunk.rows]
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """There is no geometry in CSV."""
+        """Raise NotImplementedError: CSV has no geometry."""
         raise NotImplementedError
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
-        """A number for each row `(k,)`, the same for rows of the same text."""
+        """Return a number for each row `(k,)`, the same for rows of the same text."""
         return np.fromiter(map(hash, map(tuple, chunk.rows)), np.int64, len(chunk.rows)).view(np.uint64)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> CsvSink:
-        """Where the rows are written to, in the same dialect."""
+        """Return a writer of rows in the same dialect."""
         return CsvSink(self, stream, layout)
 
 
@@ -160,7 +160,7 @@ class _Lines:
 
 
 def _delimiter(first: str) -> str:
-    """The delimiter that makes most columns of the first line; a comma where none makes several."""
+    """Return the delimiter that makes most columns of the first line; a comma where none makes several."""
     return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
 
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.release.applying.column_mapping import Where
 from dxopt.release.applying.csv_files import CsvFile
-from dxopt.release.applying.formats import Chunk, Source
+from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.plan import Payment, Plan, Settled
@@ -113,7 +113,9 @@ def digest_of(file: Path) -> str:
 
 
 Progress = Callable[[str, float], None]
-FORMATS: dict[str, Callable[[Path], Source]] = {
+Source = CsvFile | ParquetFile | GeoJsonFile
+"""A file of rows. `lines` of its chunks count what its `noun` says; `hidden` are columns that repeat the position."""
+FORMATS: dict[str, type[Source]] = {
     ".csv": CsvFile,
     ".tsv": CsvFile,
     ".txt": CsvFile,
@@ -125,7 +127,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
 
 
 def opened(data: Path) -> Source:
-    """The rows of a file, by its ending.
+    """Return the rows of a file, by its ending.
 
     Raises
     ------
@@ -230,7 +232,7 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 
 
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
-    """The name of a run in a ledger: the same for the same data, table, options and output."""
+    """Return the name of a run in a ledger: the same for the same data, table, options and output."""
 
     def name() -> str:
         said = [digest_of(data), plan.table.digest, repr(plan.where), repr(plan.options), str(output.resolve())]
@@ -242,12 +244,12 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
 
 
 def values_of(source: Source, chunk: Chunk, where: Where) -> list[Any]:
-    """The columns of a chunk that have the secrets."""
+    """Return the columns of a chunk that have the secrets."""
     return list(source.places(chunk)) if where.geometry else [source.values(chunk, name) for name in where.names]
 
 
 def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: str) -> Iterator[tuple[Chunk, Settled]]:
-    """Each chunk, with what is known of its rows."""
+    """Yield each chunk, with what is known of its rows."""
     for chunk in source.chunks():
         persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
         yield chunk, plan.settle(values_of(source, chunk, plan.where), persons, chunk.lines, tally)

@@ -1,26 +1,23 @@
-"""Read and write rows in chunks: what every format of files offers, and points of geometry columns."""
+"""Chunks of rows, and points of geometry columns."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.row_checks import Fingerprints
-from dxopt.verify.published.sidecar import Noun
 
 _WGS84 = {("OGC", "CRS84"), ("EPSG", "4326")}
 _POINT = struct.Struct("<BIdd")
 
 
 def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Latitudes and longitudes of points in well-known binary `(k,)`; NaN where there is none, or another shape.
+    """Return latitudes and longitudes of points in well-known binary `(k,)`; NaN for other shapes and missing ones.
 
     Raises
     ------
@@ -41,7 +38,7 @@ def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDAr
 
 
 def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Latitudes and longitudes of points of shapely `(k,)`; NaN where there is none, or another shape."""
+    """Return latitudes and longitudes of points of shapely `(k,)`; NaN where there is none, or another shape."""
     import shapely
 
     shapes = np.asarray(shapes, dtype=object)
@@ -50,7 +47,7 @@ def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float
 
 
 def written_points(places: NDArray[np.float64]) -> list[bytes]:
-    """Points `(m, 2)`, latitude first, in well-known binary, longitude first."""
+    """Return points `(m, 2)`, latitude first, in well-known binary, longitude first."""
     return [_POINT.pack(1, 1, lon, lat) for lat, lon in places.tolist()]
 
 
@@ -63,7 +60,7 @@ def require_wgs84(authority: Any, code: Any) -> None:
 
 
 ROWS = 1 << 16
-"""How many rows are in memory at once."""
+"""Number of rows in memory at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,59 +80,3 @@ class Chunk:
     rows: Any
     lines: NDArray[np.int64]
     share: float
-
-
-class Sink(Protocol):
-    """Where the rows of a file are written to, in their order."""
-
-    def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
-        """Write the rows of a chunk that are kept `(k,)`, with the reports that were drawn for them."""
-        ...
-
-    def close(self) -> None:
-        """Write what ends the file."""
-        ...
-
-
-class Source(Protocol):
-    """A file of rows."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns; of GeoJSON those of the features that were read by now."""
-        ...
-
-    @property
-    def geometry(self) -> str | None:
-        """The column of points, where there is one."""
-        ...
-
-    @property
-    def hidden(self) -> Sequence[str]:
-        """Columns that repeat the position."""
-        ...
-
-    @property
-    def noun(self) -> Noun:
-        """What `lines` count."""
-        ...
-
-    def chunks(self) -> Iterator[Chunk]:
-        """The rows from the first to the last; SpecError where the file is broken."""
-        ...
-
-    def values(self, chunk: Chunk, name: str) -> Any:
-        """A column of a chunk `(k,)`."""
-        ...
-
-    def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Latitudes and longitudes of the points of the geometry `(k,)`; NaN where there is no point."""
-        ...
-
-    def fingerprints(self, chunk: Chunk) -> Fingerprints:
-        """A number for each row `(k,)`, the same for rows that are the same in every column."""
-        ...
-
-    def sink(self, stream: IO[bytes], layout: Layout) -> Sink:
-        """Where the rows are written to."""
-        ...

@@ -14,7 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, places_of_shapes, require_wgs84
 from dxopt.release.applying.plan import Payment, Plan, Settled
-from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_columns, of_numbers, of_texts
+from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
 from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
 from dxopt.spaces.axes import names_of
 from dxopt.verify.published.sidecar import Noun
@@ -60,7 +60,7 @@ class Frame:
         self._index = index if any(name is not None for name in getattr(index, "names", ())) else None
 
     def _geometries(self) -> list[str]:
-        """The columns of geometry of a GeoDataFrame."""
+        """Return the columns of geometry of a GeoDataFrame."""
         if not type(self._native).__module__.startswith("geopandas"):
             return []
         return [str(name) for name, kind in self._native.dtypes.items() if str(kind) == "geometry"]
@@ -69,7 +69,7 @@ class Frame:
         return len(self._frame)
 
     def hidden(self, plan: Plan) -> list[str]:
-        """The columns of geometry that are not replaced."""
+        """Return the columns of geometry that are not replaced."""
         return [name for name in self._shapes if name not in plan.where.names]
 
     def require_points(self) -> None:
@@ -81,30 +81,27 @@ class Frame:
         require_wgs84(authority, code)
 
     def values(self, plan: Plan) -> list[NDArray[Any]]:
-        """The columns that have the secrets."""
+        """Return the columns that have the secrets."""
         where = plan.where
         if where.geometry:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
         return [self._frame[name].to_numpy() for name in where.names]
 
     def persons(self, plan: Plan) -> Any:
-        """The column of persons, or None where none are asked for."""
+        """Return the column of persons, or None where none are asked for."""
         return None if plan.persons is None else self._frame[plan.persons.column].to_list()
 
-    def fingerprints(self, some: slice) -> Fingerprints:
-        """A number for each of some rows `(k,)`, the same for rows that are the same in every column."""
-        part = self._frame[some]
-        columns = [_fingerprints(part[name]) for name in self.names]
-        if self._index is not None:
-            columns.append(of_texts(self._index[some].tolist(), len(part)))
-        return of_columns(columns, len(part))
+    def fingerprints(self) -> Fingerprints:
+        """Return a number for each row, the same for rows that are the same in every column."""
+        part = self._frame.to_pandas()
+        return of_frame(part if self._index is None else part.reset_index())
 
     def has_others(self, plan: Plan) -> bool:
-        """Whether there is more in a row than what is replaced, or repeats it."""
+        """Return whether rows have columns besides those that are replaced or hidden."""
         return self._index is not None or bool({*self.names} - {*plan.where.names, *self.hidden(plan)})
 
     def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
-        """A frame of the same kind with the rows that are kept and the reports that were drawn for them."""
+        """Return a frame of the same kind with the rows that are kept and the reports that were drawn for them."""
         import narwhals as nw
 
         frame = self._frame if kept.all() else self._frame.filter(kept.tolist())
@@ -132,20 +129,10 @@ class Frame:
         return frame.select(*layout.order).to_native()
 
 
-def _fingerprints(column: Any) -> Fingerprints:
-    """A number for each value of a column."""
-    kind = column.dtype
-    if kind.is_integer() or kind.is_float():
-        return of_numbers(column.fill_null(0).to_numpy(), column.is_null().to_numpy())
-    if kind.is_temporal() and (times := column.to_numpy()).dtype.kind == "M":
-        return of_numbers(times)
-    return of_texts(column.to_list(), len(column))
-
-
 def apply_to_frame(
     plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
 ) -> tuple[Any, Layout, Tally]:
-    """A frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
+    """Return a frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
     tally = plan.tally("row")
@@ -154,7 +141,6 @@ def apply_to_frame(
     named = frame.persons(plan)
     secrets = []
     persons: list[str] = []
-    repeats = Repeats()
     for start in range(0, size, ROWS):
         some = slice(start, min(start + ROWS, size))
         lines = np.arange(some.start, some.stop) + 1
@@ -162,11 +148,11 @@ def apply_to_frame(
         kept[some] = part.kept
         secrets.append(part.secrets)
         persons += part.persons
-        if plan.persons is None:
-            repeats.add(frame.fingerprints(some)[part.kept])
         tell(f"checking, {some.stop:,} rows", some.stop / size)
     tally.require()
-    if frame.has_others(plan):
+    if plan.persons is None and frame.has_others(plan):
+        repeats = Repeats()
+        repeats.add(frame.fingerprints()[kept])
         repeats.warn("row")
     layout = plan.layout(frame.names, frame.hidden(plan))
     settled = Settled(kept, np.concatenate(secrets), persons)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, Chunk, require_wgs84
-from dxopt.release.applying.row_checks import Fingerprints, of_texts
+from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.verify.published.sidecar import Noun
 
 _BLOCK = 1 << 20
@@ -42,7 +42,7 @@ class JsonStream:
         self.members: dict[str, Any] = {}
 
     def features(self) -> Iterator[Any]:
-        """The entries of `features`; SpecError where the text is no such object."""
+        """Yield the entries of `features`; SpecError where the text is no such object."""
         self._expect("{")
         found = False
         if self._peek() != "}":
@@ -79,7 +79,7 @@ class JsonStream:
         self._place += 1
 
     def _peek(self) -> str:
-        """The next character that is no blank; none at the end."""
+        """Return the next character that is no blank; none at the end."""
         while True:
             while self._place < len(self._text) and self._text[self._place] in _BLANK:
                 self._place += 1
@@ -89,7 +89,7 @@ class JsonStream:
                 return ""
 
     def _value(self) -> Any:
-        """The value that is next."""
+        """Return the value that is next."""
         self._peek()
         while True:
             try:
@@ -151,7 +151,7 @@ class GeoJsonFile:
         return {name: self._members[name] for name in _KEPT if name in self._members}
 
     def chunks(self) -> Iterator[Chunk]:
-        """The features."""
+        """Yield the features."""
         size = max(1, self._path.stat().st_size)
         first = 1
         rows: list[dict[str, Any]] = []
@@ -191,20 +191,20 @@ class GeoJsonFile:
             require_wgs84("OGC" if last == "CRS84" else "EPSG", last)
 
     def values(self, chunk: Chunk, name: str) -> list[Any]:
-        """A property of each feature; None where it has none."""
+        """Return a property of each feature; None where it has none."""
         return [(feature.get("properties") or {}).get(name) for feature in chunk.rows]
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Latitudes and longitudes of the points."""
+        """Return latitudes and longitudes of the points."""
         found = np.array([_place(feature.get(GEOMETRY)) for feature in chunk.rows], dtype=float)
         return found[:, 0], found[:, 1]
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
-        """A number for each feature `(k,)`, the same for features that are written in the same way."""
-        return of_texts(chunk.rows, len(chunk.rows))
+        """Return a number for each feature `(k,)`, the same for features that are written in the same way."""
+        return np.fromiter(map(hash, map(repr, chunk.rows)), np.int64, len(chunk.rows)).view(np.uint64)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> GeoJsonSink:
-        """Where the features are written to."""
+        """Return a writer of features."""
         return GeoJsonSink(self, stream, layout)
 
 
@@ -232,7 +232,7 @@ class GeoJsonSink:
             self._comma = ","
 
     def _feature(self, feature: dict[str, Any], report: int) -> dict[str, Any]:
-        """A feature with the report in the place of the position; of its other members only the id is kept."""
+        """Return a feature with the report in the place of the position; of its other members only the id is kept."""
         given = feature.get("properties") or {}
         properties: dict[str, Any] = {}
         for name in self._layout.order:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, Chunk, places_of, require_wgs84, written_points
-from dxopt.release.applying.row_checks import Fingerprints, of_columns, of_numbers, of_texts
+from dxopt.release.applying.row_checks import Fingerprints, of_frame
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ParquetFile:
         self.hidden = tuple(name for name in self._covering() if name in self.names)
 
     def chunks(self) -> Iterator[Chunk]:
-        """The rows, in batches."""
+        """Yield the rows, in batches."""
         first = 1
         total = max(1, self._file.metadata.num_rows)
         try:
@@ -59,23 +59,23 @@ class ParquetFile:
             raise self._damaged(error) from None
 
     def values(self, chunk: Chunk, name: str) -> NDArray[Any]:
-        """A column of a chunk."""
+        """Return a column of a chunk."""
         return chunk.rows.column(name).to_numpy(zero_copy_only=False)
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Latitudes and longitudes of the points of the geometry."""
+        """Return latitudes and longitudes of the points of the geometry."""
         return places_of(chunk.rows.column(self.geometry).to_pylist())
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
-        """A number for each row `(k,)`, the same for rows that are the same in every column."""
-        return of_columns(map(_fingerprints, chunk.rows.columns), len(chunk.rows))
+        """Return a number for each row `(k,)`, the same for rows that are the same in every column."""
+        return of_frame(chunk.rows.to_pandas(ignore_metadata=True, types_mapper=_nullable))
 
     def sink(self, stream: IO[bytes], layout: Layout) -> ParquetSink:
-        """Where the rows are written to."""
+        """Return a writer of rows."""
         return ParquetSink(self, stream, layout)
 
     def metadata(self, layout: Layout) -> dict[bytes, bytes]:
-        """What is written of the whole file: nothing of the input that could be of its positions."""
+        """Return the metadata of the output, without anything of the input's that could tell positions."""
         found: dict[bytes, bytes] = {}
         stored = self.schema.metadata or {}
         if _PANDAS in stored:
@@ -89,7 +89,7 @@ class ParquetFile:
         return found
 
     def _primary(self) -> str | None:
-        """The column of points; its coordinate system and encoding are checked when it is used."""
+        """Return the column of points; its coordinate system and encoding are checked when it is used."""
         primary = self._geo.get("primary_column")
         return primary if primary in self.names else None
 
@@ -103,7 +103,7 @@ class ParquetFile:
             require_wgs84(named.get("authority"), named.get("code"))
 
     def _covering(self) -> Iterator[str]:
-        """Boxes around points, and geometry besides that of the points: columns that have the positions as well."""
+        """Yield the names of other columns that hold positions: boxes around points, and further geometry."""
         for name, column in self._geo.get("columns", {}).items():
             if name != self.geometry:
                 yield name
@@ -152,20 +152,20 @@ class ParquetSink:
         self._writer.close()
 
 
-def _fingerprints(column: pa.Array) -> Fingerprints:
-    """A number for each value of a column."""
+def _nullable(kind: pa.DataType) -> Any:
+    """Return a type of pandas that has missing values, so that every batch of a column has the same."""
+    import pandas as pd
     from pyarrow import types
 
-    if types.is_integer(column.type) or types.is_float32(column.type) or types.is_float64(column.type):
-        filled = column.fill_null(0).to_numpy(zero_copy_only=False)
-        return of_numbers(filled, column.is_null().to_numpy(zero_copy_only=False))
-    if types.is_timestamp(column.type):
-        return of_numbers(column.to_numpy(zero_copy_only=False))
-    return of_texts(column.to_pylist(), len(column))
+    if types.is_uint64(kind):
+        return pd.UInt64Dtype()
+    if types.is_integer(kind):
+        return pd.Int64Dtype()
+    return pd.BooleanDtype() if types.is_boolean(kind) else None
 
 
 def _described(schema: pa.Schema) -> dict[str, Any]:
-    """What GeoParquet says of its columns; nothing for other files."""
+    """Return GeoParquet's metadata of columns; empty for other files."""
     stored = (schema.metadata or {}).get(_GEO)
     if stored is None:
         return {}
@@ -177,7 +177,7 @@ def _described(schema: pa.Schema) -> dict[str, Any]:
 
 
 def _of_pandas(stored: bytes, layout: Layout) -> bytes:
-    """What pandas says of the columns that are kept, with its index."""
+    """Return pandas' metadata of the columns that are kept, with its index."""
     try:
         content = json.loads(stored)
         kept = set(layout.order) - set(layout.made)

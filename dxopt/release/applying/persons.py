@@ -1,4 +1,4 @@
-"""Whose rows they are: who pays for them, and draws that a person gets again."""
+"""Persons of the rows: payments from a ledger, and repeatable draws with a key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _TAG = "dxopt tag 1"
 OVER_BUDGET = ("refuse", "drop")
-"""What becomes of rows that a person cannot pay for."""
+"""Policies for rows that a person cannot pay for."""
 
 
 _LEDGER = Option("ledger", command="--ledger FILE")
@@ -61,7 +61,7 @@ class Persons:
     def of(
         cls, column: str | None, key: Key | None, release: str | None, ledger: Any, over_budget: str = "refuse"
     ) -> Persons | None:
-        """The persons that are asked for, if any; SpecError where something is missing."""
+        """Return the persons that are asked for, if any; SpecError where something is missing."""
         if key is not None and not isinstance(key, Key):
             raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
@@ -80,7 +80,7 @@ class Persons:
         return cls(column, key, release or "", ledger)
 
     def drawn(self, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]) -> NDArray[np.int64]:
-        """The report of each person's secret `(k,)`: the same again where there is a key."""
+        """Return the report of each person's secret `(k,)`: the same again where there is a key."""
         if self.key is None:
             return table.sample(index=secrets)[:, 0]
         return table.sample_for(persons, index=secrets, key=self.key, release=self.release)
@@ -97,7 +97,7 @@ class Persons:
         self.ledger.charge(run, first, persons, level, delta=delta, unit=per(table), tags=tags, key=self.key)
 
     def affordable(self, table: IntegerTable, needed: Mapping[str, int], run: str, *, drop: bool) -> dict[str, int]:
-        """How many of so many rows each person pays for; keyed draws show that later.
+        """Return the number of rows each person can afford; with a key all, as a charge tells that later.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Persons:
     def _tags(
         self, key: Key, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]
     ) -> list[bytes | None]:
-        """What names a draw without saying the secret, to whoever has not the key."""
+        """Return a tag for each draw, which hides the secret from everybody without the key."""
         labels = table.space.labels
         return [
             key.digest(_TAG, table.digest, self.release, person, str(labels[secret]))
@@ -145,18 +145,18 @@ def _require_policy(over_budget: str, key: Key | None, ledger: Any) -> None:
 
 
 def per(table: IntegerTable) -> str:
-    """What levels of a table are per, as ledgers have it."""
+    """Return the unit of a table's levels, as ledgers have it."""
     return units.per(table.space.unit) if table.space.unit else "per unit"
 
 
 def texts_of(column: Any) -> list[str]:
-    """Persons as text `(k,)`; empty where there is none."""
+    """Return persons as text `(k,)`; empty where there is none."""
     listed = column.tolist() if isinstance(column, np.ndarray) else list(column)
     return [_text(value) for value in listed]
 
 
 def _text(person: Any) -> str:
-    """A person as text, the same whether numbers were read as 7 or, beside missing ones, as 7.0."""
+    """Return a person as text, the same whether numbers were read as 7 or, beside missing ones, as 7.0."""
     if is_missing(person):
         return ""
     return str(int(person)) if isinstance(person, float) and person.is_integer() else str(person)

@@ -1,4 +1,4 @@
-"""What is to be done with each row: found before the first is read, from the table and the options alone."""
+"""Plan of an application, made from the table and the options before any row is read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What may be asked for besides the columns; see `apply`."""
+    """Options besides the columns; see `apply`."""
 
     outside: Literal["refuse", "nearest", "drop"] = "refuse"
     within: float | None = None
@@ -49,7 +49,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """What is believed of secrets before a report is seen: a name, and probabilities `(n,)`."""
+    """Prior of the radii: a name, and probabilities `(n,)`."""
 
     name: str
     probabilities: NDArray[np.float64]
@@ -57,7 +57,7 @@ class Believed:
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """What is known of k rows before anything is drawn.
+    """Secrets and persons of k rows, before anything is drawn.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Plan:
         persons: Persons | None = None,
         radius: float | None = None,
     ) -> Plan:
-        """The plan for these columns; SpecError where options do not suit the table."""
+        """Return the plan for these columns; SpecError where options do not suit the table."""
         snapper = Snapper.of(table.space, where, options.within)
         found = radii(table, prior.probabilities, snapper)
         if options.worst and found is None:
@@ -114,11 +114,11 @@ class Plan:
             require_column(self.persons.column, names, "person")
 
     def tally(self, noun: str) -> Tally:
-        """Counts rows under the policy of the plan."""
+        """Return a counter of rows under the policy of the plan."""
         return Tally(self.snapper, self.options.outside, noun)
 
     def settle(self, values: Sequence[Any], persons: Any, lines: NDArray[np.int64], tally: Tally) -> Settled:
-        """The secrets of the rows that are kept, from the columns that have them and that of persons, or None."""
+        """Return the secrets and persons of the rows that are kept."""
         snapped = self.snapper.snap(values)
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
@@ -128,13 +128,13 @@ class Plan:
         return Settled(kept, snapped.index[kept], texts)
 
     def drawn(self, settled: Settled) -> NDArray[np.int64]:
-        """One report for each secret, with the exact probabilities of the table."""
+        """Return one report for each secret, with the exact probabilities of the table."""
         if self.persons is None:
             return self.table.sample(index=settled.secrets)[:, 0]
         return self.persons.drawn(self.table, settled.secrets, settled.persons)
 
     def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
-        """The columns of the output for data with such columns."""
+        """Return the columns of the output for data with such columns."""
         options, table = self.options, self.table
         said = generalization(
             self.where.noun,
@@ -162,7 +162,7 @@ class Payment:
 
     @classmethod
     def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
-        """The run of this name, or None without a ledger.
+        """Return the run of this name, or None without a ledger.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Payment:
 
     @property
     def token(self) -> tuple[str, str]:
-        """What names the run in the sidecar, so that its output is known again."""
+        """Name and token of the run, by which the sidecar identifies its output."""
         return self.name, self.run
 
     def charge(self, settled: Settled) -> Settled:
@@ -207,7 +207,7 @@ class Payment:
         return paid
 
     def _payable(self, settled: Settled) -> Settled:
-        """The first rows of each person, as many as can be paid for."""
+        """Return the first rows of each person, as many as can be paid for."""
         payable = np.zeros(len(settled.persons), dtype=bool)
         for row, person in enumerate(settled.persons):
             if self.rest.get(person, 0):
@@ -224,7 +224,7 @@ class Payment:
 
 
 def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, Believed]:
-    """The table that stands behind what was given, and the prior of its radii: uniform where none is known.
+    """Return the table that stands behind what was given, and the prior of its radii: uniform where none is known.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, 
 
 
 def asked_radius(given: Any) -> float | None:
-    """The radius that the level was asked for by, of a report or a result folder; None where it is unknown."""
+    """Return the radius that the level was asked for by, of a report or a result folder; None where it is unknown."""
     if not isinstance(given, str | Path):
         within = getattr(getattr(given, "problem", None), "within", None)
         return None if within is None else within.radius
@@ -264,7 +264,7 @@ def asked_radius(given: Any) -> float | None:
 
 
 def _believed(table: IntegerTable, given: PriorLike | None) -> Believed:
-    """The prior that was given, or else that of the table, or else the same probability everywhere."""
+    """Return the prior that was given, or else that of the table, or else the same probability everywhere."""
     if given is not None:
         from dxopt.model.prior import Prior
 

@@ -39,7 +39,7 @@ class Moved:
 
 
 class Tally:
-    """Counts rows by what they are.
+    """Counter of rows by kind.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class Tally:
 
     @property
     def outside(self) -> int:
-        """How many rows are outside of the space."""
+        """Number of rows outside of the space."""
         return int(self._counts[OUTSIDE] + self._counts[UNKNOWN])
 
     @property
     def bad(self) -> int:
-        """How many rows have no secret at all."""
+        """Number of rows without a usable secret."""
         return int(self._counts[BAD] + self._counts[NO_DEGREES])
 
     def add(self, lines: NDArray[np.int64], values: list, snapped: Snapped) -> NDArray[np.bool_]:
@@ -168,31 +168,26 @@ class Tally:
         return SpecError("data", wrong, *fix, *_OTHERWISE)
 
     def _share(self, kind: int) -> str:
-        """How many rows are of one kind, with the first of them."""
+        """Return the number of rows of one kind, with the first of them."""
         count = int(self._counts[kind])
         verb = "is" if count == 1 else "are"
         return f"{count:,} of {self.rows:,} rows ({listed(self._first[kind], self._noun, count)}) {verb}"
 
 
 def listed(lines: Iterable[int], noun: str, count: int) -> str:
-    """The first lines of so many, as text."""
+    """Return the first of `count` lines as text."""
     first = [f"{line:,}" for line in lines]
     more = ", …" if count > len(first) else ""
     return f"{noun}{'s' if count > 1 else ''} {', '.join(first)}{more}"
 
 
 LOOKED_AT = 1 << 22
-"""So many rows are compared at most, as each takes 8 bytes."""
-_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
-"""Of the generator SplitMix64, which spreads numbers over 64 bits."""
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_MISSING = np.uint64(0xD1B54A32D192ED03)
-
+"""Largest number of rows that are compared, as each takes 8 bytes."""
 Fingerprints = NDArray[np.uint64]
 
 
 class Repeats:
-    """Counts rows that are the same as earlier ones, by their fingerprints."""
+    """Counter of rows that equal earlier ones, by their fingerprints."""
 
     def __init__(self) -> None:
         self._seen: list[Fingerprints] = []
@@ -221,34 +216,16 @@ class Repeats:
         warnings.warn(PlausibilityWarning("rows_twice", "data", seen, fix), stacklevel=4)
 
 
-def of_columns(columns: Iterable[NDArray[np.uint64]], size: int) -> Fingerprints:
-    """A number for each of so many rows, the same for rows that are the same in every column."""
-    found = np.zeros(size, dtype=np.uint64)
-    for column in columns:
-        found = found * _ODD + column
-        for shift, factor in _STEPS:
-            found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
-        found ^= found >> np.uint64(31)
-    return found
+def of_frame(frame: Any) -> Fingerprints:
+    """Return a number for each row of a frame of pandas `(k,)`, the same for rows that are the same everywhere."""
+    from pandas.api.types import is_object_dtype
+    from pandas.util import hash_pandas_object
 
-
-def of_numbers(column: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Fingerprints:
-    """A number for each number or time `(k,)`, by its bits."""
-    kind = column.dtype.kind
-    wide = column.astype(np.float64) if kind == "f" else column if kind in "mM" else column.astype(np.int64)
-    found = np.ascontiguousarray(wide).view(np.uint64)
-    return found if missing is None else np.where(missing, _MISSING, found)
-
-
-def of_texts(column: Iterable[Any], size: int) -> Fingerprints:
-    """A number for each value of any kind, of so many."""
-    return np.fromiter(map(_number, column), np.int64, size).view(np.uint64)
-
-
-def _number(value: Any) -> int:
-    if isinstance(value, str):
-        return hash(value)
-    if hasattr(value, "wkb"):
-        # the text of a shape is rounded
-        return hash(value.wkb)
-    return hash(repr(value.tolist() if isinstance(value, np.ndarray) else value))
+    # lists and the like have no hash, and texts of long arrays are cut
+    texts = {
+        name: [repr(value.tolist() if isinstance(value, np.ndarray) else value) for value in frame[name]]
+        for name, kind in frame.dtypes.items()
+        if is_object_dtype(kind)
+    }
+    found = hash_pandas_object(frame.assign(**texts), index=False)  # pyright: ignore[reportCallIssue]
+    return found.to_numpy()

@@ -1,4 +1,4 @@
-"""What was done, for whoever gets the output: written beside it, without keys and without secrets."""
+"""Sidecar of an output: a record of what was done, without keys and without secrets."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ KEYED = (
     "With a key, two different reports of a person in one release prove two different secrets, and what is spent "
     "covers only histories that have equal secrets in the same rows."
 )
-"""What is promised of rows that were drawn with a key (docs/theory/proofs.md)."""
+"""Guarantee for rows that were drawn with a key (docs/theory/proofs.md)."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,16 +50,16 @@ class Account(Shown):
 
     @property
     def left(self) -> Fraction:
-        """What may still be spent; 0 without a budget."""
+        """Amount that may still be spent; 0 without a budget."""
         return max(Fraction(0), (self.budget or Fraction(0)) - self.spent)
 
     @property
     def left_delta(self) -> Fraction:
-        """What may still be spent of δ; 0 without a budget."""
+        """Amount of δ that may still be spent; 0 without a budget."""
         return max(Fraction(0), (self.budget_delta or Fraction(0)) - self.spent_delta)
 
     def allows(self, spent: Fraction, spent_delta: Fraction) -> bool:
-        """Whether the budget is at least this, in all."""
+        """Return whether the budget covers this total."""
         return self.budget is not None and spent <= self.budget and spent_delta <= (self.budget_delta or 0)
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class Account(Shown):
 
 @dataclass(frozen=True, repr=False)
 class Payment(Shown):
-    """What one person paid in one release, or one part of it at one level.
+    """Payment of one person for one release, or for one part of it at one level.
 
     Attributes
     ----------
@@ -102,17 +102,17 @@ class Payment(Shown):
 
     @property
     def draws(self) -> str:
-        """How the rows were drawn, in words."""
+        """Kind of the draws, in words."""
         return f"key {self.key or 'not named'}" if self.keyed else "new"
 
     @property
     def cost(self) -> Fraction:
-        """What all rows cost together."""
+        """Cost of all rows together."""
         return self.rows * self.level
 
     @property
     def cost_delta(self) -> Fraction:
-        """What all rows cost together, of δ."""
+        """Cost of all rows together, in δ."""
         return self.rows * self.level_delta
 
 
@@ -142,7 +142,7 @@ class Totals(Shown):
 
     @property
     def rows_said(self) -> str:
-        """How many rows were paid, and how many of them with a key, in words."""
+        """Number of rows that were paid, and of those with a key, in words."""
         return f"{self.rows:,}" + (f" ({self.keyed:,} drawn with a key)" if self.keyed else "")
 
     def _lines(self) -> Lines:
@@ -155,12 +155,12 @@ class Totals(Shown):
 
 
 def shown(amount: Fraction, *, up: bool = True) -> str:
-    """An amount for people: seven digits, or as many as the double next to it has."""
+    """Return an amount for people: seven digits, or as many as the double next to it has."""
     return f"{float_above(amount) if up else float_below(amount):.7g}"
 
 
 def apart(left: Fraction, asked: Fraction) -> tuple[str, str]:
-    """What is left and what is asked, with three digits, or as many more as show that it is too little."""
+    """Format the amounts left and asked with three digits, or with enough more to show that too little is left."""
     for digits in range(3, 13):
         few = f"{float(left):.{digits}g}", f"{float(asked):.{digits}g}"
         if float(few[0]) < float(few[1]):
@@ -169,18 +169,18 @@ def apart(left: Fraction, asked: Fraction) -> tuple[str, str]:
 
 
 def enough(amount: Fraction) -> str:
-    """A budget that is not below an amount, rounded up to four digits, as people write it."""
+    """Return a budget that is not below an amount, rounded up to four digits, as people write it."""
     up = Context(prec=4, rounding=ROUND_CEILING)
     return f"{float(up.divide(Decimal(amount.numerator), Decimal(amount.denominator))):.4g}"
 
 
 def printable(text: str) -> str:
-    """A name from outside for a terminal: without control characters."""
+    """Return a name from outside for a terminal: without control characters."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pairs: str) -> Composition:
-    """The releases of payments together; see `Budgets.composed`."""
+    """Return the releases of payments together; see `Budgets.composed`."""
     from dxopt.analysis.composition import compose
 
     counts: Counter[str] = Counter()
@@ -205,7 +205,7 @@ def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pa
 
 
 def _require_one_secret(release: str, keyed: Counter[str | None]) -> None:
-    """SpecError where a person has paid for two draws with one key, which are about two secrets, or may have.
+    """Raise SpecError where a person has paid for two draws with one key, or may have: they are about two secrets.
 
     Parameters
     ----------

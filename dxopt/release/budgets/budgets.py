@@ -13,22 +13,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import DxoptError, SpecError
 from dxopt.numerics.exact_rational import Amount, amount_of
-from dxopt.release.budgets import charges as looking
-from dxopt.release.budgets import charges as runs
+from dxopt.release.budgets import charges
 from dxopt.release.budgets.accounts import Account, Payment, Totals, composed
-from dxopt.release.budgets.charges import (
-    Level,
-    Purse,
-    affordable,
-    charge,
-    find,
-    keep_unit,
-    require_unit,
-    set_default,
-    set_person,
-    setting,
-    unset_person,
-)
+from dxopt.release.budgets.charges import Level, Purse
 from dxopt.release.budgets.ledger_file import LedgerFile, Tags, mark, stored, text
 from dxopt.release.keys import Key
 from dxopt.runtime.display import Lines, Shown
@@ -120,38 +107,38 @@ class Budgets(Shown):
 
     @property
     def file(self) -> Path:
-        """Where the ledger is."""
+        """Path of the ledger."""
         return self._file.file
 
     @property
     def unit(self) -> str | None:
-        """What levels are per; None before the first charge."""
+        """Unit of levels, such as "per km"; None before the first charge."""
         with self._file.reading() as db:
-            return setting(db, "unit")
+            return charges.setting(db, "unit")
 
     @property
     def hashed(self) -> bool:
-        """Whether persons are stored as keyed hashes."""
+        """True if persons are stored as keyed hashes."""
         return self._key is not None
 
     @property
     def default(self) -> Fraction | None:
         """The budget of persons without their own."""
         with self._file.reading() as db:
-            return looking.default_of(db)[0]
+            return charges.default_of(db)[0]
 
     @property
     def default_delta(self) -> Fraction | None:
         """The budget of persons without their own, of δ."""
         with self._file.reading() as db:
-            return looking.default_of(db)[1]
+            return charges.default_of(db)[1]
 
     def left(self, persons: Sequence[str]) -> list[Fraction]:
-        """What each person may still spend `(k,)`; 0 without a budget."""
+        """Return the amount that each person may still spend `(k,)`; 0 without a budget."""
         return [account.left for account in self._accounts(persons)]
 
     def account(self, person: str) -> Account:
-        """The account of a person, also of one who is not in the ledger yet.
+        """Return the account of a person, also of one who is not in the ledger yet.
 
         Examples
         --------
@@ -165,7 +152,7 @@ class Budgets(Shown):
         return self._accounts([person])[0]
 
     def accounts(self) -> list[Account]:
-        """All accounts, those with the least left first.
+        """Return all accounts, those with the least left first.
 
         Examples
         --------
@@ -176,10 +163,10 @@ class Budgets(Shown):
         [('ann', 1.0), ('bob', 1.5)]
         """
         with self._file.reading() as db:
-            return looking.accounts(db)
+            return charges.accounts(db)
 
     def history(self, person: str) -> list[Payment]:
-        """What a person paid for, in the order of time.
+        """Return the payments of a person, in the order of time.
 
         Examples
         --------
@@ -190,10 +177,10 @@ class Budgets(Shown):
         [('Monday', 0.5)]
         """
         with self._file.reading() as db:
-            return looking.history(db, stored([person], self._key)[0])
+            return charges.history(db, stored([person], self._key)[0])
 
     def composed(self, person: str, tables: Mapping[str, IntegerTable], *, pairs: str = "all") -> Composition:
-        """What a person has paid for, as (ε, δ): less than the sum of levels where there are many releases.
+        """Compose what a person has paid for as (ε, δ): less than the sum of levels for many releases.
 
         It holds for draws about one secret that stays, as a home or a count does. For a person who moves, levels add
         up, as the ledger has it: budgets are always refused by sums. Who has paid twice under one key in a release
@@ -225,7 +212,7 @@ class Budgets(Shown):
         return composed(self.history(person), tables, pairs)
 
     def totals(self) -> Totals:
-        """The ledger in a few numbers.
+        """Return the ledger in a few numbers.
 
         Examples
         --------
@@ -237,7 +224,7 @@ class Budgets(Shown):
         1 1 0.5
         """
         with self._file.reading() as db:
-            return looking.totals(db)
+            return charges.totals(db)
 
     def check(self) -> None:
         """Add up the whole ledger again.
@@ -254,7 +241,7 @@ class Budgets(Shown):
         ...     budgets.check()  # says nothing where the sums are right
         """
         with self._file.reading() as db:
-            looking.check(db, self._file.damaged)
+            charges.check(db, self._file.damaged)
 
     def set(self, budget: Amount | str, *, person: str | None = None, delta: Amount | str = 0) -> None:
         """Set, raise or lower a budget: the default one, or that of a person.
@@ -286,15 +273,15 @@ class Budgets(Shown):
         name = None if person is None else stored([person], self._key)[0]
         with self._file.writing() as db:
             if name is None or person is None:
-                set_default(db, *amounts)
+                charges.set_default(db, *amounts)
             else:
-                set_person(db, name, person, *amounts)
+                charges.set_person(db, name, person, *amounts)
 
     def unset(self, person: str) -> None:
         """Give a person the default budget again; SpecError if more than that is spent."""
         name = stored([person], self._key)[0]
         with self._file.writing() as db:
-            unset_person(db, name, person, looking.default_of(db))
+            charges.unset_person(db, name, person)
 
     def begin(self, name: str, *, release: str | None = None) -> str:
         """Begin a run, or go on with the one of this name that was killed.
@@ -326,7 +313,7 @@ class Budgets(Shown):
         called = text(name, "run")
         shown = called if release is None else text(release, "release")
         with self._file.writing() as db:
-            return runs.begin(db, called, shown)
+            return charges.begin(db, called, shown)
 
     def finish(self, run: str) -> None:
         """End a run before its output is published; the next `begin` of its name is another run, and pays anew.
@@ -339,14 +326,14 @@ class Budgets(Shown):
             If another process has taken over the run, so that nothing of this one may be published.
         """
         with self._file.writing() as db:
-            number, finished = runs.run_of(db, run)
+            number, finished = charges.run_of(db, run)
             if not finished:
-                runs.finish(db, number)
+                charges.finish(db, number)
 
     def finished(self, run: str) -> bool:
-        """Whether a run is finished, so that its output may be published; SpecError if it is not this process's."""
+        """Return whether a run is finished and its output may be published; SpecError if it is another process's."""
         with self._file.reading() as db:
-            return runs.run_of(db, run)[1]
+            return charges.run_of(db, run)[1]
 
     def give_up(self, run: str, *, refund: bool) -> None:
         """End a run of which nothing was or will be published.
@@ -375,10 +362,10 @@ class Budgets(Shown):
         0.0 ()
         """
         with self._file.writing() as db:
-            number, finished = runs.run_of(db, run)
+            number, finished = charges.run_of(db, run)
             if finished:
                 raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
-            runs.give_up(db, number, refund=refund)
+            charges.give_up(db, number, refund=refund)
 
     def affordable(
         self,
@@ -390,7 +377,7 @@ class Budgets(Shown):
         run: str | None = None,
         drop: bool = False,
     ) -> dict[str, int]:
-        """How many of their rows persons can pay for, at one level; nothing is charged.
+        """Return the number of rows each person can afford at one level; nothing is charged.
 
         Parameters
         ----------
@@ -420,17 +407,17 @@ class Budgets(Shown):
         {'ann': 2, 'bob': 1}
         """
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
-        require_unit(self.unit, unit)
+        charges.require_unit(self.unit, unit)
         with self._file.reading() as db:
-            paid = {} if run is None else runs.paid_in(db, run)
+            paid = {} if run is None else charges.paid_in(db, run)
         names = stored(list(needed), self._key)
         started = {person: paid.get(name, 0) for person, name in zip(needed, names, strict=True)}
-        return affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
+        return charges.affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
 
     def close_runs(self, name: str | None = None) -> int:
         """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""
         with self._file.writing() as db:
-            return runs.close(db, name)
+            return charges.close(db, name)
 
     def charge(
         self,
@@ -492,13 +479,14 @@ class Budgets(Shown):
         if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
             raise SpecError("first", f"is {first!r}", "give the number of the first row, from 0")
         persons = list(persons) if not isinstance(persons, str) else persons
-        cost, names = self._cost(persons, level, delta, unit)
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        names = stored(persons, self._key)
         drawn = Tags.of(tags, key, len(names))
         with self._file.writing() as db:
-            number, finished = runs.run_of(db, run)
+            number, finished = charges.run_of(db, run)
             if finished:
                 raise SpecError("run", "is finished", "begin another one")
-            return charge(db, number, int(first), persons, names, cost, drawn)
+            return charges.charge(db, number, int(first), persons, names, cost, drawn)
 
     def pay(
         self,
@@ -540,14 +528,15 @@ class Budgets(Shown):
         ...     print(budgets.pay("ann", 0.5, unit="per km", release="Monday"), float(budgets.left(["ann"])[0]))
         True 0.0
         """
-        cost, names = self._cost([person], level, delta, unit)
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        names = stored([person], self._key)
         drawn = Tags.of(None if tag is None else [tag], key, 1)
         called = text(release, "release")
         with self._file.writing() as db:
-            return bool(charge(db, runs.open_ended(db, called), None, [person], names, cost, drawn)[0])
+            return bool(charges.charge(db, charges.open_ended(db, called), None, [person], names, cost, drawn)[0])
 
     def purse(self, person: str, *, unit: str, release: str) -> Purse:
-        """What one person pays from, draw by draw, as a stream of `dx.traces` does.
+        """Return the purse of one person, from which a stream of `dx.traces` pays draw by draw.
 
         Examples
         --------
@@ -604,17 +593,17 @@ class Budgets(Shown):
         return repr(self)
 
     def _accounts(self, persons: Sequence[str]) -> list[Account]:
-        """The account of each person `(k,)`."""
+        """Return the account of each person `(k,)`."""
         names = stored(persons, self._key)
         with self._file.reading() as db:
-            known = {account.person: account for _, account in find(db, list(dict.fromkeys(names)))}
-            default = looking.default_of(db)
+            known = {account.person: account for _, account in charges.find(db, list(dict.fromkeys(names)))}
+            default = charges.default_of(db)
         return [known.get(name) or Account(name, *default, own=False) for name in names]
 
     def _know_key(self) -> None:
-        """SpecError unless the ledger was made with this key, or without one."""
+        """Raise SpecError unless the ledger was made with this key, or without one."""
         with self._file.reading() as db:
-            kept = setting(db, "key")
+            kept = charges.setting(db, "key")
         if kept != mark(self._key):
             wrong = f"is not that of {self.file}" if kept else f"is given, but {self.file} stores persons as they are"
             fix = "open the ledger without a key"
@@ -627,13 +616,6 @@ class Budgets(Shown):
         budget = None if default is None else amount_of(default, "default")
         with self._file.writing() as db:
             if unit is not None:
-                keep_unit(db, unit)
-            if budget is not None and looking.default_of(db)[0] is None:
-                set_default(db, budget, Fraction(0))
-
-    def _cost(
-        self, persons: Sequence[str], level: Amount | str, delta: Amount | str, unit: str
-    ) -> tuple[Level, list[str]]:
-        """What each row costs, and who pays, as stored."""
-        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
-        return cost, stored(persons, self._key)
+                charges.keep_unit(db, unit)
+            if budget is not None and charges.default_of(db)[0] is None:
+                charges.set_default(db, budget, Fraction(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -26,7 +26,7 @@ _AT_A_TIME = 500
 
 @dataclass(frozen=True)
 class Level:
-    """What a row costs: ε and δ, exactly, and their unit."""
+    """Cost of a row: ε and δ, exactly, and their unit."""
 
     epsilon: Fraction
     delta: Fraction
@@ -42,14 +42,9 @@ class Found:
     rows: int = 0
     keyed: int = 0
 
-    def after(self, level: Level) -> tuple[Fraction, Fraction]:
-        """What is spent of ε and δ once the rows are paid."""
-        spent = self.account.spent + self.rows * level.epsilon
-        return spent, self.account.spent_delta + self.rows * level.delta if level.delta else self.account.spent_delta
-
 
 def now() -> str:
-    """The time in UTC, as "2026-01-31T12:00:00Z"."""
+    """Return the time in UTC, as "2026-01-31T12:00:00Z"."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -116,17 +111,13 @@ def charge(
         person.rows += 1
 
     payers = [payer for payer in found.values() if payer.rows]
-    after = [payer.after(level) for payer in payers]
-    broke = {
-        payer.account.person for payer, spent in zip(payers, after, strict=True) if not payer.account.allows(*spent)
-    }
-    if broke:
-        first_name = next(at for at, name in enumerate(names) if name in broke)
-        payer = found[names[first_name]]
-        short = [payer for payer in payers if payer.account.person in broke]
-        needed = largest(lacking(payer.account, payer.rows, level) for payer in short)
-        raise refusal(persons[first_name], payer.account, payer.rows, level, over=len(short), needed=needed)
-    _write(db, run, level_id, payers, after, NEW if tags is None else tags.key)
+    short = [payer for payer in payers if not payer.account.allows(*spent_after(payer.account, payer.rows, level))]
+    if short:
+        row_of = {name: at for at, name in reversed(list(enumerate(names)))}
+        short.sort(key=lambda payer: row_of[payer.account.person])
+        person = persons[row_of[short[0].account.person]]
+        raise refusal(person, [(payer.account, payer.rows) for payer in short], level)
+    _write(db, run, level_id, payers, level, NEW if tags is None else tags.key)
     if first is not None:
         new = ((run, first + at, found[names[at]].id, level_id) for at in np.flatnonzero(paid).tolist())
         db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", new)
@@ -154,135 +145,110 @@ def require_unit(kept: str | None, unit: str) -> None:
 
 
 def setting(db: sqlite3.Connection, name: str) -> str | None:
-    """A setting of the ledger, or None."""
+    """Return a setting of the ledger, or None."""
     row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     return None if row is None else row[0]
 
 
-def defaults(db: sqlite3.Connection) -> tuple[str | None, str | None]:
-    """The budget of persons without their own, ε and δ, as text."""
-    return setting(db, "epsilon"), setting(db, "delta")
-
-
 @lru_cache(maxsize=1 << 16)
 def rational(text: str) -> Fraction:
-    """An amount from the text that is stored; many persons have the same."""
+    """Return an amount from the text that is stored; many persons have the same."""
     try:
         return Fraction(text)
     except (ValueError, TypeError):
         raise SpecError("ledger", f"has the amount {text!r}", "it was altered; take a copy from before") from None
 
 
-def account_of(
-    person: str, own: tuple[str | None, str | None], default: tuple[str | None, str | None], spent: tuple[str, str]
-) -> Account:
-    """An account from the text that is stored."""
-    budget, budget_delta = own if own[0] is not None else default
-    return Account(
-        person,
-        None if budget is None else rational(budget),
-        None if budget_delta is None else rational(budget_delta),
-        own[0] is not None,
-        rational(spent[0]),
-        rational(spent[1]),
-    )
+def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
+    """Return the budget of persons without their own, ε and δ."""
+    epsilon, delta = setting(db, "epsilon"), setting(db, "delta")
+    return None if epsilon is None else rational(epsilon), None if delta is None else rational(delta)
+
+
+def each_account(
+    db: sqlite3.Connection, where: str = "", values: Sequence[str] = ()
+) -> Iterator[tuple[int, Account]]:
+    """Yield the ids and accounts of persons: of all, or of those that a clause of SQL selects."""
+    default = default_of(db)
+    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
+    for number, person, epsilon, delta, *spent in db.execute(f"SELECT {columns} FROM persons {where}", values):
+        own = epsilon is not None
+        budget = (rational(epsilon), rational(delta)) if own else default
+        yield number, Account(person, *budget, own, *map(rational, spent))
 
 
 def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Account]]:
-    """The ids and accounts of those among different names who are in the ledger."""
-    default = defaults(db)
-    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
+    """Yield the ids and accounts of those among different names who are in the ledger."""
     for start in range(0, len(names), _AT_A_TIME):
         some = names[start : start + _AT_A_TIME]
-        marks = ", ".join("?" * len(some))
-        for at, name, *own, spent, delta in db.execute(
-            f"SELECT {columns} FROM persons WHERE person IN ({marks})", some
-        ):
-            yield at, account_of(name, (own[0], own[1]), default, (spent, delta))
+        yield from each_account(db, f"WHERE person IN ({', '.join('?' * len(some))})", some)
 
 
 def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
-    """The accounts of all persons by name; who is new gets one."""
+    """Return the accounts of all persons by name; who is new gets one."""
     different = list(dict.fromkeys(names))
     db.executemany("INSERT OR IGNORE INTO persons (person) VALUES (?)", ((name,) for name in different))
     return {account.person: Found(at, account) for at, account in find(db, different)}
 
 
 def _level(db: sqlite3.Connection, level: Level) -> int:
-    """The id of a level."""
+    """Return the id of a level."""
     texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
     db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
     return db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
 
 
 def _before(db: sqlite3.Connection, run: int, first: int, count: int) -> dict[int, tuple[int, int]]:
-    """The person and level of each of these rows that its run has paid for."""
+    """Return the person and level of each of these rows that its run has paid for."""
     asked = "SELECT row, person, level FROM rows WHERE run = ? AND row >= ? AND row < ?"
     return {row: (person, level) for row, person, level in db.execute(asked, (run, first, first + count))}
 
 
-def lacking(account: Account, count: int, level: Level) -> tuple[Fraction, Fraction]:
-    """The budgets of ε and δ that would pay for so many rows more."""
-    return account.spent + count * level.epsilon, account.spent_delta + count * level.delta
-
-
-def largest(budgets: Iterable[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
-    """The ε and the δ that are enough for each of several persons."""
-    epsilons, deltas = zip(*budgets, strict=True)
-    return max(epsilons), max(deltas)
+def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:
+    """Return the totals of ε and δ that are spent once some more rows are paid."""
+    return account.spent + rows * level.epsilon, account.spent_delta + rows * level.delta
 
 
 def refusal(
-    person: str,
-    account: Account,
-    count: int,
-    level: Level,
-    *,
-    over: int = 1,
-    needed: tuple[Fraction, Fraction] | None = None,
-    other: Fix = ("release nothing, or ",),
+    person: str, short: Sequence[tuple[Account, int]], level: Level, *, other: Fix = ("release nothing, or ",)
 ) -> BudgetExceeded:
-    """The error about a person who cannot pay for the rows.
+    """Return the error about persons who cannot pay for their rows.
 
     Parameters
     ----------
-    over : int
-        How many persons cannot.
-    needed : tuple of Fraction, optional
-        The ε and δ that would pay for each of them; for this one by default.
+    person : str
+        The name of the first of them.
+    short : sequence of (Account, int)
+        Their accounts and numbers of rows.
     other : Fix
-        What may be done instead of setting a larger budget.
+        Alternatives to a larger budget.
     """
+    account, count = short[0]
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
-    who = f"{over:,} persons have too little left; the first, {person!r}," if over > 1 else f"person {person!r}"
+    who = (
+        f"{len(short):,} persons have too little left; the first, {person!r}," if short[1:] else f"person {person!r}"
+    )
     if budget is None:
         fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
         return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
-    wanted = enough((needed or lacking(account, count, level))[0])
+    needed, needed_delta = (max(totals) for totals in zip(*(spent_after(*one, level) for one in short), strict=True))
     if asked <= left:
-        asked, left, kind = count * level.delta, account.left_delta, "delta "
+        asked, left, kind, needed = count * level.delta, account.left_delta, "delta ", needed_delta
         budget = account.budget_delta or Fraction(0)
-        wanted = enough((needed or lacking(account, count, level))[1])
     has, more = apart(left, asked)
     rows = f" for {count:,} rows" if count > 1 else ""
     unit = f" {level.unit}" if not kind else ""
     wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
-    whom = " for each of them" if over > 1 else ""
-    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{wanted} or more{whom}")
+    whom = " for each of them" if len(short) > 1 else ""
+    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{enough(needed)} or more{whom}")
 
 
-def _write(
-    db: sqlite3.Connection,
-    run: int,
-    level: int,
-    payers: Sequence[Found],
-    after: Sequence[tuple[Fraction, Fraction]],
-    key: str,
-) -> None:
+def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Found], level: Level, key: str) -> None:
     """Write what persons have spent afterwards, and their payments: for new draws, and for those with the key."""
     spent = (
         (as_text(epsilon, "spent"), as_text(delta, "spent"), payer.id)
-        for payer, (epsilon, delta) in zip(payers, after, strict=True)
+        for payer in payers
+        for epsilon, delta in [spent_after(payer.account, payer.rows, level)]
     )
     db.executemany("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", spent)
     time = now()
@@ -290,7 +256,7 @@ def _write(
         "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (person, run, level, key) "
         "DO UPDATE SET rows = rows + excluded.rows, last = excluded.last",
         (
-            (payer.id, run, level, drawn, rows, time, time)
+            (payer.id, run, level_id, drawn, rows, time, time)
             for payer in payers
             for drawn, rows in ((NEW, payer.rows - payer.keyed), (key, payer.keyed))
             if rows
@@ -302,28 +268,14 @@ _TAGS = "SELECT person, level, count(*) FROM tags GROUP BY person, level"
 _KEYED = "SELECT person, level, sum(rows) FROM payments WHERE key <> ? GROUP BY person, level"
 
 
-def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
-    """The budget of persons without their own, ε and δ."""
-    epsilon, delta = defaults(db)
-    return None if epsilon is None else rational(epsilon), None if delta is None else rational(delta)
-
-
-def each_account(db: sqlite3.Connection) -> Iterator[tuple[int, Account]]:
-    """All accounts with their ids."""
-    default = defaults(db)
-    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
-    for number, person, epsilon, delta, spent, spent_delta in db.execute(f"SELECT {columns} FROM persons"):
-        yield number, account_of(person, (epsilon, delta), default, (spent, spent_delta))
-
-
 def accounts(db: sqlite3.Connection) -> list[Account]:
-    """All accounts, those with the least left first, and by name where that is equal."""
+    """Return all accounts, those with the least left first, and by name where that is equal."""
     found = [account for _, account in each_account(db)]
     return sorted(found, key=lambda account: (account.left, account.person))
 
 
 def history(db: sqlite3.Connection, name: str) -> list[Payment]:
-    """The payments of a person, stored under a name, in the order of time."""
+    """Return the payments of a person, stored under a name, in the order of time."""
     rows = db.execute(
         "SELECT runs.release, payments.first, payments.last, levels.epsilon, levels.delta, payments.rows, "
         "runs.finished IS NOT NULL OR runs.token IS NULL, payments.key "
@@ -339,7 +291,7 @@ def history(db: sqlite3.Connection, name: str) -> list[Payment]:
 
 
 def totals(db: sqlite3.Connection) -> Totals:
-    """The ledger in a few numbers."""
+    """Return the ledger in a few numbers."""
     spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
     rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
@@ -350,7 +302,7 @@ def totals(db: sqlite3.Connection) -> Totals:
 
 
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
-    """SpecError unless the database is whole, and accounts, payments, rows and tags agree, within the budgets."""
+    """Raise SpecError unless the database is whole and accounts, payments, rows, tags and budgets agree."""
     if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"]:
         raise damaged()
 
@@ -393,7 +345,7 @@ _OTHER = ("keep the first rows of each person that the budget pays for: ", Optio
 def affordable(
     accounts: Sequence[Account], needed: Mapping[str, int], paid: Mapping[str, int], level: Level, *, drop: bool
 ) -> dict[str, int]:
-    """How many of their rows persons can pay for.
+    """Return the number of rows each person can afford.
 
     Parameters
     ----------
@@ -411,19 +363,18 @@ def affordable(
         Without `drop`, where there are.
     """
     found: dict[str, int] = {}
-    short: list[tuple[str, Account, int]] = []
+    short: dict[str, tuple[Account, int]] = {}
     for (person, rows), account in zip(needed.items(), accounts, strict=True):
         found[person] = min(rows, paid[person] + _rows(account, level, rows))
         if found[person] < rows:
-            short.append((person, account, rows - paid[person]))
+            short[person] = account, rows - paid[person]
     if short and not drop:
-        most = largest(lacking(account, rows, level) for _, account, rows in short)
-        raise refusal(*short[0], level, over=len(short), needed=most, other=_OTHER)
+        raise refusal(next(iter(short)), list(short.values()), level, other=_OTHER)
     return found
 
 
 def _rows(account: Account, level: Level, most: int) -> int:
-    """How many rows, up to a number, an account pays for."""
+    """Return the number of rows, up to a limit, that an account can afford."""
     if account.budget is None:
         return 0
     pairs = ((account.left, level.epsilon), (account.left_delta, level.delta))
@@ -439,38 +390,31 @@ def put(db: sqlite3.Connection, name: str, value: str) -> None:
 
 def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> None:
     """Set the budget of persons without their own."""
-    spending = db.execute("SELECT person, spent_epsilon, spent_delta FROM persons WHERE epsilon IS NULL")
-    for person, spent, spent_delta in spending:
-        _not_below(budget, delta, rational(spent), rational(spent_delta), person)
+    for _, account in each_account(db, "WHERE epsilon IS NULL"):
+        _require_not_below(budget, delta, account, account.person)
     put(db, "epsilon", as_text(budget, "budget"))
     put(db, "delta", as_text(delta, "delta"))
 
 
 def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction, delta: Fraction) -> None:
     """Set the budget of a person, stored under a name."""
-    db.execute("INSERT OR IGNORE INTO persons (person) VALUES (?)", (name,))
-    asked = "SELECT spent_epsilon, spent_delta FROM persons WHERE person = ?"
-    spent, spent_delta = db.execute(asked, (name,)).fetchone()
-    _not_below(budget, delta, rational(spent), rational(spent_delta), person)
+    found = _accounts(db, [name])[name]
+    _require_not_below(budget, delta, found.account, person)
     texts = as_text(budget, "budget"), as_text(delta, "delta")
-    db.execute("UPDATE persons SET epsilon = ?, delta = ? WHERE person = ?", (*texts, name))
+    db.execute("UPDATE persons SET epsilon = ?, delta = ? WHERE id = ?", (*texts, found.id))
 
 
-def unset_person(
-    db: sqlite3.Connection, name: str, person: str, default: tuple[Fraction | None, Fraction | None]
-) -> None:
+def unset_person(db: sqlite3.Connection, name: str, person: str) -> None:
     """Give a person the default budget again."""
-    asked = "SELECT spent_epsilon, spent_delta FROM persons WHERE person = ?"
-    spent = db.execute(asked, (name,)).fetchone()
-    if spent is None:
-        return
-    if default[0] is not None:
-        _not_below(default[0], default[1] or Fraction(0), rational(spent[0]), rational(spent[1]), person)
-    db.execute("UPDATE persons SET epsilon = NULL, delta = NULL WHERE person = ?", (name,))
+    budget, delta = default_of(db)
+    for number, account in find(db, [name]):
+        if budget is not None:
+            _require_not_below(budget, delta or Fraction(0), account, person)
+        db.execute("UPDATE persons SET epsilon = NULL, delta = NULL WHERE id = ?", (number,))
 
 
-def _not_below(budget: Fraction, delta: Fraction, spent: Fraction, spent_delta: Fraction, person: str) -> None:
-    for field, wanted, least in (("budget", budget, spent), ("delta", delta, spent_delta)):
+def _require_not_below(budget: Fraction, delta: Fraction, account: Account, person: str) -> None:
+    for field, wanted, least in (("budget", budget, account.spent), ("delta", delta, account.spent_delta)):
         if wanted < least:
             said = f"is {float(wanted)!r}, but person {person!r} has spent {shown(least)}"
             raise SpecError(field, said, f"set {float_above(least)!r} or more")
@@ -480,7 +424,7 @@ _UNFINISHED = "finished IS NULL AND token IS NOT NULL"
 
 
 def begin(db: sqlite3.Connection, name: str, release: str) -> str:
-    """A new token for the unfinished run of a name, or for a new run. Tokens that it had before are worth nothing."""
+    """Return a new token for the unfinished run of a name, or for a new run; earlier tokens become invalid."""
     token = secrets.token_hex(16)
     again = db.execute(f"UPDATE runs SET token = ? WHERE name = ? AND {_UNFINISHED}", (token, name))
     if not again.rowcount:
@@ -490,7 +434,7 @@ def begin(db: sqlite3.Connection, name: str, release: str) -> str:
 
 
 def open_ended(db: sqlite3.Connection, release: str) -> int:
-    """The run of all draws of a release one by one: without an end, and without a token, so no `begin` finds it."""
+    """Return the run of a release's single draws: without an end, and without a token, so no `begin` finds it."""
     found = db.execute("SELECT id FROM runs WHERE name = ? AND token IS NULL", (release,)).fetchone()
     if found:
         return found[0]
@@ -499,7 +443,7 @@ def open_ended(db: sqlite3.Connection, release: str) -> int:
 
 
 def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
-    """The run of a token, and whether it is finished."""
+    """Return the run of a token, and whether it is finished."""
     found = db.execute("SELECT id, finished FROM runs WHERE token = ?", (token,)).fetchone()
     if found is None:
         wrong = "is another process's now, or was closed, or never begun"
@@ -514,7 +458,7 @@ def finish(db: sqlite3.Connection, run: int) -> None:
 
 
 def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
-    """How many rows the unfinished run of a name has paid for, by persons as stored."""
+    """Return the number of rows that the unfinished run of a name has paid for, by persons as stored."""
     asked = (
         "SELECT persons.person, sum(payments.rows) FROM payments JOIN persons ON persons.id = payments.person "
         f"WHERE payments.run IN (SELECT id FROM runs WHERE name = ? AND {_UNFINISHED}) GROUP BY payments.person"
@@ -595,7 +539,7 @@ class Purse:
         cost = Level(exactly(level, "level"), Fraction(0), self.unit)
         account = self.budgets.account(self.person)
         if not account.allows(account.spent + cost.epsilon, account.spent_delta):
-            raise refusal(self.person, account, 1, cost)
+            raise refusal(self.person, [(account, 1)], cost)
 
     def pay(self, level: Amount) -> None:
         """Pay for one draw before it is made.

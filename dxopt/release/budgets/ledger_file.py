@@ -18,7 +18,7 @@ from dxopt.release.keys import Key
 FORMAT = 2
 """The version of ledgers."""
 APPLICATION = 0x64786267
-"""What the head of the database says of its program: "dxbg"."""
+"""Application id in the head of the database: "dxbg"."""
 _SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE persons (
@@ -45,7 +45,7 @@ TABLES = {"settings", "persons", "levels", "runs", "payments", "rows", "tags"}
 
 
 def head(db: sqlite3.Connection, name: str) -> int:
-    """A number in the head of the database."""
+    """Return a number in the head of the database."""
     return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
@@ -62,7 +62,7 @@ _PERSON = "dxopt ledger 1: person"
 
 
 def mark(key: Key | None) -> str:
-    """What a ledger stores to know its key again; empty without one. SpecError if it is no key."""
+    """Return the text by which a ledger recognises its key; empty without one. SpecError if it is no key."""
     if key is None:
         return ""
     if not isinstance(key, Key):
@@ -71,7 +71,7 @@ def mark(key: Key | None) -> str:
 
 
 def stored(persons: Sequence[str], key: Key | None) -> list[str]:
-    """The names under which a ledger stores persons: as given, or HMAC-SHA256 of them in hexadecimal.
+    """Return the names under which a ledger stores persons: as given, or HMAC-SHA256 of them in hexadecimal.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def stored(persons: Sequence[str], key: Key | None) -> list[str]:
 
 
 def text(given: str, field: str) -> str:
-    """A name of something; SpecError if it is none."""
+    """Return a name of something; SpecError if it is none."""
     if not isinstance(given, str) or not given.strip():
         raise SpecError(field, f"is {given!r}", "give it a name")
     encodable(given, field)
@@ -99,7 +99,7 @@ def text(given: str, field: str) -> str:
 
 
 def encodable(given: str, field: str) -> None:
-    """SpecError unless a text can be stored."""
+    """Raise SpecError unless a text can be stored."""
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -107,7 +107,7 @@ def encodable(given: str, field: str) -> None:
 
 
 NEW = "none"
-"""What a ledger stores of the key of new draws,"""
+"""Text stored in place of a key for new draws,"""
 UNNAMED = "unnamed"
 """and of draws with a key that was not given."""
 
@@ -121,7 +121,7 @@ class Tags:
 
     @classmethod
     def of(cls, tags: Sequence[bytes | None] | None, key: Key | None, rows: int) -> Tags | None:
-        """The tags of so many rows, if there are any; SpecError where they do not fit."""
+        """Return the tags of so many rows, if there are any; SpecError where they do not fit."""
         if key is not None and not isinstance(key, Key):
             raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
         if tags is None:
@@ -211,7 +211,7 @@ class LedgerFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that no other process is in: all of it is written, or nothing."""
+        """Yield one transaction that no other process is in: all of it is written, or nothing."""
         with self._lock, self._plainly():
             self._same_process()
             self._db.execute("BEGIN IMMEDIATE")
@@ -226,7 +226,7 @@ class LedgerFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that sees a single state of the ledger, and changes nothing."""
+        """Yield one transaction that sees a single state of the ledger, and changes nothing."""
         with self._lock, self._plainly():
             self._same_process()
             self._db.execute("BEGIN")
@@ -265,7 +265,7 @@ class LedgerFile:
                 raise self.damaged()
 
     def damaged(self) -> SpecError:
-        """The error about contents that no ledger has."""
+        """Return the error about contents that no ledger has."""
         return SpecError(
             "ledger", f"{self.file} {_WORDS[sqlite3.SQLITE_CORRUPT][0]}", _WORDS[sqlite3.SQLITE_CORRUPT][1]
         )
@@ -278,7 +278,7 @@ class LedgerFile:
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:
-        """A context in which errors of SQLite become one line in plain words."""
+        """Yield a context in which errors of SQLite become one line in plain words."""
         try:
             yield
         except sqlite3.Error as error:

@@ -45,7 +45,7 @@ def write_dxt(parts: Parts, file: Path) -> Path:
 
 
 def read_dxt(file: Path) -> Parts:
-    """What the table of a file `*.dxt` is made of, of which nothing is proven; SpecError where it is damaged."""
+    """Read the parts of a table from a file `*.dxt`, unproven; SpecError where it is damaged."""
     try:
         return decoded(content(file, MOST_ARRAYS))
     except (FileNotFoundError, NotADirectoryError):
@@ -120,7 +120,7 @@ def _short(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def head(parts: Parts) -> dict[str, Any]:
-    """What the head says of a table, but for its sections."""
+    """Return the head's description of a table, without its sections."""
     space = parts["space"]
     reports: Reports = parts["reports"]
     described = {key.removeprefix("space."): array.tolist() for key, array in pack(space).items()}
@@ -222,7 +222,7 @@ def save_table(parts: Parts, file: Path) -> Path:
 
 
 def load_table(file: Path) -> Parts:
-    """What the table is made of that `save_table` wrote, not yet proven; see `IntegerTable.load`."""
+    """Read the parts of a table that `save_table` wrote, not yet proven; see `IntegerTable.load`."""
     if is_folder(file):
         file = _inside(file)
     if file.suffix == DXT:

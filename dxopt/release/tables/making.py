@@ -339,7 +339,7 @@ def _table_within_cost(
 
 
 def _losses(mechanism: Mechanism, loss: LossLike | Loss | None) -> NDArray[np.float64] | None:
-    """What reports lose, `(n, m)`, or None where nothing was given and no distance is known."""
+    """Return the losses of reports `(n, m)`, or None where none were given and no distance is known."""
     space = mechanism.space
     reports = mechanism.reports
     if loss is None:

@@ -162,7 +162,7 @@ class _Tops:
         return cls(np.array(leading, dtype=np.uint64).reshape(counts.shape), np.array(shifts).reshape(counts.shape))
 
     def unsettled(self, x: int, others: NDArray[np.int64], factors: _Factors) -> NDArray[np.bool_]:
-        """Where N[x', z] ≥ G 2^{-62-q} N[x, z] is not seen from the leading bits, for k of the x', `(k, m)`.
+        """Return a mask `(k, m)`, for k of the x': the leading bits do not show N[x', z] ≥ G 2^{-62-q} N[x, z].
 
         G (n + 1) < 2^64 (h + 4), h being the product of the upper halves and the upper halves of the mixed products.
         """
@@ -189,7 +189,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """How much a table costs and moves against a channel K `(n, m)`, under a prior `(n,)` and losses `(n, m)`."""
+    """Compare a table with a channel K `(n, m)`: cost and distance, under a prior `(n,)` and losses `(n, m)`."""
 
     channel: Array
     prior: Array

@@ -135,7 +135,7 @@ class IntegerTable(Sampler):
     """
 
     DRAW: ClassVar[str] = "dxopt draw 1"
-    """What the keyed digest of a draw begins with: it is of no use for anything else."""
+    """Prefix of the keyed digest of a draw, which keeps it apart from all other uses of the key."""
 
     space: MetricSpace
     reports: Reports
@@ -206,7 +206,7 @@ class IntegerTable(Sampler):
 
     @property
     def head(self) -> dict[str, Any]:
-        """What the file `*.dxt` says of the table in JSON (docs/reference/table-file.md)."""
+        """Head of the file `*.dxt` in JSON (docs/reference/table-file.md)."""
         return portable.head(self._parts)
 
     def encoded(self, *, small: bool = False) -> bytes:
