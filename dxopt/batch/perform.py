@@ -161,7 +161,7 @@ def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
 
 
 def _broken_off(answer: Answer) -> bool:
-    """Whether the comparison of a finished report was interrupted."""
+    """Tell whether the comparison of a finished report was interrupted."""
     return isinstance(answer, Report) and answer.comparison is not None and answer.comparison.interrupted
 
 
