@@ -23,7 +23,7 @@ from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.stopping import Status
-from dxopt.spec import Expect, ProblemFile, Task, build_tasks, read_problems
+from dxopt.spec import Expected, ProblemFile, Task, build_tasks, read_problems
 from dxopt.studies.questions import AtLevels, LossFrontier
 
 
@@ -165,7 +165,7 @@ def _broken_off(answer: Answer) -> bool:
     return isinstance(answer, Report) and answer.comparison is not None and answer.comparison.interrupted
 
 
-def _expected(done: Done, answer: Answer, expect: Expect) -> Done:
+def _expected(done: Done, answer: Answer, expect: Expected) -> Done:
     """The same once the value, or the smallest epsilon, is compared with the one that is known."""
     line = done.line
     what, found = ("epsilon", line.epsilon) if isinstance(answer, Level) else ("value", line.value)

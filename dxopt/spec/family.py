@@ -140,19 +140,10 @@ def saved_task(source: Source, sweep: AtLevels | None) -> Task:
     return Task(
         problem,
         method="auto" if sweep is not None else claims.found.method,
-        solver="auto",
-        spanner=None,
         tolerance=claims.tolerance,
-        time_limit=None,
         evaluate=tuple(name for name in claims.evaluation if name in MEASURES),
-        held_out=(),
-        compare=(),
-        priors={},
-        expect=None,
         sweep=sweep,
         beliefs=tuple(Beliefs(one.name, tuple(one.places), one.hiding) for one in claims.beliefs),
-        records=None,
-        source=source.path,
         origin=source,
     )
 
