@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         SpecError,
         UnsupportedError,
     )
-    from dxopt.mechanisms import classic, noise, traces
+    from dxopt.mechanisms import noise, traces
+    from dxopt.mechanisms.classic import catalogue as classic
     from dxopt.mechanisms.combinations import choice, together
     from dxopt.mechanisms.lifted import lift, lift_loss
     from dxopt.mechanisms.tight import tight_constraints
@@ -167,7 +168,7 @@ _HOMES = {
 }
 _ROOMS = {
     "characterise": "dxopt.analysis.characterise",
-    "classic": "dxopt.mechanisms.classic",
+    "classic": "dxopt.mechanisms.classic.catalogue",
     "evaluate": "dxopt.analysis.evaluate",
     "geo": "dxopt.spaces.geo",
     "inference": "dxopt.analysis.inference",

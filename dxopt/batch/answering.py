@@ -45,7 +45,7 @@ def refuse_comparison(task: Task) -> None:
 
 
 def asked_amiss(task: Task) -> Warnings:
-    """What is seldom meant in a task, before anything is solved; of ε only where the task is about one."""
+    """Return what is seldom meant in a task, before anything is solved; of ε only where the task is about one."""
     level = task.sweep is None or isinstance(task.sweep, LossFrontier)
     return every_kind(of_problem(task.problem, level=level), of_priors(task.priors.values()))
 
@@ -77,7 +77,7 @@ def _evaluated(task: Task, report: Report) -> Report:
 
 
 def _on_data(task: Task, report: Report) -> tuple[HeldOut, ...]:
-    """What the mechanism costs on the data that the task names."""
+    """Return the costs of the mechanism on the data that the task names."""
     prior = report.problem.prior.probabilities
     found = [(worth_on(data, report.mechanism, report.problem.loss, prior), at) for data, at in task.held_out]
     return tuple(one if at else replace(one, positions=None) for one, at in found)

@@ -24,7 +24,7 @@ _ASK_EVERY = 1.0
 def on_cluster(
     jobs: Mapping[int, Job], stop: Stop, address: str, *, memory_limit: float | None
 ) -> Iterator[tuple[int, Done]]:
-    """What becomes of each job, with its index, as they are done; one whose worker dies is done again by another.
+    """Yield the outcome of each job with its index, as they end; another worker repeats the job of one that dies.
 
     The workers read the problem files and write the results, at the same paths as here.
     """

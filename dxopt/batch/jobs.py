@@ -122,7 +122,7 @@ def unreadable(file: Path, error: SpecError) -> Done:
 
 
 def _same_folder(one: Path, other: Path) -> bool:
-    """Whether two names are of the same folder, which need not be there."""
+    """Tell whether two paths name the same folder, which need not exist."""
     return one.resolve() == other.resolve()
 
 

@@ -29,13 +29,13 @@ class Overrides:
 
     @property
     def suffix(self) -> str:
-        """What the name of a result folder ends with: a comparison or a sweep is beside the file's own result."""
+        """Ending of the name of a result folder: a comparison or a sweep is beside the file's own result."""
         if self.sweep is not None:
             return "-sweep"
         return "-compare" if self.compare else ""
 
     def apply(self, task: Task) -> Task:
-        """The task with every option that was given."""
+        """Return the task with every option that was given."""
         about = ("epsilon", "sweep", "strict")
         given = {key: value for key, value in asdict(self).items() if value is not None and key not in about}
         if task.compare:
@@ -44,7 +44,7 @@ class Overrides:
 
 
 def asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, Any]:
-    """What a command asks besides what a file asks: comparisons with all, or a sweep of levels by some methods."""
+    """Return what a command adds to a file: comparisons with all, or a sweep of levels by some methods."""
     if show == "comparisons":
         from dxopt.solving.routes.choice import COMPARABLE
 

@@ -23,7 +23,7 @@ from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.stopping import Status
-from dxopt.spec import Expect, ProblemFile, Task, build_tasks, read_problems
+from dxopt.spec import Expected, ProblemFile, Task, build_tasks, read_problems
 from dxopt.studies.questions import AtLevels, LossFrontier
 
 
@@ -161,11 +161,11 @@ def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
 
 
 def _broken_off(answer: Answer) -> bool:
-    """Whether the comparison of a finished report was interrupted."""
+    """Tell whether the comparison of a finished report was interrupted."""
     return isinstance(answer, Report) and answer.comparison is not None and answer.comparison.interrupted
 
 
-def _expected(done: Done, answer: Answer, expect: Expect) -> Done:
+def _expected(done: Done, answer: Answer, expect: Expected) -> Done:
     """The same once the value, or the smallest epsilon, is compared with the one that is known."""
     line = done.line
     what, found = ("epsilon", line.epsilon) if isinstance(answer, Level) else ("value", line.value)

@@ -89,14 +89,14 @@ class Worker(Process):
         return done
 
     def exceeds_memory(self, share: float = 1.0) -> bool:
-        """Whether it holds more memory than a share of the limit."""
+        """Tell whether it holds more memory than a share of the limit."""
         if self._memory_limit is None:
             return False
         return resident(self.process.pid) > share * self._memory_limit * _MIB
 
     @property
     def ended(self) -> bool:
-        """Whether it can do no more jobs."""
+        """True if it can do no more jobs."""
         return self.line.closed
 
     def _receive(self, tell: Tell) -> Done | None:
@@ -134,7 +134,7 @@ class Worker(Process):
         return None
 
     def _lost(self, job: Job, over: bool, code: int | None) -> Done:
-        """What became of a job whose process had to be killed, or died by itself with an exit code."""
+        """Return the outcome of a job whose process was killed, or died by itself with an exit code."""
         if over:
             return job.not_done("out of memory", f"out of memory: it took more than {self._memory_limit:g} MiB")
         if code and code < 0:
@@ -155,7 +155,7 @@ def resident(process: int) -> int:
 
 _TICK = 0.05
 STARTS = 3
-"""How often each worker may fail to start in a row: the next ones would most likely fail as well."""
+"""Times that each worker may fail to start in a row: the next ones would most likely fail as well."""
 
 
 class Pool:
@@ -190,7 +190,7 @@ class Pool:
                 worker.end()
 
     def do(self, jobs: Mapping[int, Job], stop: Stop, tell: Tell) -> Iterator[tuple[int, Done]]:
-        """What becomes of each job, with its index, in the order in which they are done.
+        """Yield the outcome of each job with its index, in the order in which they end.
 
         Raises
         ------

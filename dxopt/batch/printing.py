@@ -1,4 +1,4 @@
-"""What the command line prints of answers, and at the end of a batch."""
+"""Output of the command line for each answer, and at the end of a batch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def print_answer(answer: Answer, show: Show) -> None:
 
 
 def _parts(answer: Answer, show: Show) -> Sequence[object]:
-    """What is printed of an answer, nothing where a table follows at the end."""
+    """Return the text printed for an answer; none where a table follows at the end."""
     if show == "table":
         return []
     if isinstance(answer, Level):

@@ -1,4 +1,4 @@
-"""What each result of a file answers, so that no result of another question is replaced unasked.
+"""Questions that the results of a file answer, so that no result of another question is replaced unasked.
 
 A question is kept as a digest for each key of the file that has something else than its default, so that a refusal
 can name the keys. How well and how long to search is no part of it, nor is what the problem is called.

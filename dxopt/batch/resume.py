@@ -61,7 +61,7 @@ def other_version(job: Job) -> str | None:
 
 
 def why_other_result(job: Job) -> str:
-    """Why the earlier result in the folder of a job is of another problem; "" where it is not, or there is none.
+    """Return why the earlier result in the folder of a job is of another problem; "" where it is not, or is missing.
 
     A folder with no record of a question is of the same problem only where all that it was made from is the same.
     """

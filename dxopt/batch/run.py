@@ -196,7 +196,7 @@ def _run(
 
 
 def _notes(earlier: int, problems: int, versions: Counter[str | None], replaced: int) -> list[str]:
-    """What is to be known of earlier results: how many are kept, of another version, or of a problem that changed."""
+    """Count the earlier results that are kept, those of another version, and those of a problem that changed."""
     notes = [f"{earlier} of {problems} were finished before"] if earlier else []
     for version, count in versions.items():
         if version is not None:

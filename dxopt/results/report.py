@@ -20,10 +20,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
-from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
-from dxopt.results.comparison import Comparison
-from dxopt.results.comparison_folder import comparison_contents
 from dxopt.results.explanation import Explanation, of_report
 from dxopt.results.figures.tables import as_panel, as_text
 from dxopt.results.folder import (
@@ -40,7 +37,6 @@ from dxopt.results.folder import (
     finite,
     parts,
 )
-from dxopt.results.measures import Beliefs
 from dxopt.results.packing import (
     NO_TABLE,
     held_out_notes,
@@ -59,6 +55,10 @@ from dxopt.words.result import value
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from dxopt.release.tables import IntegerTable
+    from dxopt.results.comparison import Comparison
+    from dxopt.results.measures import Beliefs
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,6 +307,8 @@ class Report(Answer):
             return "no privacy was asked for"
         if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:
             return f"n²·m is over {TABLE_TRIPLES:,}"
+        from dxopt.release.tables import integer_table
+
         try:
             return integer_table(self.mechanism, prior=problem.prior, loss=problem.loss)
         except (UnsupportedError, CertificateError) as error:
@@ -359,9 +361,11 @@ class Report(Answer):
             NOTES: self._notes(),
             DESCRIPTION: {"arrays": PROBLEM},
         }
-        contents |= {TABLE: made} if isinstance(made, IntegerTable) else {}
+        contents |= {TABLE: made} if not isinstance(made, str) else {}
         contents |= {HELD_OUT: pack_held_out(self.held_out)} if self.held_out else {}
         if self.comparison is not None:
+            from dxopt.results.comparison_folder import comparison_contents
+
             contents |= comparison_contents(self.comparison, self)
         return contents | parts(self.members)
 

@@ -1,1 +1,1 @@
-"""What programs need: stopping, processes, registries, arrays in files, logged progress."""
+"""Services of programs: stopping, processes, registries, arrays in files, logged progress."""

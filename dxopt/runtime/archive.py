@@ -29,7 +29,7 @@ DAMAGED = (
     *(OSError, LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError),
     *(BadZipFile, Garbled, TokenError, AttributeError, MemoryError),
 )
-"""What readers of such files let escape where one is damaged."""
+"""Errors that readers of such files raise for a damaged one."""
 
 
 def write(file: Path, arrays: Arrays, version: int) -> Path:
@@ -48,7 +48,7 @@ def write(file: Path, arrays: Arrays, version: int) -> Path:
 
 
 def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], version: int, kind: str) -> Content:
-    """What `build` makes of the arrays of a file that `write` wrote.
+    """Return the object that `build` makes of the arrays of a file that `write` wrote.
 
     Raises
     ------

@@ -19,7 +19,7 @@ _WORKER = "dxopt.runtime.cluster_worker"
 _START = 10.0
 """Seconds more for each worker that is started here."""
 _REPLACED = 3
-"""How often each worker here is replaced, on average."""
+"""Average number of times that each worker here is replaced."""
 _LOOK = 1.0
 """Seconds between two looks whether one has died."""
 TIMEOUT = 20.0
@@ -153,7 +153,7 @@ class Cluster:
 
     @property
     def is_open(self) -> bool:
-        """Whether its client is there already."""
+        """True if its client exists already."""
         return self._client is not None
 
     def client(self) -> Any:

@@ -1,4 +1,4 @@
-"""What solves may compute with besides this machine: a cluster, and a device."""
+"""Resources of solves besides this machine: a cluster, and a device."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Found:
     method: str = ""
 
     def call(self, *arguments: Any) -> Any:
-        """What it gives; what it prints goes to standard error, and its SystemExit is an error like others."""
+        """Return its answer; what it prints goes to standard error, and its SystemExit is an error like others."""
         try:
             with redirect_stdout(sys.stderr):
                 return (getattr(self.given, self.method) if self.method else self.given)(*arguments)
@@ -99,7 +99,7 @@ class Names(Protocol):
 
 
 class Plugins:
-    """What other packages offer of one kind.
+    """Plug-ins of one kind that other packages offer.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Plugins:
         self._suits = suits
 
     def __iter__(self) -> Iterator[str]:
-        """The names that can be used, sorted; whether they load is not known."""
+        """Yield the names that can be used, sorted, without loading them."""
         offers = _offers(self.group, tuple(sys.path))
         return iter(sorted({point.name for point, _ in offers if not self._refused(point.name)}))
 
@@ -126,19 +126,19 @@ class Plugins:
         return isinstance(name, str) and name not in self._own and any(name == one for one in self)
 
     def there(self) -> list[str]:
-        """The names that can be used, but for those whose code is not there; nothing is imported for it."""
+        """Return the names that can be used and whose code exists, without importing it."""
         return [name for name in self if _is_there(self._of(name)[0][0].module)]
 
     def refused(self, name: str) -> str:
-        """Why the plug-in of a name cannot be used; "" where one can, or there is none."""
+        """Return why the plug-in of a name cannot be used; "" where one can, or there is none."""
         return self._refused(name) if self._of(name) else ""
 
     def offered(self, name: str) -> list[Plugin]:
-        """The plug-ins of a name, whether they can be used or not."""
+        """Return the plug-ins of a name, whether they can be used or not."""
         return [self._plugin(point, where) for point, where in self._of(name)]
 
     def find(self, name: str) -> Found:
-        """The plug-in of a name, loaded.
+        """Load the plug-in of a name.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Plugins:
         return Found(plugin, given, method)
 
     def listed(self) -> list[Listed]:
-        """All that is offered by name, each loaded to see whether it can be used."""
+        """Load every plug-in, sorted by name, to see whether it can be used."""
         offers = _offers(self.group, tuple(sys.path))
         return [self._line(point, where) for point, where in sorted(offers, key=lambda offer: offer[0].name)]
 
@@ -189,7 +189,7 @@ class Plugins:
         return Plugin(self.kind, point.name, *where)
 
     def _refused(self, name: str) -> str:
-        """Why no plug-in of a name can be used; "" where one can."""
+        """Return why no plug-in of a name can be used; "" where one can."""
         if not _NAME.fullmatch(name):
             return f"{name[:_LONGEST]!r} is no name of letters, digits and underscores"
         packages = [" ".join(where) for _, where in self._of(name)]
@@ -215,26 +215,26 @@ class OrPlugins(Container[str]):
         return name in self._own or name in self._plugins
 
     def refused(self, name: str) -> str:
-        """Why the plug-in of a name cannot be used; "" where one can, or there is none."""
+        """Return why the plug-in of a name cannot be used; "" where one can, or there is none."""
         return self._plugins.refused(name)
 
     def listed(self) -> list[str]:
-        """The names to choose from, as far as is known without an import."""
+        """Return the names to choose from, as far as they are known without an import."""
         return [*self._own, *self._plugins.there()]
 
     def fix(self, besides: str = "") -> str:
-        """What to do where a name is none of these; `besides` is what else could be given."""
+        """Return the fix for a name that is none of these; `besides` is what else could be given."""
         return f"choose one of {', '.join(self.listed())}{besides}, or install the package that brings it"
 
 
 def said(error: BaseException) -> str:
-    """An error of others as one short line."""
+    """Write an error of others as one short line."""
     text = " ".join(str(error).split())[:_LONGEST]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module can be found, or at least the package that it is in."""
+    """Tell whether a module, or at least its package, can be found."""
     try:
         return find_spec(module.partition(".")[0]) is not None
     except (ImportError, ValueError):  # what was put into sys.modules by hand has no place
@@ -243,7 +243,7 @@ def _is_there(module: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _offers(group: str, path: tuple[str, ...]) -> tuple[tuple[EntryPoint, tuple[str, str]], ...]:
-    """The entry points of a group with package and version; of a package that is there twice the first counts.
+    """Return the entry points of a group with package and version; the first counts of a package installed twice.
 
     The path is that on which Python looks for packages: a change of it is looked at anew. What cannot be read of a
     package is left out, as other programs do.

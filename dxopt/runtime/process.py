@@ -56,7 +56,7 @@ class Line:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed here."""
+        """True if it was closed here."""
         return self._writer.closed
 
     def send(self, message: object) -> None:

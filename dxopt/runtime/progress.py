@@ -75,7 +75,7 @@ class Task:
 
     @property
     def text(self) -> str:
-        """What it is and how far."""
+        """Name and share of what is done."""
         return f"{self.name}: {self.line}" if self.name else self.line
 
     @property

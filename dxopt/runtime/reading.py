@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, required
 
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-"""How a file is opened that may be a pipe: without waiting."""
+"""Flags to open a file that may be a pipe, without waiting."""
 
 MOST_TEXT = 20_000_000
 """Bytes of JSON. The indices of a million points have 17 MB; so many empty lists take half a GB and some seconds."""
@@ -51,7 +51,7 @@ def as_path(given: Any, field: str) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a plain file of that name; there is none where the name is too long to be one."""
+    """Tell whether a plain file of that name exists; none does where the name is too long."""
     try:
         return path.is_file()
     except OSError:
@@ -59,7 +59,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder of that name; there is none where the name is too long to be one."""
+    """Tell whether a folder of that name exists; none does where the name is too long."""
     try:
         return path.is_dir()
     except OSError:
@@ -67,7 +67,7 @@ def is_folder(path: Path) -> bool:
 
 
 def no_result(path: Path, field: str, wrong: str, fix: str) -> SpecError:
-    """What is wrong with a path that is no result: a problem file is to be solved first."""
+    """Return what is wrong with a path that is no result: a problem file must be solved first."""
     if path.suffix in (".yaml", ".yml") and is_file(path):
         fix = "run `dxopt solve` on it first, and name its result folder"
         return SpecError(field, f"{path} is a problem file", fix)
@@ -127,7 +127,7 @@ def content(path: Path, most: int) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """What a file of JSON holds; ValueError where it is none, and the errors of `opened`."""
+    """Read a file of JSON; ValueError where it is none, and the errors of `opened`."""
     return json.loads(content(path, MOST_TEXT).decode("utf-8"))
 
 
@@ -185,11 +185,11 @@ class _Sips(io.RawIOBase):
         return self._stream.tell()
 
     def seekable(self) -> bool:
-        """Whether there are positions to go to: always."""
+        """Return True: there are always positions to go to."""
         return True
 
     def readable(self) -> bool:
-        """Whether it can be read: always."""
+        """Return True: it can always be read."""
         return True
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from dxopt.errors import SpecError
@@ -18,10 +20,13 @@ class Registry(Generic[T]):
     ----------
     field : str
         The kind of thing that is named; used in error messages.
+    homes : dict
+        For names whose classes are imported when they are asked for, the module that registers each.
     """
 
-    def __init__(self, field: str) -> None:
+    def __init__(self, field: str, homes: Mapping[str, str] = MappingProxyType({})) -> None:
         self.field = field
+        self._homes = homes
         self._entries: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[Entry], Entry]:
@@ -36,13 +41,15 @@ class Registry(Generic[T]):
         return file
 
     def get(self, name: str) -> T:
-        """The entry called `name`; a SpecError that lists the names there are, otherwise."""
-        if name not in self._entries:
+        """Return the entry called `name`; a SpecError that lists the names there are, otherwise."""
+        if name not in self:
             raise SpecError(self.field, f"there is no {name!r}", f"choose one of {', '.join(self)}")
+        if name not in self._entries:
+            import_module(self._homes[name])
         return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._entries))
+        return iter(sorted({*self._homes, *self._entries}))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._homes or name in self._entries

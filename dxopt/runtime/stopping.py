@@ -1,4 +1,4 @@
-"""When to stop: a deadline, and Ctrl-C or SIGTERM as a request that every stage can see; how a solve ended."""
+"""Deadlines, and Ctrl-C or SIGTERM as requests to stop that every stage can see; the end of a solve."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def terminable() -> Iterator[None]:
 
 
 ASKED = "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)"
-"""What the first Ctrl-C is answered with, on standard error, where partial results were asked for."""
+"""Answer to the first Ctrl-C, on standard error, where partial results were asked for."""
 RAISING = (
     "interrupted: stopping; what is done will be the `answer` of a KeyboardInterrupt (partial=True returns it); "
     "press Ctrl-C again to stop at once"
 )
-"""What it is answered with otherwise."""
+"""Answer to it otherwise."""
 T = TypeVar("T")
 
 
@@ -90,12 +90,12 @@ class Stop:
 
     @property
     def expired(self) -> bool:
-        """Whether the deadline has passed."""
+        """True if the deadline has passed."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     @property
     def requested(self) -> bool:
-        """Whether to stop now, for either reason."""
+        """True if it is time to stop, for either reason."""
         return self.interrupted or self.expired
 
     def __enter__(self) -> Stop:
@@ -154,7 +154,7 @@ def raising(should_stop: Callable[[], bool]) -> Callable[[], None]:
 
 
 class Status(StrEnum):
-    """How a solve ended."""
+    """End of a solve."""
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"

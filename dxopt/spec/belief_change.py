@@ -21,7 +21,7 @@ Instead = Annotated[Pairs | Mapped, f.Shapes()]
 
 
 class Learns(f.Section):
-    """What an adversary learns from a report, at most, and what privacy promises of that."""
+    """Most that an adversary learns from a report, and what privacy promises of that."""
 
     within: Annotated[list[Labels], Field(min_length=1)] = Field(
         [], description="Who knows that the secret is one of some: labels or indices of points, for each of a list."

@@ -88,7 +88,7 @@ class Correlated(_Leveled):
 
 
 class Markov(_Leveled):
-    """Where a Markov chain is at one time, given how it gets there and on."""
+    """State of a Markov chain at one time, given its transitions."""
 
     kind: Literal["markov"] = Field(description="Where a Markov chain is at one time; the secrets are its traces.")
     states: Annotated[list[State], Field(min_length=2)] = Field(description="What the states are called.")

@@ -23,7 +23,7 @@ from dxopt.spec.objectives import build_held_out, listed
 from dxopt.spec.priors import build_believed, build_priors, depends_on_level
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
-from dxopt.spec.tasks import Expect, Task
+from dxopt.spec.tasks import Task
 from dxopt.studies.questions import AtLevels, LossFrontier
 
 _ROUNDING = 1e-9
@@ -133,11 +133,10 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
                 held_out=held_out,
                 compare=tuple(sheet.compare),
                 priors={name: of_each[index] for name, of_each in others.items()},
-                expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
+                expect=expect,
                 sweep=sheet.sweep,
                 beliefs=beliefs,
                 records=sheet.records,
-                source=source.path,
                 origin=source,
             )
         )

@@ -89,7 +89,7 @@ _ORIGINAL = "solve the file that the result was made from"
 
 
 def is_saved(source: Source) -> bool:
-    """Whether a file describes the problem of the result folder that it is in.
+    """Tell whether a file describes the problem of the result folder that it is in.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def is_saved(source: Source) -> bool:
 
 
 def saved_name(source: Source) -> str:
-    """The name of the problem."""
+    """Return the name of the problem."""
     try:
         return read_claims(source.path.parent).problem.name
     except SpecError as error:
@@ -117,12 +117,12 @@ def saved_name(source: Source) -> str:
 
 
 def saved_data(source: Source) -> list[Path]:
-    """The files that the problem is read from."""
+    """Return the files that the problem is read from."""
     return [source.resolve(name) for name in (PROBLEM, MECHANISM, CLAIMS)]
 
 
 def saved_task(source: Source, sweep: AtLevels | None) -> Task:
-    """The task of solving the problem of a result again, in the way and to the tolerance of that result.
+    """Return the task of solving the problem of a result again, by its method and to its tolerance.
 
     A mechanism found through a spanner is looked for without one.
 
@@ -140,19 +140,10 @@ def saved_task(source: Source, sweep: AtLevels | None) -> Task:
     return Task(
         problem,
         method="auto" if sweep is not None else claims.found.method,
-        solver="auto",
-        spanner=None,
         tolerance=claims.tolerance,
-        time_limit=None,
         evaluate=tuple(name for name in claims.evaluation if name in MEASURES),
-        held_out=(),
-        compare=(),
-        priors={},
-        expect=None,
         sweep=sweep,
         beliefs=tuple(Beliefs(one.name, tuple(one.places), one.hiding) for one in claims.beliefs),
-        records=None,
-        source=source.path,
         origin=source,
     )
 

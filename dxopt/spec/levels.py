@@ -47,11 +47,11 @@ class Privacy(f.Section):
 
     @property
     def epsilon(self) -> float:
-        """Per unit of distance, between points."""
+        """Level per unit of distance, between points."""
         return self.level / self.radius
 
     def on(self, space: MetricSpace) -> Level:
-        """Per unit of distance of a space; SpecError where positions are asked for, and it has no cells."""
+        """Return the level per unit of distance of a space; SpecError for positions where it has no cells."""
         return level(self.level, self.radius, space=space if self.between == "positions" else None)
 
 
@@ -72,7 +72,7 @@ class Range(f.Section):
         return self
 
     def values(self) -> list[float]:
-        """The values, each the double nearest to what the decimals written in the file give."""
+        """Return the values, each the double nearest to what the decimals written in the file give."""
         # In exact decimals, so that 0.1, 0.2, 0.3 are the doubles that a file would write. The slack is for ends such
         # as 1/3, which no decimal gives: a value that close to the end is the end.
         start, to, step = (Fraction(repr(value)) for value in (self.start, self.to, self.step))
@@ -165,7 +165,7 @@ def read_levels(text: str) -> tuple[float, ...]:
 
 
 def read_level(text: str) -> float:
-    """One level from the command line, a number as in a problem file; SpecError where it is none, or several."""
+    """Read one level from the command line, a number as in a problem file; SpecError where it is none, or several."""
     levels = read_levels(text)
     if len(levels) != 1:
         raise SpecError("epsilon", f"has {len(levels)} levels", "give one, or use dxopt sweep, which takes several")

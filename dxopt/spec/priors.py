@@ -103,7 +103,7 @@ class SamplesPrior(f.Section):
 
 
 class CheckInsPrior(f.Section):
-    """How often people were near each point."""
+    """Frequencies of people near each point."""
 
     kind: Literal["check_ins"] = Field(description="Check-ins, each counted for the nearest point.")
     file: f.File = Field(description="CSV file with a header line and one row per check-in.")

@@ -23,7 +23,7 @@ from dxopt.spec.spaces import Reports, Space
 from dxopt.studies.questions import SmallestEpsilon, Sweep
 
 _FIRST = 1.0
-"""Where the search for a level begins."""
+"""Level at which the search for one begins."""
 _ADD = "add epsilon, or leave it out"
 _ONE = "leave out one of the two"
 _OUT = "leave it out"

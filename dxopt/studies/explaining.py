@@ -36,7 +36,7 @@ def explain(
     loss: LossLike | Loss = "distance",
     **options: Any,
 ) -> Explanation:
-    """What something promises and costs, in plain words.
+    """Explain what something promises and costs, in plain words.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _of_report(told: Explanation, report: Report, values: int) -> Explanation:
 
 
 def _choices(reports: Iterable[Report], values: int | None) -> tuple[Choice, ...]:
-    """What the levels of some reports cost, also in several published values together where that is asked for."""
+    """Return the costs of the levels of some reports, and of several published values together where asked for."""
     told = (one.explanation if values is None else _of_report(one.explanation, one, values) for one in reports)
     return choices_of(told)
 
@@ -150,7 +150,7 @@ def _explained(
 
 
 def saved(folder: str | Path) -> Report | EpsilonSweep:
-    """What a result folder has to be explained, proven again: its report, or the reports at its levels.
+    """Load what a result folder has to be explained, proven again: its report, or the reports at its levels.
 
     Raises
     ------

@@ -138,7 +138,7 @@ class _Search:
     known: list[Report] = field(default_factory=list)
 
     def enough(self, epsilon: float) -> bool | None:
-        """Whether the loss is possible at an ε; None where that was not proven. The bracket shrinks accordingly.
+        """Tell whether the loss is possible at an ε, None where that is unproven, and shrink the bracket.
 
         First with a gap that goes with the width of the bracket, then with the tolerance if that decides nothing.
         """

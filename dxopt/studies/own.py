@@ -39,14 +39,14 @@ class Own:
     given: Given
 
     def proven_or_why(self, problem: Problem) -> Mechanism | str:
-        """The mechanism with its proof, or why there is none, as the note of its row."""
+        """Return the mechanism with its proof, or why there is none, as the note of its row."""
         try:
             return self.proven(problem)
         except SpecError as error:
             return "; ".join(filter(None, (error.wrong, error.fix)))
 
     def proven(self, problem: Problem) -> Mechanism:
-        """The mechanism, proven to be as private as the problem asks for, and within its budget.
+        """Prove the mechanism as private as the problem asks for, and within its budget.
 
         Where privacy fails by rounding alone, entries are moved by 1e-9 at most.
 
@@ -71,7 +71,7 @@ class Own:
         return found
 
     def _made(self, function: Callable[[float], Any], epsilon: float) -> Mechanism | np.ndarray | list[Any]:
-        """What the function makes for ε; SpecError where that is an error, or no mechanism."""
+        """Call the function with ε; SpecError where it raises an error, or returns no mechanism."""
         try:
             made = function(epsilon)
         except SpecError:
@@ -90,7 +90,7 @@ Methods = Iterable[Method] | Mapping[str, Given] | str | Given
 
 
 def checked_methods(methods: Methods | None) -> list[str | Own]:
-    """Mechanisms by name and of one's own, all that have names by default, the optimum first.
+    """Return mechanisms by name and of one's own, all that have names by default, the optimum first.
 
     Raises
     ------
@@ -120,12 +120,12 @@ def _require_plugin(name: str) -> None:
 
 
 def name_of(method: str | Own) -> str:
-    """The name of the row of a mechanism."""
+    """Return the name of the row of a mechanism."""
     return method if isinstance(method, str) else method.name
 
 
 def _listed(methods: Methods) -> list[Any]:
-    """One mechanism as a list of one, and a mapping as pairs."""
+    """Return one mechanism as a list of one, and a mapping as pairs."""
     if isinstance(methods, Mapping):
         # a name under itself is that mechanism, as where names and mechanisms of one's own are given together
         return [
@@ -140,13 +140,13 @@ def _listed(methods: Methods) -> list[Any]:
 
 
 def _are_rows(methods: Any) -> bool:
-    """Whether a list is a matrix of probabilities, row by row, and not one of mechanisms."""
+    """Tell whether a list is a matrix of probabilities, row by row, and not one of mechanisms."""
     rows = isinstance(methods, list) and all(isinstance(row, list) for row in methods)
     return rows and bool(methods) and not any(isinstance(entry, list) for row in methods for entry in row)
 
 
 def _own(method: Any, taken: Mapping[str, Any]) -> Own:
-    """A mechanism of one's own under the name that it was given with, or one that is not taken."""
+    """Return a mechanism of one's own under the name that it was given with, or one that is not taken."""
     if isinstance(method, Own):
         return method
     if isinstance(method, tuple) and len(method) == 2:
@@ -176,7 +176,7 @@ def _checked(given: Any) -> Given:
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """The name, cut to a line, with a number where another row has it."""
+    """Return the name, cut to a line, with a number where another row has it."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:_LONGEST]
     plain = plain or "own mechanism"
     if plain.startswith(_TAKEN) or plain in COMPARABLE:

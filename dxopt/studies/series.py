@@ -146,7 +146,7 @@ def require_share(name: str, given: float) -> None:
 
 
 def require_falling(problem: Problem) -> None:
-    """SpecError where the objective is a regret: what it is against changes with ε, so that it need not fall."""
+    """Refuse a regret, which is against other optima at each ε, so that it need not fall."""
     if isinstance(problem.objective, WorstRegret):
         wrong = "regret is against other optima at each level, so that levels are not compared"
         raise SpecError("objective", wrong, "solve each level, or ask for expected_loss")

@@ -124,7 +124,7 @@ def _compared(
 
 
 def _whole(report: Report, names: Sequence[str | Own]) -> bool:
-    """Whether the report is optimal, and nothing that it was to be compared with was left out."""
+    """Tell whether the report is optimal and was compared with all that it was to be."""
     found = report.comparison
     compared = found is not None and not found.interrupted and len(found.rows) == len(names)
     return report.status is Status.OPTIMAL and compared

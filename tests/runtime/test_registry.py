@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import dxopt as dx
+from dxopt.mechanisms.classic.base import BASELINES, CLASSICS
 from dxopt.model.loss import LOSSES
 from dxopt.runtime.registry import Registry
 from dxopt.runtime.stopping import Status
@@ -117,7 +118,7 @@ def test_a_name_cannot_be_taken_twice() -> None:
     assert "two" not in registry
 
 
-@pytest.mark.parametrize("registry", [SOLVERS, METRICS, LOSSES, RELATIONS], ids=lambda registry: registry.field)
+@pytest.mark.parametrize("registry", [SOLVERS, CLASSICS, BASELINES, METRICS, LOSSES, RELATIONS], ids=min)
 def test_unknown_names_list_the_known_ones(registry: Registry) -> None:
     with pytest.raises(dx.SpecError) as caught:
         registry.get("nonesuch")
@@ -125,6 +126,7 @@ def test_unknown_names_list_the_known_ones(registry: Registry) -> None:
     assert list(registry) == sorted(registry)
     for name in registry:
         assert name in str(caught.value)
+        registry.get(name)
         with pytest.raises(RuntimeError, match="twice"):
             registry.register(name)
 

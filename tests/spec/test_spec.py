@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dxopt.spec import Expect
+from dxopt.spec import Expected
 from tests.material.broken_specs import GOOD, edited
 from tests.material.spec_files import LOSSES, PRIORS, SPACES, refusal, small, task_of, tasks_of
 
@@ -25,7 +25,7 @@ def test_the_good_file(folder: Path) -> None:
     assert (task.method, task.solver, task.spanner) == ("optimal", "highs", 1.5)
     assert (task.tolerance, task.time_limit) == (1e-6, 60)
     assert task.evaluate == ("expected_loss", "utility")
-    assert task.expect == Expect(0.42647, 1e-4, source="by hand")
+    assert task.expect == Expected(value=0.42647, tolerance=1e-4, source="by hand")
     assert task.source == folder / "problem.yaml"
 
 
@@ -161,7 +161,10 @@ def test_family_names_and_expectations(folder: Path) -> None:
     text += "  - {value: 2, source: a}\n  - {value: 1/4, tolerance: 0, source: b}\n"
     tasks = tasks_of(folder, text)
     assert [task.problem.name for task in tasks] == ["n [epsilon=0.5]", "n [epsilon=1]"]
-    assert [task.expect for task in tasks] == [Expect(2, 1e-6, source="a"), Expect(0.25, 0, source="b")]
+    assert [task.expect for task in tasks] == [
+        Expected(value=2, tolerance=1e-6, source="a"),
+        Expected(value=0.25, tolerance=0, source="b"),
+    ]
 
 
 def test_a_range_is_written_in_decimals(folder: Path) -> None:

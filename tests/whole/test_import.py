@@ -48,6 +48,12 @@ def test_importing_does_no_numerics() -> None:
     assert "dxopt.solving.solve" not in modules
 
 
+def test_solving_loads_only_what_it_needs() -> None:
+    problem = "dx.Problem(space, epsilon=1, prior=dx.Prior.uniform(space), loss='distance')"
+    modules = loaded_by(f"import dxopt as dx; space = dx.grid((3, 3)); dx.solve({problem})")
+    assert sum(name.partition(".")[0] == "dxopt" for name in modules) <= 170
+
+
 def test_processes_of_batches_load_no_numba_before_they_compile() -> None:
     solved = "import dxopt as dx; dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior='uniform'))"
     assert "numba" not in loaded_by(f"import dxopt.batch.worker_main; {solved}")

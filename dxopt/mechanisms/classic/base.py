@@ -73,8 +73,25 @@ class Baseline(Protocol):
         ...
 
 
-CLASSICS: Registry[type[Classic]] = Registry("method")
-BASELINES: Registry[type[Baseline]] = Registry("method")
+_HERE = "dxopt.mechanisms.classic"
+CLASSICS: Registry[type[Classic]] = Registry(
+    "method",
+    {
+        "exponential": f"{_HERE}.exponential",
+        "geometric": f"{_HERE}.geometric",
+        "graph_exponential": f"{_HERE}.exponential",
+        "laplace": f"{_HERE}.laplace",
+        "multivariate_laplace": f"{_HERE}.multivariate_laplace",
+        "planar_laplace": f"{_HERE}.planar_laplace",
+        "randomised_response": f"{_HERE}.response",
+        "staircase": f"{_HERE}.laplace",
+        "truncated_exponential": f"{_HERE}.exponential",
+    },
+)
+BASELINES: Registry[type[Baseline]] = Registry(
+    "method",
+    {"cloaking": f"{_HERE}.baselines", "rate_distortion": f"{_HERE}.baselines"},
+)
 
 
 def title(classic: Classic | Baseline | type[Classic | Baseline]) -> str:

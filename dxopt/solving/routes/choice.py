@@ -49,7 +49,6 @@ from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
 from dxopt.solving.options import Options, Route
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic, within_budget
-from dxopt.solving.routes.coupled import by_coupled_program
 from dxopt.solving.routes.linear import by_linear_program
 from dxopt.solving.routes.spanner import by_spanner
 from dxopt.solving.routes.structured import by_line, by_product
@@ -107,6 +106,8 @@ def routes(problem: Problem, options: Options) -> tuple[Route, ...]:
     if options.method not in SPANNER_METHODS:
         return (by_name,)
     if problem.why_coupled is not None:
+        from dxopt.solving.routes.coupled import by_coupled_program
+
         for name in ("tight", "product", "line"):
             options.refused[name] = f"does not apply, as {problem.why_coupled}"
         return (by_coupled_program,)

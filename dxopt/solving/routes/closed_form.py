@@ -12,10 +12,6 @@ from numpy.typing import NDArray
 from dxopt.analysis.order.remaps import optimal_random_remap
 from dxopt.errors import DxoptError, MethodRefused, UnsupportedError
 from dxopt.mechanisms.classic.base import CLASSICS, title
-from dxopt.mechanisms.classic.exponential import GraphExponential, TruncatedExponential
-from dxopt.mechanisms.classic.laplace import Laplace
-from dxopt.mechanisms.classic.multivariate_laplace import MultivariateLaplace
-from dxopt.mechanisms.classic.planar_laplace import PlanarLaplace
 from dxopt.mechanisms.tight import refuses_tight, tight_candidate
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, post_processed
@@ -48,7 +44,7 @@ number of the linear program of a remap."""
 _REMAP_CELLS = 250_000
 _SAME = 1e-9
 """Channels whose entries differ by no more are the same."""
-_LEFT_OUT = (GraphExponential.name, MultivariateLaplace.name, TruncatedExponential.name)
+_LEFT_OUT = ("graph_exponential", "multivariate_laplace", "truncated_exponential")
 """Not tried unasked: the exponential mechanism, which is, is close to them, and two of them look for their rate."""
 
 
@@ -283,7 +279,7 @@ def _forms(problem: Problem) -> Iterator[_Form]:
     there = {name: classic for name, classic in there.items() if classic.refuses(problem) is None}
     for name, classic in there.items():
         seconds = classic.expected_seconds(problem) + remap
-        if name != Laplace.name or seconds < _CHEAP or PlanarLaplace.name not in there:
+        if name != "laplace" or seconds < _CHEAP or "planar_laplace" not in there:
             yield _Form(title(classic), seconds, lambda classic=classic: classic.channel(problem))
     if refuses_tight(problem) is None:
         yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))

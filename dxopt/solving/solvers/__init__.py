@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dxopt.errors import SpecError
-from dxopt.solving.solvers import clarabel, cvx, highs
-from dxopt.solving.solvers.base import SOLVERS, Settings, Solver
+from dxopt.solving.solvers.base import SOLVERS, THROUGH_CVXPY, Settings, Solver
 from dxopt.solving.solvers.plugged import SOLVER_NAMES, SOLVER_PLUGINS
 
 
@@ -15,9 +14,11 @@ def require_solver(name: str) -> None:
             raise SpecError("solver", f"there is no {name!r}", SOLVER_NAMES.fix())
         SOLVER_PLUGINS.find(name)
         return
-    solver = SOLVERS.get(name)
-    if issubclass(solver, cvx.Cvx) and not solver.installed():
-        raise SpecError("solver", f"{name} is not installed", "install it, or use clarabel or highs")
+    if name in THROUGH_CVXPY:
+        from dxopt.solving.solvers.cvx import installed
+
+        if not installed(name):
+            raise SpecError("solver", f"{name} is not installed", "install it, or use clarabel or highs")
 
 
-__all__ = ["SOLVERS", "SOLVER_PLUGINS", "Settings", "Solver", "clarabel", "cvx", "highs", "require_solver"]
+__all__ = ["SOLVERS", "SOLVER_PLUGINS", "Settings", "Solver", "require_solver"]

@@ -42,4 +42,16 @@ class Solver(Protocol):
         ...
 
 
-SOLVERS: Registry[type[Solver]] = Registry("solver")
+_HERE = "dxopt.solving.solvers"
+THROUGH_CVXPY = (
+    *("cbc", "copt", "cplex", "cuopt", "ecos", "glop", "glpk", "gurobi", "mosek"),
+    *("osqp", "pdlp", "piqp", "proxqp", "qoco", "scip", "scipy", "scs", "xpress"),
+)
+SOLVERS: Registry[type[Solver]] = Registry(
+    "solver",
+    {
+        "clarabel": f"{_HERE}.clarabel",
+        "highs": f"{_HERE}.highs",
+        **dict.fromkeys(THROUGH_CVXPY, f"{_HERE}.cvx"),
+    },
+)

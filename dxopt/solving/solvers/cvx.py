@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.base import SOLVERS, Settings
+from dxopt.solving.solvers.base import SOLVERS, THROUGH_CVXPY, Settings
 
 
 class Cvx:
@@ -56,20 +56,17 @@ class Cvx:
             message=f"{self.name}: {problem.status}",
         )
 
-    @classmethod
-    def installed(cls) -> bool:
-        """Tell whether cvxpy finds the solver."""
-        import cvxpy as cp
 
-        return cls.name.upper() in cp.installed_solvers()
+def installed(name: str) -> bool:
+    """Tell whether cvxpy finds the solver."""
+    import cvxpy as cp
+
+    return name.upper() in cp.installed_solvers()
 
 
 def _flat(multipliers: Any) -> NDArray[np.float64]:
     return np.array(multipliers, dtype=float).ravel()
 
 
-for _name in (
-    *("cbc", "copt", "cplex", "cuopt", "ecos", "glop", "glpk", "gurobi", "mosek"),
-    *("osqp", "pdlp", "piqp", "proxqp", "qoco", "scip", "scipy", "scs", "xpress"),
-):
+for _name in THROUGH_CVXPY:
     SOLVERS.register(_name)(type(_name.capitalize(), (Cvx,), {"name": _name}))

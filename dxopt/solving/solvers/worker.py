@@ -158,7 +158,7 @@ if hasattr(os, "register_at_fork"):  # there is no fork on Windows
 
 def main(line: Line) -> None:
     """Run in the helper process: solve the programs that come, for ever."""
-    from dxopt.solving.solvers.plugged import solver_named  # late, as this registers the solvers
+    from dxopt.solving.solvers.plugged import solver_named
 
     asked_to_stop = threading.Event()
     signal.signal(signal.SIGINT, lambda signum, frame: asked_to_stop.set())

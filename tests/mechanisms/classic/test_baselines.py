@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic import BASELINES, CLASSICS
+from dxopt.mechanisms.classic.catalogue import BASELINES, CLASSICS
 from dxopt.solving.routes.choice import COMPARABLE, METHODS
 from tests.material.classics import EXAMPLES
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic import CLASSICS
+from dxopt.mechanisms.classic.catalogue import CLASSICS
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.solving.routes.choice import METHODS
 from tests.judges.exact import row_sum_errors, violations

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic import BASELINES, cloaking
+from dxopt.mechanisms.classic.catalogue import BASELINES, cloaking
 from dxopt.spaces.positions import local_plane
 from tests.judges.exact import infinite_leakage, violations
 from tests.material.classics import EXAMPLES

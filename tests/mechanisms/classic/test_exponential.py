@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic import exponential
+from dxopt.mechanisms.classic.catalogue import exponential
 from dxopt.mechanisms.classic.exponential import Exponential
 from tests.judges.exact import violations
 from tests.material.checks import assert_proven, weights

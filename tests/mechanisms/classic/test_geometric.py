@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic import geometric
+from dxopt.mechanisms.classic.catalogue import geometric
 from dxopt.mechanisms.kernel import KernelMechanism
 from dxopt.mechanisms.noise import Geometric
 from tests.judges.exact import violations

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic import calibration, graph_exponential
+from dxopt.mechanisms.classic import calibration
+from dxopt.mechanisms.classic.catalogue import graph_exponential
 from tests.judges.exact import violations
 
 EPSILON = 1.3

@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import quad
 
 import dxopt as dx
-from dxopt.mechanisms.classic import laplace
+from dxopt.mechanisms.classic.catalogue import laplace
 from tests.judges.exact import row_sum_errors, violations
 
 

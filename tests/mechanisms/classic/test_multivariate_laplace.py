@@ -12,7 +12,7 @@ from scipy.integrate import dblquad
 from scipy.special import gamma
 
 import dxopt as dx
-from dxopt.mechanisms.classic import multivariate_laplace
+from dxopt.mechanisms.classic.catalogue import multivariate_laplace
 from dxopt.mechanisms.classic.multivariate_laplace import MultivariateLaplace, Nodes, nodes_around
 from dxopt.mechanisms.classic.voronoi import Voronoi
 from dxopt.verify import Outcome, verify

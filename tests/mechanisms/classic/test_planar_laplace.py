@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import dblquad, quad
 
 import dxopt as dx
-from dxopt.mechanisms.classic import planar_laplace
+from dxopt.mechanisms.classic.catalogue import planar_laplace
 from dxopt.mechanisms.classic.on_grid import FLOOR, OnGrid
 from dxopt.mechanisms.classic.planar_laplace import IMPLICIT_FROM, PlanarLaplace, noise_rate
 from dxopt.mechanisms.classic.voronoi import Voronoi

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxopt as dx
-from dxopt.mechanisms.classic import exponential, geometric, moved_to_nearest, remapped
+from dxopt.mechanisms.classic.catalogue import exponential, geometric, moved_to_nearest, remapped
 from tests.judges.exact import infinite_leakage, violations
 from tests.judges.oracle import optimum
 from tests.material.checks import weights

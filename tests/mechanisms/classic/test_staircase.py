@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 import dxopt as dx
-from dxopt.mechanisms.classic import geometric, laplace, staircase
+from dxopt.mechanisms.classic.catalogue import geometric, laplace, staircase
 from tests.judges.exact import violations
 
 

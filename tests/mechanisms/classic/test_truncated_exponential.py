@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic import truncated_exponential
+from dxopt.mechanisms.classic.catalogue import truncated_exponential
 from tests.judges.exact import violations
 from tests.material.instances import space_of
 
