@@ -422,9 +422,9 @@ class Compared:
     def _under(self, prior: str) -> Result:
         """Return the report under another prior, alone where there is a set: losses are then expected under it."""
         result = self.result
-        named = result.named
+        named = {**result.named, "prior": prior}
         if result.objective in ("worst_expected_loss", "regret"):
-            named = {**named, "objective": "expected_loss"}
+            named["objective"] = "expected_loss"
         problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
         return replace(result, named=named, problem={**problem, "prior": self.priors[prior]})
 

@@ -202,9 +202,9 @@ class Result:
         if self.objective == "worst_loss":
             return everyone(self.size)
         if self.objective == "worst_expected_loss":
-            return read_priors(self.problem, self.prior, str(self.named.get("prior")))
+            return read_priors(self.problem, self.prior)
         if self.objective == "regret":
-            return read_regret(self.problem, self.prior, str(self.named.get("prior")))
+            return read_regret(self.problem, self.prior)
         return None
 
     @property
