@@ -146,7 +146,7 @@ def _check_pure(result: Result, epsilon: float) -> str:
 
 
 def distinguished(result: Result, violated: Triple) -> str:
-    """Which secrets a report tells apart, as text."""
+    """Return as text the secrets that a report tells apart."""
     x, other, z = violated
     return (
         f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
@@ -207,7 +207,7 @@ def check_bound(result: Result) -> str:
 
 
 def lost(result: Result) -> Fraction:
-    """What costs and their sum lose in doubles at most where they are subnormal."""
+    """Largest error of costs and their sum in doubles where they are subnormal."""
     return 2 * result.losses.size * LEAST
 
 
@@ -287,7 +287,7 @@ _ROUNDING = 1e-9
 
 
 def claims_within(result: Result) -> bool:
-    """Whether a level within a radius is claimed."""
+    """Return whether a level within a radius is claimed."""
     return result.named.get("within") is not None
 
 
@@ -315,7 +315,7 @@ def check_within(result: Result) -> str:
 
 
 def _across(result: Result, radius: float) -> float:
-    """How far apart the centres of cells may be that have positions within the radius."""
+    """Return the largest distance of centres of cells that have positions within the radius."""
     arrays = result.mechanism
     metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
     outlined = "space.positions.outlines" in arrays

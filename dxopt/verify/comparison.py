@@ -92,7 +92,7 @@ def check_verdict(result: Result, status: object) -> str:
 
 
 def _exactly_irregular(result: Result) -> Iterator[str]:
-    """Why no μ ≥ 0 solves it, decided exactly."""
+    """Yield reasons, decided exactly, why no μ ≥ 0 solves it."""
     prior = result.prior
     distances = result.distances
     # 1. Some μ_w > 0 makes π_y > 0; a secret at finite distance to y is at finite distance to w, so that it is likely

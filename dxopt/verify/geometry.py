@@ -1,4 +1,4 @@
-"""Whether distances obey the triangle inequality, and are those of the space."""
+"""Proofs that distances obey the triangle inequality, and are those of the space."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _require(result: Result, measured: Measured, claimed: Array) -> None:
 
 
 def _contradiction(result: Result, measured: Measured, claimed: Array) -> str | None:
-    """Where a claimed distance `(n, m)` is not that of the points, in words."""
+    """Return in words the first claimed distance `(n, m)` that is not that of the points."""
     for x, row in enumerate(claimed):
         bad = measured.off(x, row)
         if len(bad):

@@ -89,7 +89,7 @@ class Part:
     members: Array | None = None
 
     def worth(self, losses: Sequence[Fraction]) -> list[Fraction]:
-        """What each row loses, given what each secret does."""
+        """Return the loss of each row, given that of each secret."""
         if self.members is None:
             return [losses[x] for x in self.secrets.tolist()]
         exact = Exact.of(self.members)
@@ -131,7 +131,7 @@ class Priors:
 
     @property
     def regret(self) -> bool:
-        """Whether losses count against the optimum for each member, known to be from `lowest` to `highest`."""
+        """True if losses count against the optimum for each member, known to be from `lowest` to `highest`."""
         return bool(self.lowest)
 
     def of(self, members: Array) -> Priors:

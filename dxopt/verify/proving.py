@@ -147,7 +147,7 @@ def _results(folder: Path) -> Iterator[Path]:
 
 
 def _within(folder: Path) -> list[Path]:
-    """What is in a folder, sorted; nothing where there is no folder of that name."""
+    """Return the contents of a folder, sorted; none where there is no such folder."""
     try:
         return sorted(folder.iterdir()) if folder.is_dir() else []
     except OSError:

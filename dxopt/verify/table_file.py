@@ -34,7 +34,7 @@ _SUM = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """What a table file has, of the right shapes, and nothing proven of it.
+    """Contents of a table file, of the right shapes, with nothing proven.
 
     Attributes
     ----------
@@ -223,16 +223,28 @@ def _check_private(table: TableFile) -> str:
     if pairs not in ("all", "adjacent"):
         raise Broken(f"its pairs are {pairs!r}")
     bound = bound_pairs(table.distances, pairs if delta else "all")
-    channel = Channel.integers(counts, table.total)
     levels = Levels.of(table.distances, bound, epsilon)
+    require_private(counts, table.head["bits"], levels, delta, table.secret, table.head["reports"].__getitem__)
+    return f"epsilon {float(epsilon):g}" + (f", delta {float(delta):g}" if delta else "") + ", in integers"
+
+
+def require_private(
+    counts: list[list[int]],
+    bits: int,
+    levels: Levels,
+    delta: Fraction,
+    secret: Callable[[int], str],
+    report: Callable[[int], str],
+) -> None:
+    """Check in integers that counts out of 2^bits are private; Broken names the secrets and the report."""
+    channel = Channel.integers(counts, 1 << bits)
     violated = excess(channel, levels, delta)[1] if delta else violation(channel, levels)
     if violated is not None:
         x, other, z = violated
         raise Broken(
-            f"secrets {table.secret(x)} and {table.secret(other)} are told apart by report "
-            f"{table.head['reports'][z]}: {counts[x][z]} against {counts[other][z]} out of 2^{table.head['bits']}"
+            f"secrets {secret(x)} and {secret(other)} are told apart by report {report(z)}: "
+            f"{counts[x][z]} against {counts[other][z]} out of 2^{bits}"
         )
-    return f"epsilon {float(epsilon):g}" + (f", delta {float(delta):g}" if delta else "") + ", in integers"
 
 
 def _check_prior(prior: Array, size: int) -> str:

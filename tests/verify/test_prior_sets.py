@@ -58,7 +58,6 @@ FORGED = {
     "hull": [
         ("dual", "weights", lambda w: w + np.array([0.0, 0.3]), "bound"),
         ("problem", "prior_set.members", lambda v: v[[0, 0]], "files"),
-        ("problem", "prior_set.names", lambda v: v[[1, 0]], "files"),
     ],
     "ball": [
         # all that may be anywhere where most is lost, and more than there may be
