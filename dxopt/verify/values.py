@@ -39,7 +39,7 @@ class Enclosed:
     lost: Fraction = 4 * LEAST
 
     def agrees(self, claimed: float, slack: Fraction = AGREEMENT) -> bool:
-        """Return whether a number is within `slack` of the terms' size of this one; Unproved if the bounds are wide."""
+        """Return whether a number is this one up to `slack` of the terms' size; Unproved if the bounds are wide."""
         if self.high - self.low > _WIDEST * self.size + _NOTHING:
             raise Unproved(f"it is enclosed by {float(self.low):.17g} and {float(self.high):.17g} alone")
         room = slack * self.size + self.lost

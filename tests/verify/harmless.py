@@ -73,6 +73,7 @@ RULES = (
         _MORE,
         kinds="worst|regular",
     ),
+    Rule(r"comparison\.json: refinements\.1\.shortfall", "as before: it is a refinement", _MORE, kinds="irregular"),
     Rule(r"comparison\.json: refinements\.\d+\.(better|worse)", "proven of the pair that is named", ".+"),
     Rule(r"table\.npz: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
     Rule(r"table\.npz: prior", "draws do not need it", "missing"),
