@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import DAMAGED, Arrays, once, plain_file
-from dxopt.verify.geometry import require_triangles
+from dxopt.verify.geometry import require_measured, require_triangles
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import AGREEMENT, Measured, parameters_of
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
@@ -173,23 +173,13 @@ def _check_distances(table: TableFile) -> str:
         metric = str(arrays["space.metric"])
         if metric != table.head["metric"]:
             raise Broken(f"the metric is {table.head['metric']!r}, that of its space {metric!r}")
-        _require_measured(table, Measured(metric, parameters_of(arrays), points, points))
+        measured = Measured(metric, parameters_of(arrays), points, points)
+        require_measured(measured, distances, table.secret, lambda x: f"secret {table.secret(x)}")
         return f"the {metric} ones of the points"
     derived = Space.read(arrays).distances
     if derived.shape != distances.shape or not np.allclose(derived, distances, rtol=AGREEMENT, atol=0.0):
         raise Broken("they are not those of its space")
     return f"those of the {kind}"
-
-
-def _require_measured(table: TableFile, measured: Measured) -> None:
-    for x, row in enumerate(table.distances):
-        bad = measured.off(x, row)
-        if len(bad):
-            other = int(bad[0])
-            raise Broken(
-                f"from secret {table.secret(x)} to {table.secret(other)} it is {row[other]:.17g}, "
-                f"but the {measured.metric} one of the points is {measured.shown(x, other):.17g}"
-            )
 
 
 def _points(arrays: Arrays) -> NDArray[Any] | None:
