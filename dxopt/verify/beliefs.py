@@ -94,7 +94,7 @@ def violated(
 
 
 def is_least(beliefs: Beliefs, sums: tuple[list[list[int]], list[list[int]]], epsilon: Fraction) -> bool:
-    """Whether some pair breaks budgets of t - (1 + t)·1e-11, t = εd, or all these are below 0."""
+    """Return whether some pair breaks budgets of t - (1 + t)·1e-11, t = εd, or all these are below 0."""
     above = False
     for pair, (ours, theirs) in enumerate(zip(*sums, strict=True)):
         exponent = epsilon * beliefs.distances[pair]

@@ -87,7 +87,7 @@ def _to_sides(corners: Array, around: Array) -> float:
 
 
 _LONGER = {"geodesic": 1.0045}
-"""How many times as long as great circles distances are at most,"""
+"""Largest ratio of a distance to the great circle,"""
 _SHORTER = {"geodesic": 1.005615, "conservative_haversine": 1.005615}
 """and these as distances."""
 _MOST = 2_000
@@ -142,7 +142,7 @@ class Cells:
         return cls(degrees, distances, metric, earth, _angle(chord) * earth)
 
     def across(self, radius: float, within: float | None = None) -> float | None:
-        """How far apart centres may be that have positions within the radius of each other.
+        """Return the largest distance of centres that have positions within the radius of each other.
 
         It is the largest distance of two centres whose regions are within the radius: that of a centre has the
         positions that are nearest to it, at most `within` away, the reach where it is not given. Of many centres it
@@ -216,7 +216,7 @@ def _widest(centres: Array) -> float:
 
 
 def _stretches(metric: str | None, centres: Array, within: float) -> tuple[float, float]:
-    """How many times as long as great circles distances are at most, and the other way round, near to the centres.
+    """Return the largest ratio of a distance to the great circle, and the other way round, near to the centres.
 
     A local map has all parallels as long as that in the middle: steps east are stretched by the ratio of both.
     """

@@ -146,7 +146,7 @@ def _check_pure(result: Result, epsilon: float) -> str:
 
 
 def distinguished(result: Result, violated: Triple) -> str:
-    """Which secrets a report tells apart, as text."""
+    """Return as text the secrets that a report tells apart."""
     x, other, z = violated
     return (
         f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
@@ -196,18 +196,21 @@ def attained(result: Result) -> Enclosed:
 
 
 def check_bound(result: Result) -> str:
-    """The certificate claims no more than the dual proves, up to 1e-12 relative."""
-    claimed = result.claimed("bound")
+    """Check that the certificate claims no more than the dual proves, up to 1e-12 relative."""
     proven, how = bound(result.asked, result.dual)
-    if not math.isfinite(claimed) or result.sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven) + lost(
-        result
-    ):
-        raise Broken(f"claims.json: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
+    return require_bound(result, proven, how, lost(result))
+
+
+def require_bound(result: Result, proven: Fraction, how: str, room: Fraction) -> str:
+    """Check that no more is claimed than is proven, up to 1e-12 relative and some room."""
+    claimed = result.claimed("bound")
+    if not math.isfinite(claimed) or result.sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven) + room:
+        raise Broken(f"{result.source}: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
     return f"no such mechanism has {result.better} than {claimed:.12g} ({how})"
 
 
 def lost(result: Result) -> Fraction:
-    """What costs and their sum lose in doubles at most where they are subnormal."""
+    """Largest error of costs and their sum in doubles where they are subnormal."""
     return 2 * result.losses.size * LEAST
 
 
@@ -287,7 +290,7 @@ _ROUNDING = 1e-9
 
 
 def claims_within(result: Result) -> bool:
-    """Whether a level within a radius is claimed."""
+    """Return whether a level within a radius is claimed."""
     return result.named.get("within") is not None
 
 
@@ -315,7 +318,7 @@ def check_within(result: Result) -> str:
 
 
 def _across(result: Result, radius: float) -> float:
-    """How far apart the centres of cells may be that have positions within the radius."""
+    """Return the largest distance of centres of cells that have positions within the radius."""
     arrays = result.mechanism
     metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
     outlined = "space.positions.outlines" in arrays

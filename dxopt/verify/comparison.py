@@ -92,7 +92,7 @@ def check_verdict(result: Result, status: object) -> str:
 
 
 def _exactly_irregular(result: Result) -> Iterator[str]:
-    """Why no μ ≥ 0 solves it, decided exactly."""
+    """Yield reasons, decided exactly, why no μ ≥ 0 solves it."""
     prior = result.prior
     distances = result.distances
     # 1. Some μ_w > 0 makes π_y > 0; a secret at finite distance to y is at finite distance to w, so that it is likely
@@ -422,9 +422,9 @@ class Compared:
     def _under(self, prior: str) -> Result:
         """Return the report under another prior, alone where there is a set: losses are then expected under it."""
         result = self.result
-        named = result.named
+        named = {**result.named, "prior": prior}
         if result.objective in ("worst_expected_loss", "regret"):
-            named = {**named, "objective": "expected_loss"}
+            named["objective"] = "expected_loss"
         problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
         return replace(result, named=named, problem={**problem, "prior": self.priors[prior]})
 

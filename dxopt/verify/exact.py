@@ -105,7 +105,7 @@ def exp_bounds(exponent: Fraction, bits: int = BITS) -> tuple[int, int]:
 
 
 def at_most(left: int, exponent: Fraction, right: int) -> bool:
-    """Whether left ≤ e^exponent · right, for integers of 0 or more and an exponent from 0 on."""
+    """Return whether left ≤ e^exponent · right, for integers of 0 or more and an exponent from 0 on."""
     if left <= right:
         return True
     if right == 0 or exponent == 0:
@@ -139,7 +139,7 @@ def logarithm_of_two() -> tuple[Fraction, Fraction]:
 
 
 def is_power_of_two(number: Fraction, exponent: float, slack: Fraction) -> bool:
-    """Whether 2^(exponent - slack) ≤ number ≤ 2^(exponent + slack), for what doubles may be multiples of."""
+    """Return whether 2^(exponent - slack) ≤ number ≤ 2^(exponent + slack), for what doubles may be multiples of."""
     if abs(exponent) > _MULTIPLES:
         return False
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
@@ -147,7 +147,7 @@ def is_power_of_two(number: Fraction, exponent: float, slack: Fraction) -> bool:
 
 
 def is_exponential(number: Fraction, exponent: float, slack: Fraction) -> bool:
-    """Whether e^(exponent - slack) ≤ number ≤ e^(exponent + slack), for what doubles may be multiples of."""
+    """Return whether e^(exponent - slack) ≤ number ≤ e^(exponent + slack), for what doubles may be multiples of."""
     if abs(exponent) > _MULTIPLES:
         return False
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))

@@ -45,12 +45,12 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def holds_result(folder: Path) -> bool:
-    """Whether a folder has a file of a result."""
+    """Return whether a folder has a file of a result."""
     return any(is_file(folder / name) for name in (*PROOF, *QUESTIONS))
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; there is none where its name is too long to be one."""
+    """Return whether there is such a file; a name that is too long is none."""
     try:
         return path.is_file()
     except OSError:
@@ -112,7 +112,7 @@ def read_arrays(folder: Path, name: str) -> Arrays:
 
 
 def _unreadable(name: str, error: Exception) -> Broken:
-    """What is wrong with a file that cannot be read."""
+    """Return why a file cannot be read."""
     if isinstance(error, FileNotFoundError):
         return Broken(f"{name} is missing")
     return Broken(f"{name} is damaged ({' '.join(str(error).split())})")
@@ -180,7 +180,7 @@ def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]
 
 
 def alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether arrays repeat each other; coordinates that are no number, as of null values, do as well."""
+    """Return whether two arrays are equal, with NaN equal to NaN, as coordinates of null values are."""
     return np.array_equal(array, other, equal_nan=array.dtype.kind == other.dtype.kind == "f")
 
 
@@ -196,7 +196,7 @@ def number(arrays: Arrays, key: str) -> float:
 
 
 def _inside(name: str) -> bool:
-    """Whether it names a file of the folder, or the digests of a part."""
+    """Return whether it names a file of the folder, or the digests of a part."""
     return Path(name).name == name or (_PART.fullmatch(name) is not None and ".." not in Path(name).parts)
 
 

@@ -51,7 +51,7 @@ def _parts(arrays: Arrays, prefix: str) -> list[str]:
 
 
 def _size(arrays: Arrays, prefix: str) -> int:
-    """How many points there are, at least 1."""
+    """Return the number of points, at least 1."""
     kind = str(arrays.get(f"{prefix}.kind", ""))
     if kind == "product":
         return math.prod(_size(arrays, part) for part in _parts(arrays, prefix))
@@ -102,7 +102,7 @@ class Result:
 
     @property
     def written(self) -> bool:
-        """Whether the channel is written down as a matrix with its distances and losses."""
+        """True if the channel is a matrix in the files, with its distances and losses."""
         given = "distances" in self.problem or "space.distances" in self.mechanism
         return "matrix" in self.mechanism and "losses" in self.problem and given
 
@@ -130,7 +130,7 @@ class Result:
 
     @property
     def private(self) -> bool:
-        """Whether privacy was asked for."""
+        """True if privacy was asked for."""
         return math.isfinite(self.epsilon)
 
     @cached_property
@@ -202,9 +202,9 @@ class Result:
         if self.objective == "worst_loss":
             return everyone(self.size)
         if self.objective == "worst_expected_loss":
-            return read_priors(self.problem, self.prior, str(self.named.get("prior")))
+            return read_priors(self.problem, self.prior)
         if self.objective == "regret":
-            return read_regret(self.problem, self.prior, str(self.named.get("prior")))
+            return read_regret(self.problem, self.prior)
         return None
 
     @property
@@ -214,7 +214,7 @@ class Result:
 
     @property
     def better(self) -> str:
-        """What no mechanism has than the bound."""
+        """The word for values beyond the bound, which no mechanism has."""
         return "less" if self.sign > 0 else "more"
 
     @cached_property
@@ -247,7 +247,7 @@ class Result:
 
     @cached_property
     def guessed(self) -> Array | None:
-        """What guesses cost an adversary, `(n, g)`; None for other objectives."""
+        """Costs of an adversary's guesses, `(n, g)`; None for other objectives."""
         if self.objective != "adversary_error":
             return None
         found = numbers(self.problem, "adversary_loss", self.size, None)
@@ -257,7 +257,7 @@ class Result:
 
     @cached_property
     def asked(self) -> Asked:
-        """What a bound is about."""
+        """The problem that the bound is about."""
         most = number(self.problem, "max_loss") if self.objective == "adversary_error" else math.inf
         if self.objective == "adversary_error" and not math.isfinite(most):
             raise Broken(f"problem.npz: max_loss is {most}")
@@ -282,14 +282,14 @@ class Result:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """How many points the factors have where the dual is of a product; empty elsewhere."""
+        """Numbers of points of the factors where the dual is of a product; empty elsewhere."""
         if "which" not in self.dual:
             return ()
         return tuple(map(len, Space.read(self.mechanism).axes))
 
     @property
     def secrets(self) -> bool:
-        """Whether the reports are the secrets."""
+        """True if the reports are the secrets."""
         return "which" in self.mechanism or bool(self.mechanism.get("secrets", True))
 
     def secret(self, x: int) -> str:

@@ -1,4 +1,4 @@
-"""Whether distances obey the triangle inequality, and are those of the space."""
+"""Proofs that distances obey the triangle inequality, and are those of the space."""
 
 from __future__ import annotations
 
@@ -76,26 +76,18 @@ def _points(arrays: Arrays, size: int, key: str) -> Points:
     return points
 
 
-def _require(result: Result, measured: Measured, claimed: Array) -> None:
-    """Broken unless the distances `(n, m)` of some points are claimed."""
-    broken = _contradiction(result, measured, claimed)
-    if broken is not None:
-        raise Broken(broken)
-
-
-def _contradiction(result: Result, measured: Measured, claimed: Array) -> str | None:
-    """Where a claimed distance `(n, m)` is not that of the points, in words."""
+def require_measured(
+    measured: Measured, claimed: Array, secret: Callable[[int], str], there: Callable[[int], str]
+) -> None:
+    """Check that claimed distances `(n, m)` are those of some points; Broken names the first that is not."""
     for x, row in enumerate(claimed):
         bad = measured.off(x, row)
         if len(bad):
             other = int(bad[0])
-            square = claimed is result.distances
-            there = f"secret {result.secret(other)}" if square else f"report {result.report(other)}"
-            return (
-                f"from secret {result.secret(x)} to {there} it is {row[other]:.17g}, "
+            raise Broken(
+                f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}, "
                 f"but the {measured.metric} one of the points is {measured.shown(x, other):.17g}"
             )
-    return None
 
 
 def check_losses_to_reports(result: Result, name: str) -> None:
@@ -115,7 +107,8 @@ def check_losses_to_reports(result: Result, name: str) -> None:
     losses = result.all_losses
     if (losses < 0).any():
         raise Broken(f"the {name} is negative")
-    _require(result, measured, np.sqrt(losses) if name == "squared" else losses)
+    claimed = np.sqrt(losses) if name == "squared" else losses
+    require_measured(measured, claimed, result.secret, lambda z: f"report {result.report(z)}")
 
 
 def check_described(result: Result, arrays: Arrays) -> str:
@@ -130,7 +123,8 @@ def check_described(result: Result, arrays: Arrays) -> str:
         parameters = parameters_of(arrays)
         if {*parameters} != {*PARAMETERS.get(metric, ())}:
             raise Broken(f"a {metric} metric has no parameters {sorted(parameters)}")
-        _require(result, Measured(metric, parameters, points, points), result.distances)
+        measured = Measured(metric, parameters, points, points)
+        require_measured(measured, result.distances, result.secret, lambda x: f"secret {result.secret(x)}")
         return f"points, {metric}"
     distances = Space.read(arrays).distances
     known = result.distances

@@ -135,7 +135,7 @@ def _product(one: tuple[int, ...], other: tuple[int, ...]) -> Polynomial:
 
 
 def _endless(case: _Case, first: int, second: int) -> bool:
-    """Whether the factor is infinite for a weight, or grows without end where one of the two weights vanishes."""
+    """Return whether the factor is infinite for a weight, or grows without end as one of the two vanishes."""
     for one, other in ((first, second), (second, first)):
         over, under = case.over(one, other), case.under(one, other)
         if under[0] == 0 and (over[0] > 0 or (under[1] == 0 and over[1] > 0)):
@@ -144,7 +144,7 @@ def _endless(case: _Case, first: int, second: int) -> bool:
 
 
 def _exceeds(over: Polynomial, under: Polynomial, factor: Fraction) -> bool:
-    """Whether over(t) > factor·under(t) for some t ≥ 0."""
+    """Return whether over(t) > factor·under(t) for some t ≥ 0."""
     up, down = factor.numerator, factor.denominator
     constant, linear, square = (down * more - up * less for more, less in zip(over, under, strict=True))
     if constant > 0 or square > 0:
@@ -206,7 +206,7 @@ _AT_MOST = ", at most"
 
 
 def check_beliefs(result: Result, name: str, claimed: float) -> None:
-    """What reports reveal at most about some beliefs, or, by the end of its name, what privacy promises of that.
+    """Check the most that reports reveal about some beliefs, or, by its name, the promise of privacy on it.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def _secrets(result: Result, named: Any) -> list[int]:
 
 
 def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
-    """How far the probability of a member is moved at most, as a factor from 1 on; None where to 0.
+    """Bound the move of the probability of a member, a factor from 1 on; None where to 0.
 
     The secret is known to be a member. After report z, the probability of x changes by K[x, z] over the mean of K[·,
     z] under the prior on the members; the scale of the integers cancels. No event moves it further than its reports.
@@ -379,7 +379,7 @@ _RECORDS = re.compile(r"expected loss of (\d+) records|(epsilon|delta) of one re
 
 
 def is_of_records(name: str) -> bool:
-    """Whether a measure is about records, by its name."""
+    """Return whether a measure is about records, by its name."""
     return _RECORDS.fullmatch(name) is not None
 
 

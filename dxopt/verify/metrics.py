@@ -185,16 +185,16 @@ def _unit(sine: Array, cosine: Array) -> tuple[Array, Array]:
 
 
 def _between(azimuth: tuple[Array, Array], below: tuple[Array, ...], above: tuple[Array, ...]) -> NDArray[np.bool_]:
-    """Whether azimuths are above some and below others, all from 0 to π."""
+    """Return whether azimuths are above some and below others, all from 0 to π."""
     sine, cosine = azimuth
     return (sine * below[1] - cosine * below[0] >= 0) & (above[0] * cosine - above[1] * sine >= 0)
 
 
 Points = NDArray[Any]
 AGREEMENT = 1e-9
-"""How far a distance may be from that of the points, relative."""
+"""Largest relative difference of a distance from that of the points."""
 GIVEN = "given distances"
-"""What problem.yaml calls the metric where none computes the distances."""
+"""Name of the metric where none computes the distances."""
 EARTH_RADIUS = {"km": 6371.0088, "m": 6371008.8, "mi": 6371.0088 / 1.609344}
 _CHORD_SLACK = 1e-14
 _TERMS = 15
@@ -291,7 +291,7 @@ class Measured:
             self.scale = _diameter(parameters, points)
 
     def row(self, x: int) -> Array:
-        """What `claimed` is compared with: distances from one point, or chords on great circles."""
+        """Return what `claimed` is compared with: distances from one point, or chords on great circles."""
         if self.metric == "geodesic":
             return geodesics(self.points[x], self.others) * self.scale
         if self.metric in _ON_VALUES:

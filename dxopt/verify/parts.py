@@ -66,7 +66,7 @@ class Part:
 
     @property
     def optimal(self) -> bool:
-        """Whether its gap is within its tolerance."""
+        """True if its gap is within its tolerance."""
         return self.claims.get("status") == "optimal"
 
 
@@ -150,7 +150,7 @@ def _part(name: str, check: Check, result: Result) -> Part:
 
 
 def unlike(result: Result, other: Result, varied: str) -> str | None:
-    """Where two results are about different problems, apart from what is varied; None where they are not."""
+    """Return the entry in which two problems differ, apart from the varied one; None where they are the same."""
     for key in sorted({*result.named, *other.named} - {"within"}):
         if result.named.get(key) != other.named.get(key):
             return key
@@ -335,7 +335,7 @@ _ALIKE = Fraction(1, 10**9)
 
 @dataclass(frozen=True)
 class _Band:
-    """How far apart what is possible and what is proven are between neighbours, and in all.
+    """Widths of the band between values and bounds, between neighbours and in all.
 
     Attributes
     ----------
@@ -359,7 +359,7 @@ class _Band:
 
 
 def varied_by(folder: Path) -> str:
-    """What the parts of a frontier differ in: ε, or the loss budget."""
+    """Return what the parts of a frontier differ in: ε, or the loss budget."""
     return "max_loss" if "budgets" in read_json(folder, FRONTIER) else "epsilon"
 
 
@@ -427,7 +427,7 @@ def _by_budget(content: dict[str, Any], parts: Sequence[Part]) -> _Band:
 
 @dataclass(frozen=True)
 class _Corner:
-    """What a part proves at its budget: the value is attained, and no error is above the tangent of slope `price`."""
+    """A part's proof at its budget: the value is attained, and no error is above the tangent of slope `price`."""
 
     budget: Fraction
     value: Fraction
@@ -503,7 +503,7 @@ def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts
 
 
 def _improvable(band: _Band, wanted: float) -> Iterator[bool]:
-    """Whether the band is too wide between each point and the next, by more than their gaps, with room between.
+    """Yield whether the band is too wide between each point and the next, by more than their gaps, with room between.
 
     Gaps of both ends stay whatever is solved in between, and points that are nearly the same have nothing in between.
     """

@@ -76,7 +76,6 @@ class Totals:
 
 KINDS = ("hull", "ball", "box", "fitting")
 _SUM = 1e-9
-_NAMED = 3
 _CLOSE = 1e-12
 
 
@@ -90,7 +89,7 @@ class Part:
     members: Array | None = None
 
     def worth(self, losses: Sequence[Fraction]) -> list[Fraction]:
-        """What each row loses, given what each secret does."""
+        """Return the loss of each row, given that of each secret."""
         if self.members is None:
             return [losses[x] for x in self.secrets.tolist()]
         exact = Exact.of(self.members)
@@ -132,7 +131,7 @@ class Priors:
 
     @property
     def regret(self) -> bool:
-        """Whether losses count against the optimum for each member, known to be from `lowest` to `highest`."""
+        """True if losses count against the optimum for each member, known to be from `lowest` to `highest`."""
         return bool(self.lowest)
 
     def of(self, members: Array) -> Priors:
@@ -231,20 +230,20 @@ def everyone(size: int) -> Priors:
     return Priors(size, (Part(Fraction(1), np.arange(size)),))
 
 
-def read_priors(problem: Arrays, prior: Array, name: str) -> Priors:
-    """The set in problem.npz, whose centre is `prior`; Broken where there is none, or its name is of another one."""
+def read_priors(problem: Arrays, prior: Array) -> Priors:
+    """Return the set in problem.npz, whose centre is `prior`; Broken where there is none."""
     kind = str(problem.get("prior_set", ""))
     if kind not in KINDS:
         raise Broken(f"problem.npz: there is no set of priors of kind {kind!r}")
     size = len(prior)
     if kind == "hull":
-        return _hull(problem, prior, name)
+        return _hull(problem, prior)
     if kind == "fitting":
-        return Priors(size, (), _totals(problem, size, name))
+        return Priors(size, (), _totals(problem, size))
     if kind == "ball":
         radius = number(problem, "prior_set.radius")
-        if not 0 < radius < 1 or not name.startswith(f"total variation {radius:g} of "):
-            raise Broken(f"problem.npz: a radius of {radius:g} is not that of {name!r}")
+        if not 0 < radius < 1:
+            raise Broken(f"problem.npz: the set of priors has a radius of {radius:g}")
         return _joined(size, [(radius, np.full(size, np.inf)), (1 - radius, prior)])
     lower, upper = (numbers(problem, f"prior_set.{end}", size) for end in ("lower", "upper"))
     good = (lower >= 0) & (lower <= upper) & (upper <= 1)
@@ -257,9 +256,9 @@ def read_priors(problem: Arrays, prior: Array, name: str) -> Priors:
     return _joined(size, [(least, lower), (min(max(1 - least, 0.0), math.fsum(room)), room)])
 
 
-def read_regret(problem: Arrays, prior: Array, name: str) -> Priors:
-    """The hull in problem.npz, and what it says of the optimum for each of its members."""
-    found = read_priors(problem, prior, name)
+def read_regret(problem: Arrays, prior: Array) -> Priors:
+    """Return the hull in problem.npz, and what it says of the optimum for each of its members."""
+    found = read_priors(problem, prior)
     if len(found.parts) != 1 or found.parts[0].members is None:
         raise Broken("problem.npz: the regret is not about a hull of priors")
     count = found.parts[0].rows
@@ -270,23 +269,19 @@ def read_regret(problem: Arrays, prior: Array, name: str) -> Priors:
     return Priors(found.size, found.parts, None, exact[0], exact[1])
 
 
-def _hull(problem: Arrays, prior: Array, name: str) -> Priors:
-    names = [str(one) for one in problem["prior_set.names"].tolist()]
-    members = numbers(problem, "prior_set.members", len(names), len(prior))
-    if not len(names) or not (np.isfinite(members) & (members >= 0)).all():
+def _hull(problem: Arrays, prior: Array) -> Priors:
+    members = numbers(problem, "prior_set.members", problem["prior_set.names"].size, len(prior))
+    if not len(members) or not (np.isfinite(members) & (members >= 0)).all():
         raise Broken("problem.npz: a member of the set of priors is no distribution")
     if any(abs(math.fsum(row) - 1) > _SUM for row in members):
         raise Broken("problem.npz: a member of the set of priors does not sum to 1")
-    called = f"hull of {', '.join(names)}" if len(names) <= _NAMED else f"hull of {len(names)} priors"
-    if name != called:
-        raise Broken(f"problem.npz: the set of priors is {called!r}, not {name!r}")
     if np.abs(members.mean(axis=0) - prior).max() > _CLOSE:
         raise Broken("problem.npz: the prior is not the mean of the members")
     reached = np.flatnonzero(members.max(axis=0) > 0)
     return Priors(len(prior), (Part(Fraction(1), reached, members=members),))
 
 
-def _totals(problem: Arrays, size: int, name: str) -> Totals:
+def _totals(problem: Arrays, size: int) -> Totals:
     low = numbers(problem, "prior_set.low", None)
     high = numbers(problem, "prior_set.high", len(low))
     forms = numbers(problem, "prior_set.forms", len(low), size)
@@ -294,8 +289,6 @@ def _totals(problem: Arrays, size: int, name: str) -> Totals:
     multipliers = numbers(problem, "prior_set.proof", len(low) + 1)
     if not all(np.isfinite(one).all() for one in (low, high, forms, multipliers)) or not 0 < within < 1:
         raise Broken("problem.npz: the totals of the set of priors are no numbers")
-    if name != f"fitting {len(low)} totals":
-        raise Broken(f"problem.npz: the set of priors fits {len(low)} totals, not {name!r}")
     slack = Fraction(within)
     ends = [[Fraction(one) for one in [*side.tolist(), 1.0]] for side in (low, high)]
     return Totals(

@@ -1,4 +1,4 @@
-"""Whether a channel, in doubles or in integers, is private: decided exactly.
+"""Privacy of a channel, in doubles or in integers, decided exactly.
 
 All entries are integers over one scale, and εd is the real product of two doubles. Most triples (x, x', z) are
 settled by a double product, which is sound: the factor is a double that is proven to be below e^t (1 - 2^-49), the
@@ -133,7 +133,7 @@ def violation(channel: Channel, levels: Levels) -> Triple | None:
 
 
 def is_least(channel: Channel, levels: Levels) -> bool:
-    """Whether some triple breaks privacy at budgets of t - (1 + t)·1e-12, t = εd, or all these are below 0.
+    """Return whether some triple breaks privacy at budgets of t - (1 + t)·1e-12, t = εd, or all these are below 0.
 
     One triple is enough: the one with the largest ln(K[x, z] / K[x', z]) / d is found in doubles, and decided
     exactly.
@@ -182,7 +182,7 @@ def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fractio
 
 
 def _within(mine: Sequence[int], theirs: Sequence[int], exponent: Fraction, allowed: Fraction) -> bool:
-    """Whether Σ max(0, a - e^t b) ≤ allowed, where enclosures of 4096 bits decide it; False where they do not."""
+    """Return whether Σ max(0, a - e^t b) ≤ allowed is decided by enclosures of 4096 bits."""
     bits = BITS
     while bits <= _MOST_BITS:
         low, high = exp_bounds(min(exponent, Fraction(HUGE)), bits) if exponent else (1 << bits, 1 << bits)

@@ -1,4 +1,4 @@
-"""What a result claims of pairs of beliefs: proven again, or Broken names where not."""
+"""Claims about pairs of beliefs, proven again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVEL = "belief_level"
 
 
 def claims_beliefs(result: Result) -> bool:
-    """Whether any file says something of pairs of beliefs."""
+    """Return whether any file claims something about pairs of beliefs."""
     arrays = any(key.startswith("belief_") for key in result.problem)
     return arrays or result.certificate.get(LEVEL) is not None or "belief" in result.dual
 

@@ -147,7 +147,7 @@ def _results(folder: Path) -> Iterator[Path]:
 
 
 def _within(folder: Path) -> list[Path]:
-    """What is in a folder, sorted; nothing where there is no folder of that name."""
+    """Return the contents of a folder, sorted; none where there is no such folder."""
     try:
         return sorted(folder.iterdir()) if folder.is_dir() else []
     except OSError:
@@ -174,7 +174,7 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         yield from _optima(folder, result)
     elif any(path.name != COMPARISON for path in _within(folder / PARTS)) or is_file(folder / PARTS):
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
-    if result is None and holds_comparison(folder):
+    if holds_comparison(folder) and not any((folder / name).is_file() for name in PROOF):
         yield Check("files", Outcome.FAILS, "there is a comparison, but no report")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import DAMAGED, Arrays, once, plain_file
-from dxopt.verify.geometry import require_triangles
+from dxopt.verify.geometry import require_measured, require_triangles
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import AGREEMENT, Measured, parameters_of
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
@@ -34,7 +34,7 @@ _SUM = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """What a table file has, of the right shapes, and nothing proven of it.
+    """Contents of a table file, of the right shapes, with nothing proven.
 
     Attributes
     ----------
@@ -173,23 +173,13 @@ def _check_distances(table: TableFile) -> str:
         metric = str(arrays["space.metric"])
         if metric != table.head["metric"]:
             raise Broken(f"the metric is {table.head['metric']!r}, that of its space {metric!r}")
-        _require_measured(table, Measured(metric, parameters_of(arrays), points, points))
+        measured = Measured(metric, parameters_of(arrays), points, points)
+        require_measured(measured, distances, table.secret, lambda x: f"secret {table.secret(x)}")
         return f"the {metric} ones of the points"
     derived = Space.read(arrays).distances
     if derived.shape != distances.shape or not np.allclose(derived, distances, rtol=AGREEMENT, atol=0.0):
         raise Broken("they are not those of its space")
     return f"those of the {kind}"
-
-
-def _require_measured(table: TableFile, measured: Measured) -> None:
-    for x, row in enumerate(table.distances):
-        bad = measured.off(x, row)
-        if len(bad):
-            other = int(bad[0])
-            raise Broken(
-                f"from secret {table.secret(x)} to {table.secret(other)} it is {row[other]:.17g}, "
-                f"but the {measured.metric} one of the points is {measured.shown(x, other):.17g}"
-            )
 
 
 def _points(arrays: Arrays) -> NDArray[Any] | None:
@@ -223,16 +213,28 @@ def _check_private(table: TableFile) -> str:
     if pairs not in ("all", "adjacent"):
         raise Broken(f"its pairs are {pairs!r}")
     bound = bound_pairs(table.distances, pairs if delta else "all")
-    channel = Channel.integers(counts, table.total)
     levels = Levels.of(table.distances, bound, epsilon)
+    require_private(counts, table.head["bits"], levels, delta, table.secret, table.head["reports"].__getitem__)
+    return f"epsilon {float(epsilon):g}" + (f", delta {float(delta):g}" if delta else "") + ", in integers"
+
+
+def require_private(
+    counts: list[list[int]],
+    bits: int,
+    levels: Levels,
+    delta: Fraction,
+    secret: Callable[[int], str],
+    report: Callable[[int], str],
+) -> None:
+    """Check in integers that counts out of 2^bits are private; Broken names the secrets and the report."""
+    channel = Channel.integers(counts, 1 << bits)
     violated = excess(channel, levels, delta)[1] if delta else violation(channel, levels)
     if violated is not None:
         x, other, z = violated
         raise Broken(
-            f"secrets {table.secret(x)} and {table.secret(other)} are told apart by report "
-            f"{table.head['reports'][z]}: {counts[x][z]} against {counts[other][z]} out of 2^{table.head['bits']}"
+            f"secrets {secret(x)} and {secret(other)} are told apart by report {report(z)}: "
+            f"{counts[x][z]} against {counts[other][z]} out of 2^{bits}"
         )
-    return f"epsilon {float(epsilon):g}" + (f", delta {float(delta):g}" if delta else "") + ", in integers"
 
 
 def _check_prior(prior: Array, size: int) -> str:

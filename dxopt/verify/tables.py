@@ -20,8 +20,8 @@ from dxopt.verify.exact import Exact, dot
 from dxopt.verify.files import TABLE, Arrays, alike, number, read_arrays
 from dxopt.verify.folder import Result, label
 from dxopt.verify.implicit.spaces import Space
-from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
-from dxopt.verify.table_file import MAGIC
+from dxopt.verify.privacy import Levels, bound_pairs
+from dxopt.verify.table_file import MAGIC, require_private
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken
 
@@ -65,7 +65,7 @@ def read_counts(result: Result, arrays: Arrays) -> tuple[int, Counts]:
 
 
 def _check_names(result: Result, arrays: Arrays) -> None:
-    """Where the table repeats distances and points, they are those of the problem."""
+    """Check that the space of the table is that of the mechanism."""
     if int(number(arrays, "format")) != 1:
         raise Broken(f"its format is {number(arrays, 'format'):g}, not 1")
     if str(arrays["pairs"]) not in ("all", "adjacent"):
@@ -77,23 +77,19 @@ def _check_names(result: Result, arrays: Arrays) -> None:
             known = result.mechanism.get(key)
             if known is None or known.dtype.kind != array.dtype.kind or not alike(array, known):
                 raise Broken(f"its {key} is not that of mechanism.npz")
+    missing = sorted(key for key in result.mechanism if key.startswith("space.") and key not in arrays)
+    if missing:
+        raise Broken(f"it has no {missing[0]}, which mechanism.npz has")
 
 
 def _check_private(result: Result, arrays: Arrays, counts: Counts, bits: int) -> None:
     """The counts are private at the level of the table, in integers."""
     delta = Fraction(number(arrays, "delta"))
-    channel = Channel.integers(counts, 1 << bits)
     bound = bound_pairs(result.distances, str(arrays["pairs"]) if delta else "all")
     if delta and not np.array_equal(bound, result.bound):
         raise Broken(f"its pairs are {arrays['pairs']}")
     levels = Levels.of(result.distances, bound, Fraction(number(arrays, "epsilon")))
-    violated = excess(channel, levels, delta)[1] if delta else violation(channel, levels)
-    if violated is not None:
-        x, other, z = violated
-        raise Broken(
-            f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
-            f"{counts[x][z]} against {counts[other][z]} out of 2^{bits}"
-        )
+    require_private(counts, bits, levels, delta, result.secret, result.report)
 
 
 def _check_distance(result: Result, counts: Counts, bits: int, arrays: Arrays) -> float:

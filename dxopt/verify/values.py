@@ -1,4 +1,4 @@
-"""What a channel is worth, exactly: each value as a rational, or as two that enclose it."""
+"""Values of a channel, exactly: each a rational, or two that enclose it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Enclosed:
     lost: Fraction = 4 * LEAST
 
     def agrees(self, claimed: float, slack: Fraction = AGREEMENT) -> bool:
-        """Whether a number is this one up to `slack` times the size of its terms; Unproved if the bounds are wide."""
+        """Return whether a number is this one up to `slack` of the terms' size; Unproved if the bounds are wide."""
         if self.high - self.low > _WIDEST * self.size + _NOTHING:
             raise Unproved(f"it is enclosed by {float(self.low):.17g} and {float(self.high):.17g} alone")
         room = slack * self.size + self.lost
@@ -86,7 +86,7 @@ class Worth:
         return Enclosed(found, found, size, self._lost(losses))
 
     def _lost(self, losses: Array) -> Fraction:
-        """What products of doubles π K, and of these and losses, lose where they are subnormal."""
+        """Largest error of products of doubles π K, and of these and losses, where they are subnormal."""
         finite = np.where(np.isfinite(losses), np.abs(losses), 0.0)
         return 2 * self.matrix.size * LEAST * (1 + Fraction(float(finite.max(initial=0.0))))
 

@@ -1,4 +1,4 @@
-"""What was found of each claim of a result folder."""
+"""Verdicts on a result folder, with the outcome of each claim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Outcome(StrEnum):
-    """What was found of a claim."""
+    """Outcome of a claim."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -40,7 +40,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of a result folder.
+    """Checks of a result folder.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What was found of the results in a folder.
+    """Verdicts on the results in a folder.
 
     Attributes
     ----------

@@ -55,29 +55,26 @@ RULES = (
     ),
     Rule(r"(mechanism|table)\.npz: (\d+/)*space\.positions\..*", "where places are on a map"),
     Rule(r"claims\.json: evaluation(\..*)?|claims\.json: beliefs(\..*)?", "`verify` proves measures", readers="load"),
-    Rule(r"(claims\.json: comparison|compared\.npz: ).*", "`verify` proves comparisons", readers="load"),
-    Rule(r"claims\.json: comparison\.rows\.\d+\.note", "a note"),
-    Rule(r"claims\.json: comparison\.(distance_)?unit", "units convert nothing"),
-    Rule(r"claims\.json: comparison\.problem", "what the problem is called"),
-    Rule(r"claims\.json: comparison\.(interrupted|rows\.\d+\.baseline)", "whether a row is a baseline"),
-    Rule(r"claims\.json: comparison\.rows\.\d+\.name", "what a row is called, but for names that are derived"),
-    Rule(r"claims\.json: comparison\.verdict", "the same verdict", "space"),
-    Rule(r"claims\.json: comparison\.(bound|bounds\..*|rows\.\d+(\..*)?)", "fewer figures", "|".join(FEWER)),
+    Rule(r"comparison\.json: .*", "computed again from the parts, or left to `verify`", readers="load"),
+    Rule(r"comparison\.npz: \d+/matrix", "another baseline, whose figures are computed", readers="load"),
+    Rule(r"comparison\.json: (rows\.\d+\.note|verdict\.reason)", "a note"),
+    Rule(r"comparison\.json: interrupted", "whether others are missing"),
+    Rule(r"comparison\.json: rows\.\d+\.name", "what a row is called"),
+    Rule(r"comparison\.json: rows\.\d+(\..*)?", "fewer figures", "|".join(FEWER)),
     Rule(
-        r"claims\.json: comparison\.(bounds\..*|rows\.\d+\.remapped_bound)",
-        "a lower bound",
-        "half|0|negative|one less|a little less",
+        r"comparison\.json: refinements\.\d+\.shortfall",
+        "at least so much is lost without a refinement",
+        "a little less|half",
+        kinds="(?!worst).*",
     ),
     Rule(
-        r"claims\.json: comparison\.rows\.\d+\.(remapped_excess|leakage)",
-        "0 up to 1e-10",
-        kinds="noise|irregular|relaxed|asked|sweep",
+        r"comparison\.json: refinements\.\d+\.shortfall",
+        "a refinement up to more says less",
+        _MORE,
+        kinds="worst|regular",
     ),
-    Rule(
-        r"claims\.json: comparison\.refinements\.\d+\.shortfall",
-        "less is lost without a refinement, or more with one",
-        rf"a little less|half|{_MORE}",
-    ),
+    Rule(r"comparison\.json: refinements\.1\.shortfall", "as before: it is a refinement", _MORE, kinds="irregular"),
+    Rule(r"comparison\.json: refinements\.\d+\.(better|worse)", "proven of the pair that is named", ".+"),
     Rule(r"table\.npz: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
     Rule(r"table\.npz: prior", "draws do not need it", "missing"),
     # 2. What was asked for is given, and all is proven of it.
@@ -109,7 +106,7 @@ RULES = (
         "without δ all pairs are bound",
         kinds="(?!.*(relaxed|adjacent)).*",
     ),
-    Rule(r"(mechanism|problem|table|compared)\.npz: .*", "the same as text", "as text"),
+    Rule(r"(mechanism|problem|table|comparison)\.npz: .*", "the same as text", "as text"),
     Rule(r"(mechanism|table)\.npz: (\d+/)*secrets", "reports may be as good as secrets", "the other one"),
     Rule(
         r"claims\.json: evaluation\.(smallest_delta|delta of one record)",
@@ -124,7 +121,7 @@ RULES = (
         r"entry \d+ a little (less|more)",
         kinds="beliefs and privacy",
     ),
-    Rule(r"compared\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
+    Rule(r"comparison\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
     # 4. Other points with the same distances.
     Rule(
         r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?(points|metric)|report_points)",
@@ -157,10 +154,11 @@ RULES = (
     ),
     Rule(r"(mechanism|table)\.npz: (\d+/)*space\.edges", "the same edges, of one length", kinds="tree"),
     # 5. What is proven whatever it is.
-    Rule(r"dual\.npz: .*|compared\.npz: bounds?/.*", "whatever a dual has, it proves the bound that is claimed"),
+    Rule(r"dual\.npz: .*", "whatever a dual has, it proves the bound that is claimed"),
+    Rule(r"comparison\.npz: \d+/remap/(channel|weights)", "a remap, of which nothing is claimed"),
     Rule(
-        r"compared\.npz: refined/\d+/(remap|gains)|compared\.npz: \d+/remap/(channel|weights)",
-        "whatever a remap, gains or weights have, they prove what is claimed",
+        r"comparison\.npz: refined/\d+/(remap|gains)",
+        "whatever a remap or gains have, they prove what is claimed",
     ),
     Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
     Rule(r"mechanism\.npz: (\d+/)*(delta|epsilon)", "none is 0, and the level is proven of the parts", "missing"),
@@ -209,8 +207,8 @@ def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
     return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
 
 
-_ROW_NAME = r"(.*/)?claims\.json: comparison\.rows\.\d+\.name"
-_REFINED = r"(.*/)?claims\.json: comparison\.refinements\.\d+\.(better|worse)"
+_ROW_NAME = r"(.*/)?comparison\.json: rows\.\d+\.name"
+_REFINED = r"(.*/)?comparison\.json: refinements\.\d+\.(better|worse)"
 _FIXED = ("cells", "places", "places again", "miles")
 _NO_POINTS = ("given", "graph", "tree", "parts", "streets")
 _IMPLICIT = (

@@ -19,7 +19,7 @@ from dxopt.results.measures import MEASURES, Beliefs, learned, of_records
 from dxopt.verify import Outcome, Verdict, verify
 from tests.judges.figures import INSIDE, comparison_deviations, measure_deviations
 from tests.judges.result import judged, read_arrays, read_json
-from tests.material.checks import change_array
+from tests.material.checks import change_array, change_claims
 from tests.material.corrupted import SEED, corrupt, numbers, slots_of
 
 SPACE = dx.grid((2, 3))
@@ -115,7 +115,7 @@ def _slots(folder: Path) -> list[tuple[Path, str, tuple[Any, ...]]]:
     """The numbers that are claims, or witnesses of them: the folder, a file, and a path within it."""
     inside = folder / INSIDE
     if not inside.is_dir():
-        return [(folder, *slot) for slot in slots_of(folder) if slot[0] == "report.json"]
+        return [(folder, *slot) for slot in slots_of(folder) if slot[0] == "claims.json"]
     found = [(inside, "comparison.json", path) for path in numbers(read_json(inside, "comparison"))]
     arrays = read_arrays(inside, "comparison")
     return found + [(inside, "comparison.npz", (key,)) for key, array in arrays.items() if array.dtype.kind == "f"]
@@ -149,9 +149,9 @@ def _copy(folder: Path, path: Path) -> Path:
 
 
 def _changed(folder: Path, path: Path, change: Callable[[dict[str, Any]], None]) -> Verdict:
-    """What is found of a copy whose comparison was changed, or report.json where there is none."""
+    """What is found of a copy whose comparison was changed, or its claims where there is none."""
     copy = _copy(folder, path)
-    inside, name = (copy / INSIDE, "comparison") if (copy / INSIDE).is_dir() else (copy, "report")
+    inside, name = (copy / INSIDE, "comparison") if (copy / INSIDE).is_dir() else (copy, "claims")
     content = read_json(inside, name)
     change(content)
     (inside / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
@@ -293,9 +293,8 @@ def test_a_part_that_claims_more_is_no_part(results: dict[str, Path], tmp_path: 
     if what == "matrix":
         change_array(part / "mechanism.npz", "matrix", lambda one: one[::-1])
     else:
-        proof = read_json(part, "certificate")
-        proof[what] = 1.01 * proof["value"] if what == "bound" else 0.5 * proof["epsilon"]
-        (part / "certificate.json").write_text(json.dumps(proof), encoding="utf-8")
+        proof = read_json(part, "claims")["certificate"]
+        change_claims(part, **{what: 1.01 * proof["value"] if what == "bound" else 0.5 * proof["epsilon"]})
     _redigest(folder)
     assert verify(folder).of("comparison: exponential").status is Outcome.FAILS
     with pytest.raises(dx.CertificateError):

@@ -14,6 +14,9 @@ import pytest
 import dxopt as dx
 from dxopt.release.tables import IntegerTable
 from dxopt.results.folder import write_digests
+from dxopt.spaces.geo.points import placed
+from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.positions import Positions
 from dxopt.verify import Outcome, verify
 from tests.material.checks import change_array, change_claims
 
@@ -74,7 +77,7 @@ def test_honest_results_hold(results: dict[str, Path], kind: str) -> None:
 @pytest.mark.parametrize("unit", ["km", "m", "mi"])
 def test_haversine_in_any_unit_holds(unit: str, tmp_path: Path) -> None:
     factor = {"km": 1.0, "m": 1e-3, "mi": 1.609344}[unit]
-    space = dx.MetricSpace.from_points(DEGREES, dx.spaces.globe.Haversine(unit))
+    space = dx.MetricSpace.from_points(DEGREES, Haversine(unit))
     problem = dx.Problem(space, epsilon=0.7 * factor, prior=dx.Prior.uniform(space), name="places")
     folder = dx.solve(problem).save(tmp_path / "out")
     assert verify(folder).exit_code == 0
@@ -127,7 +130,7 @@ def test_another_metric_of_a_table(folder: Path, metric: str) -> None:
 def test_positions_of_a_table_are_its_points(tmp_path: Path) -> None:
     space = dx.MetricSpace.from_points(DEGREES, "haversine")
     degrees = np.array(DEGREES)
-    space = dx.spaces.geo.located.placed(space, dx.spaces.positions.Positions(degrees, streets=degrees[None, :2]))
+    space = placed(space, Positions(degrees, streets=degrees[None, :2]))
     report = dx.solve(dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space)))
     file = report.save(tmp_path / "out") / "table.npz"
     IntegerTable.load(file)

@@ -58,7 +58,6 @@ FORGED = {
     "hull": [
         ("dual", "weights", lambda w: w + np.array([0.0, 0.3]), "bound"),
         ("problem", "prior_set.members", lambda v: v[[0, 0]], "files"),
-        ("problem", "prior_set.names", lambda v: v[[1, 0]], "files"),
     ],
     "ball": [
         # all that may be anywhere where most is lost, and more than there may be
@@ -194,11 +193,11 @@ TOTALS = {
 def test_a_box_without_lower_bounds_or_without_room() -> None:
     """Bounds that leave one of its parts no mass: weights of the other one prove what they do."""
     losses = [Fraction(4), Fraction(2), Fraction(1)]
-    free = read_priors({**BOX, "prior_set.lower": np.zeros(3)}, np.full(3, 1 / 3), "box")
+    free = read_priors({**BOX, "prior_set.lower": np.zeros(3)}, np.full(3, 1 / 3))
     assert free.largest(losses) == 3
     assert free.mixed(np.array([0.25, 0.5, 0.5]))[2:] == (Fraction(5, 4), 0)
     only = np.array([0.25, 0.25, 0.5])
-    fixed = read_priors({**BOX, "prior_set.lower": only, "prior_set.upper": only}, only, "box")
+    fixed = read_priors({**BOX, "prior_set.lower": only, "prior_set.upper": only}, only)
     assert fixed.largest(losses) == 2
     assert fixed.mixed(only)[2:] == (1, 0)
 
@@ -212,8 +211,8 @@ def test_a_box_without_lower_bounds_or_without_room() -> None:
 )
 def test_totals_are_numbers_and_their_slack_is_below_1(key: str, wrong: float) -> None:
     prior = np.full(3, 1 / 3)
-    assert read_priors(TOTALS, prior, "fitting 1 totals").totals is not None
+    assert read_priors(TOTALS, prior).totals is not None
     changed = np.array(TOTALS[key])
     changed.reshape(-1)[0] = wrong
     with pytest.raises(Broken, match="are no numbers"):
-        read_priors({**TOTALS, key: changed}, prior, "fitting 1 totals")
+        read_priors({**TOTALS, key: changed}, prior)

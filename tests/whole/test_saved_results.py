@@ -20,13 +20,14 @@ REPORTS = [path for path in RESULTS if (path / "claims.json").is_file()]
 
 
 def test_there_is_one_of_each_kind() -> None:
-    kinds = {file.name for folder in RESULTS for file in folder.iterdir()}
+    kinds = {file.name for folder in RESULTS for file in folder.rglob("*")}
     assert {
         "claims.json",
         "notes.json",
         "frontier.json",
         "sweep.json",
-        "compared.npz",
+        "comparison.json",
+        "comparison.npz",
         "table.npz",
         "dual.npz",
     } <= kinds

@@ -1,1 +1,1 @@
-"""Whether a dual proves the bound that is claimed: weak duality, in integers, for multipliers, lines and products."""
+"""Proofs that a dual has the claimed bound: weak duality, in integers, for multipliers, lines and products."""

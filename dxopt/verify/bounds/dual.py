@@ -45,7 +45,7 @@ _GUARD_BITS = 128
 
 @dataclass(frozen=True)
 class Asked:
-    """What a bound is about.
+    """The problem of a bound.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ from dxopt.verify.verdict import Unproved
 
 Array = NDArray[np.float64]
 _ROUNDING = (52, 48, 44, 40, 1 << 20)
-"""What is below 0 by less than 2^-52 and so on counts as rounding; by the last one nothing does."""
+"""Amounts below 0 that count as rounding, from 2^-52 on; with the last one nothing does."""
 _UNIT = 2.0**-53
 _NOISE = (32 * _UNIT, 8 * _UNIT, 256 * _UNIT)
 _NOTHING = 2.0**-1000

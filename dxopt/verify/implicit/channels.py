@@ -53,7 +53,7 @@ class Mechanism(Protocol):
 
     @property
     def about(self) -> str:
-        """What is assumed of it."""
+        """Conditions of the proof, as text."""
         ...
 
     def check_rows(self, name: str) -> Sums:
@@ -138,7 +138,7 @@ class Product:
 
     @property
     def about(self) -> str:
-        """What is assumed of the factors."""
+        """Conditions of the proof on the factors, as text."""
         return f"{len(self.factors)} factors: " + "; ".join(
             dict.fromkeys(factor.about for factor, _, _ in self.factors)
         )

@@ -77,12 +77,12 @@ class Losses:
 
     @property
     def signed(self) -> bool:
-        """Whether some may be below 0."""
+        """True if some may be below 0."""
         return self.matrix is not None and bool((self.matrix < 0).any())
 
     @cached_property
     def _along(self) -> Array | None:
-        """Where the reports lie on a line."""
+        """Positions of the reports on a line."""
         if self.space.line is None or self.answers is None:
             return self.space.line
         return self.answers[:, 0] if self.answers.shape[1] == 1 else None
@@ -372,7 +372,7 @@ class LineKernel:
 
     @property
     def about(self) -> str:
-        """What is assumed of it."""
+        """Conditions of the proof, as text."""
         return f"entries within (4 + 2t) 2^-53 of e^-t times {len(self.weights):,} weights"
 
 

@@ -177,7 +177,7 @@ class Space:
         return float((self.distances + np.diag(np.full(len(self), np.inf))).min())
 
     def same(self, other: Space) -> bool:
-        """Whether all distances are those of another space."""
+        """Return whether all distances are those of another space."""
         if len(self) != len(other):
             return False
         if self.line is not None and other.line is not None:

@@ -1,4 +1,4 @@
-"""What a sidecar promises: factor, radii and level, derived from the table again."""
+"""Promises of a sidecar: factor, radii and level, derived from the table again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """What a sidecar says of where positions or values are, and of two that are near to each other.
+    """Claims of a sidecar on places of positions or values, and on two that are near to each other.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Promise:
         return cls(table, secret.kind, secret.within, secret.within_unit, derived, said.privacy.positions)
 
     def check(self) -> str:
-        """What is proven of the numbers, in words; Broken where they promise more."""
+        """Return in words what is proven of the numbers; Broken where they promise more."""
         if self.within < 0 or (self.between is not None and self.between.radius < 0):
             raise Broken("the sidecar has a negative distance")
         wanted = self._unit()
@@ -118,7 +118,7 @@ class Promise:
 
     @cached_property
     def reach(self) -> float:
-        """How far from its secret a position or a value may be that belongs to the space."""
+        """Largest distance from its secret of a position or a value that belongs to the space."""
         if self.kind == "label":
             return 0.0
         if self.cells is not None:

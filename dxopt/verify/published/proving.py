@@ -70,7 +70,7 @@ class Published:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """What the table can report."""
+        """Reports that the table can give."""
         return Outputs.of(self.table, self.said.secret.kind, self.said.secret.columns, self.said.columns.made)
 
     @cached_property
@@ -361,7 +361,7 @@ def _table(result: Path) -> bytes:
 
 
 def _note(file: Path, result: Path) -> str:
-    """What is proven, and what is not, in a line each."""
+    """Return what is proven, and what is not, in a line each."""
     said = read_sidecar(sidecar_of(file))
     note = (
         f"proven: the reports of {file.name} all lie in the outputs of the mechanism that {result} proves, and the "

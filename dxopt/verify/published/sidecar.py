@@ -85,7 +85,7 @@ class PriorOfRadii(_Strict):
 
 @dataclass(frozen=True)
 class Secret(_Strict):
-    """What was replaced, how far it may be from its secret, and what became of the rest."""
+    """The replaced columns, their distance from the secret, and the fate of the other rows."""
 
     columns: tuple[str, ...]
     kind: Kind
@@ -96,7 +96,7 @@ class Secret(_Strict):
 
     @property
     def noun(self) -> str:
-        """What a row has there: a position, a value or a label."""
+        """Content of a row there: a position, a value or a label."""
         return self.kind if self.kind in ("value", "label") else "position"
 
 
@@ -112,7 +112,7 @@ class Radius(_Strict):
 
 @dataclass(frozen=True)
 class RowCounts(_Strict):
-    """How many rows were given and written, and which lines, rows or features, counted from 1, were left out."""
+    """Numbers of rows given and written, and the lines, rows or features, counted from 1, left out."""
 
     given: int
     out: int
@@ -132,7 +132,7 @@ class Columns(_Strict):
 
 @dataclass(frozen=True)
 class Draws(_Strict):
-    """Where the random bits are from: of a key its fingerprint, the release, and the column of persons."""
+    """Source of the random bits: the fingerprint of a key, the release, and the column of persons."""
 
     keyed: bool
     key: str | None = None
@@ -142,7 +142,7 @@ class Draws(_Strict):
 
 @dataclass(frozen=True)
 class Paid(_Strict):
-    """What rows were paid from.
+    """Budgets that rows were paid from.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ _GROUPS = {
 
 @dataclass(frozen=True)
 class Sidecar(_Strict):
-    """What was done to a file, without keys and without secrets; docs/guides/applying.md explains every field."""
+    """Record of a published file, without keys and without secrets; docs/guides/applying.md explains every field."""
 
     format: Literal[2]
     version: str
