@@ -194,7 +194,7 @@ def test_bad_options_of_a_batch_are_named(tmp_path: Path, option: str, value: st
     done = CliRunner().invoke(app, ["batch", str(tmp_path), "-o", str(tmp_path / "out"), option, value])
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
-    assert re.match(r"(jobs|memory_limit): is ", line)
+    assert re.match(r"(jobs|--memory-limit): is ", line)
 
 
 def test_a_limit_below_what_a_process_takes_by_itself_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -169,8 +170,7 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_two_batches_do_not_write_to_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.batch import run as batches
-
+    batches = importlib.import_module("dxopt.batch.run")
     monkeypatch.setattr(batches, "PATIENCE", 0.2)
     files = write(tmp_path, a=SMALL)
     with batches.hold(tmp_path / "out"), pytest.raises(SpecError, match="another batch is writing"):
