@@ -30,7 +30,7 @@ from dxopt.solving.solvers import require_solver
 _FINER = 0.01
 """Optima that a regret is against are found to this share of the tolerance."""
 _ROUNDING = 1e-9
-"""By how much, relative to it, a value may change as a mechanism is proven."""
+"""Relative change of a value that is allowed while a mechanism is proven."""
 
 
 def solve(

@@ -32,13 +32,13 @@ Entries = NDArray[np.int64]
 _WORSE = 1e-6
 _FINER = 100.0
 _FINEST = 1e-12
-"""What a solver leaves over δ costs as much of the channel as it is of δ."""
+"""Weight of the excess that a solver leaves over δ: it costs as much of the channel as it is of δ."""
 _ROUGH = (1e-2, 1e-4)
 """Accuracies of the first program, and of those that follow while many entries join."""
 _FEW_ENTRIES = 2000
 """Up to so many all are there at once."""
 _SHARES = (0.1, 0.5, 1.0)
-"""How far from a private channel to the solution of a program entries are looked for."""
+"""Distance from a private channel to the solution of a program within which entries are looked for."""
 _MANY = 0.5
 """Beyond this share of new entries none is looked for farther out."""
 _NEARLY = 0.02

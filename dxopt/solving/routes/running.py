@@ -140,7 +140,7 @@ def _sources(
 
 
 Stage = Literal["mechanism", "bound"]
-"""What one of two programs in place of a problem is solved for."""
+"""Purpose of one of two programs in place of a problem."""
 
 FINEST = 1e-10
 MARGIN = 0.9

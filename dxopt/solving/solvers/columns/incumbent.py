@@ -210,7 +210,7 @@ class Grace:
 
 @dataclass(frozen=True, eq=False)
 class ColumnSettings:
-    """How far to solve a program by column generation, from where, and with whom.
+    """Settings of column generation: tolerance, start, and the pricer.
 
     Attributes
     ----------

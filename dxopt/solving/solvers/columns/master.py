@@ -197,7 +197,7 @@ _TO_BOUNDARY = 0.99
 _CORRECTIONS = 2
 """Corrections of a direction at most (Gondzio 1996)."""
 _LONGER = 0.3
-"""How much longer a step each of them tries to make."""
+"""Longer steps tried by each correction."""
 _NEAR = 0.1
 """Products nearer to the aim than this factor and its inverse are left as they are."""
 _GAIN = 0.02

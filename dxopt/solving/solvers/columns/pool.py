@@ -17,7 +17,7 @@ from dxopt.solving.solvers.columns.stabilisation import Differences
 
 Array = NDArray[np.float64]
 _ROOM = 1.5
-"""Where columns need new memory, it is for so many times as many."""
+"""Growth factor of the memory of columns."""
 
 
 class Stack:

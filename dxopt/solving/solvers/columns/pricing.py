@@ -43,7 +43,7 @@ from dxopt.solving.solvers.columns.basis import (
 )
 
 _FAINT = 100.0
-"""Where the gain is tiny, multipliers below minus this times the tolerance are negative; chosen, not derived."""
+"""Tolerance for negative multipliers where the gain is tiny; chosen, not derived."""
 
 
 @kernel(VECTOR, VECTOR, INDICES, FLAGS, WHOLE, REAL)
