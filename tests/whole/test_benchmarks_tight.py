@@ -157,7 +157,7 @@ def test_every_secret_once_is_judged_by_all_of_its_draws() -> None:
     """A sampler that errs only for secrets whose rows are not looked at."""
     everyone = np.arange(256)
     mechanism = tight_constraints(square(16), 0.8)
-    drawn = mechanism.sample(everyone, 1, np.random.default_rng(1))
+    drawn = mechanism.sample(index=everyone, size=1, rng=np.random.default_rng(1))
     looked_at = np.random.default_rng(256).permutation(256)[:16]
     lying = np.where(np.isin(everyone, looked_at)[:, None], drawn, everyone[:, None])
     outcome = once(tight(16), Says(lambda space: Draws(mechanism, everyone, lying)))

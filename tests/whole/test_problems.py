@@ -49,6 +49,7 @@ def test_frontiers(task: Task) -> None:
     assert 0 <= frontier.resolution <= task.sweep.resolution
 
 
+@pytest.mark.full
 def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
     (task,) = [t for t in TASKS if t.problem.name == "montreal-249"]
     assert task.spanner is not None

@@ -21,7 +21,7 @@ def test_squares_of_a_grid() -> None:
     assert mechanism.name == "cloaking"
     assert mechanism.matrix.sum(axis=1).tolist() == [1.0] * 16
     assert np.flatnonzero(mechanism.row("(1, 3)")).tolist() == [2]
-    drawn = mechanism.sample(np.array([0, 5, 15]), 3, np.random.default_rng(0))
+    drawn = mechanism.sample(index=np.array([0, 5, 15]), size=3, rng=np.random.default_rng(0))
     assert drawn.tolist() == [[0, 0, 0], [0, 0, 0], [10, 10, 10]]
 
 
