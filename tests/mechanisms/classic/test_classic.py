@@ -119,7 +119,7 @@ def test_refused_where_reports_are_no_secrets(name: str) -> None:
         dx.solve(problem, method=name)
 
 
-@pytest.mark.parametrize("loss", ["distance", "binary"])
+@pytest.mark.parametrize("loss", ["distance", pytest.param("binary", marks=pytest.mark.full)])
 def test_long_lines_are_solved_and_compared_without_a_matrix(loss: str) -> None:
     space = dx.line(1_000)
     problem = dx.Problem(space, epsilon=0.5, prior=dx.Prior.uniform(space), loss=loss)

@@ -84,7 +84,7 @@ def test_squares_on_the_globe_are_those_of_the_plane() -> None:
     assert len(found.representatives) > 4
 
 
-@pytest.mark.parametrize("shape", [(60, 60), (400,)])
+@pytest.mark.parametrize("shape", [pytest.param((60, 60), marks=pytest.mark.full), (400,)])
 def test_the_baseline_costs_about_as_much_as_the_noise(shape: tuple[int, ...]) -> None:
     """In a wide and fine grid: 2/ε in the plane and 1/ε on a line."""
     space = dx.grid(shape) if len(shape) == 2 else dx.line(shape[0])

@@ -93,11 +93,11 @@ def test_nothing_underflows() -> None:
     assert mechanism.matrix.min() == pytest.approx(FLOOR, rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [1e3, 1e5, 1e160])
+@pytest.mark.parametrize("epsilon", [1e3, 1e160])
 def test_the_steepest_noise_says_the_secret(epsilon: float) -> None:
     mechanism = planar_laplace(dx.grid((20, 20)), epsilon=epsilon)
     assert isinstance(mechanism, OnGrid)
-    assert mechanism.matrix == pytest.approx(np.eye(400), abs=1e-12)
+    np.testing.assert_allclose(mechanism.matrix, np.eye(400), rtol=0, atol=1e-12)
     assert mechanism.matrix.min() == pytest.approx(FLOOR, rel=1e-12)
 
 
