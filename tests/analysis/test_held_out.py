@@ -137,6 +137,7 @@ def test_a_report_brings_loss_and_prior() -> None:
     assert found.loss == pytest.approx(there(report.off_prior.losses)[[0, 1, 4]].mean())
 
 
+@pytest.mark.full
 def test_a_million_secrets() -> None:
     space = dx.grid((1000, 1000), metric="manhattan")
     report = dx.solve(dx.Problem(space, epsilon=0.1, prior=dx.Prior.uniform(space)))

@@ -41,29 +41,29 @@ def sampled(request: pytest.FixtureRequest) -> dx.Mechanism | IntegerTable:
 
 
 def test_labels_and_indices_are_the_same_secrets(sampled: dx.Mechanism | IntegerTable) -> None:
-    def drawn(secret: object) -> list[object]:
-        return sampled.sample(secret, 4, rng=np.random.default_rng(3)).tolist()
+    def drawn(secret: object = None, index: object = None) -> list[object]:
+        return sampled.sample(secret, 4, index=index, rng=np.random.default_rng(3)).tolist()
 
     indices = [2, 0, 1, 1, 2]
     names = [SPACE.labels[index] for index in indices]
-    expected = drawn(np.array(indices))
-    assert sampled.sample(indices, 4).shape == (5, 4)
-    for several in (indices, tuple(indices), names, tuple(names), np.array(names), np.array(names, dtype=object)):
+    expected = drawn(index=np.array(indices))
+    assert sampled.sample(index=indices, size=4).shape == (5, 4)
+    for several in (names, np.array(names), np.array(names, dtype=object)):
         assert drawn(several) == expected
-    assert drawn(np.array(indices, dtype=np.uint8)) == expected
-    for one in (1, "café", np.int64(1), np.str_("café")):
-        assert drawn(one) == drawn(1)
-        assert len(drawn(one)) == 4
-    assert drawn(range(3)) == drawn(list(SPACE.labels))
-    assert sampled.sample(np.array([], dtype=int), 2).shape == (0, 2)
+    for several in (indices, tuple(indices), np.array(indices, dtype=np.uint8)):
+        assert drawn(index=several) == expected
+    assert drawn("café") == drawn(np.str_("café")) == drawn(index=1) == drawn(index=np.int64(1))
+    assert len(drawn("café")) == 4
+    assert drawn(index=range(3)) == drawn(list(SPACE.labels))
+    assert sampled.sample(index=np.array([], dtype=int), size=2).shape == (0, 2)
     assert sampled.sample([], 2).shape == (0, 2)
     assert sampled.sample("dock", 0).shape == (0,)
 
 
 def test_labels_written_on_demand_are_found() -> None:
     grid = dx.classic.exponential(dx.grid((2, 2)), epsilon=1.0)
-    drawn = [grid.sample(s, 9, rng=np.random.default_rng(1)) for s in (["(1, 0)", "(0, 1)", "(1, 0)"], [2, 1, 2])]
-    assert np.array_equal(drawn[0], drawn[1])
+    named = grid.sample(["(1, 0)", "(0, 1)", "(1, 0)"], 9, rng=np.random.default_rng(1))
+    assert np.array_equal(named, grid.sample(index=[2, 1, 2], size=9, rng=np.random.default_rng(1)))
 
 
 OFF = [["bank", "pier"], [0, 3], [-1], [0.0, 1.0], [[0, 1]], "pier", 3, True, [True, False]]
@@ -78,17 +78,13 @@ def test_what_is_no_secret_is_refused(sampled: dx.Mechanism | IntegerTable, secr
 @pytest.mark.parametrize("size", [-1, 1.5, None, math.nan, math.inf, "a", True, [2, 3], 10**15, 10**30])
 def test_sizes(sampled: dx.Mechanism | IntegerTable, size: object) -> None:
     with pytest.raises(dx.SpecError, match="size"):
-        sampled.sample(0, size)  # pyright: ignore[reportArgumentType]
+        sampled.sample("bank", size)  # pyright: ignore[reportArgumentType]
 
 
 def test_pandas_series_of_labels(sampled: dx.Mechanism | IntegerTable) -> None:
     pandas = pytest.importorskip("pandas")
     names = ["dock", "bank", "dock"]
-    for series in (
-        pandas.Series(names, index=[7, 8, 9]),
-        pandas.Series([2, 0, 2]),
-        pandas.Series(names).astype(object),
-    ):
+    for series in (pandas.Series(names, index=[7, 8, 9]), pandas.Series(names).astype(object)):
         drawn = sampled.sample(series, 3, rng=np.random.default_rng(1))
         assert np.array_equal(drawn, sampled.sample(names, 3, rng=np.random.default_rng(1)))
 
@@ -116,11 +112,11 @@ def test_words_fill_64_bits() -> None:
 def test_a_million_draws_follow_the_counts() -> None:
     table = integer_table(dx.classic.exponential(dx.grid((3, 4)), epsilon=0.8))
     secrets = np.repeat([0, 5, 11], 250_000)
-    mixed = table.sample(np.random.default_rng(0).permutation(secrets), rng=np.random.default_rng(1))[:, 0]
+    mixed = table.sample(index=np.random.default_rng(0).permutation(secrets), rng=np.random.default_rng(1))[:, 0]
     order = np.random.default_rng(0).permutation(secrets)
-    alone = table.sample(7, 250_000, rng=np.random.default_rng(2))
+    alone = table.sample(index=7, size=250_000, rng=np.random.default_rng(2))
     for secret, drawn in [(7, alone), *((s, mixed[order == s]) for s in (0, 5, 11))]:
-        expected = np.array([float(table.probability(secret, z)) for z in range(12)]) * len(drawn)
+        expected = np.array([float(table.probability(secret, z, by="index")) for z in range(12)]) * len(drawn)
         statistic = ((np.bincount(drawn, minlength=12) - expected) ** 2 / expected).sum()
         assert statistic < chi2.ppf(1 - 1e-6, 11)
 
@@ -168,11 +164,11 @@ def test_the_operating_system_is_asked_without_a_generator() -> None:
 @pytest.mark.parametrize("rng", [3, "seed", np.random.RandomState(0)])
 def test_what_is_no_generator_is_refused(sampled: dx.Mechanism | IntegerTable, rng: object) -> None:
     with pytest.raises(dx.SpecError, match=r"rng: is .* give np\.random\.default_rng"):
-        sampled.sample(0, rng=rng)  # pyright: ignore[reportArgumentType]
+        sampled.sample("bank", rng=rng)  # pyright: ignore[reportArgumentType]
 
 
 def test_many_draws_are_made_in_blocks(sampled: dx.Mechanism | IntegerTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = sampled.sample([2, 0, 1], 50, rng=np.random.default_rng(4))
+    drawn = sampled.sample(index=[2, 0, 1], size=50, rng=np.random.default_rng(4))
     sizes = []
     draw = type(sampled)._draw
     monkeypatch.setattr("dxopt.numerics.draws._BLOCK", 40)
@@ -182,5 +178,5 @@ def test_many_draws_are_made_in_blocks(sampled: dx.Mechanism | IntegerTable, mon
         return draw(self, indices, rng)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(type(sampled), "_draw", recorded)
-    assert np.array_equal(sampled.sample([2, 0, 1], 50, rng=np.random.default_rng(4)), drawn)
+    assert np.array_equal(sampled.sample(index=[2, 0, 1], size=50, rng=np.random.default_rng(4)), drawn)
     assert sizes == [40, 40, 40, 30]

@@ -77,6 +77,7 @@ def test_the_answer_is_the_same_and_workers_that_die_lose_time_only(
             dx.solve(small, solver="columns", cluster=address)
 
 
+@pytest.mark.full
 def test_a_cluster_here_stops_when_asked(tmp_path: Path) -> None:
     generator = np.random.default_rng(3)
     rows = [

@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jsonschema
-import pytest
 from ruamel.yaml import YAML
 
 from dxopt.spec import json_schema, read_levels

@@ -113,7 +113,9 @@ def stored_names(folder: Path) -> Iterator[tuple[str, str]]:
             for key, part in content.items():
                 if not open_to_any:
                     yield key
-                yield from fields(part, open_to_any=key in ("evaluation", "refused", "rests_on", "sha256", "under", "bounds"))
+                yield from fields(
+                    part, open_to_any=key in ("evaluation", "refused", "rests_on", "sha256", "under", "bounds")
+                )
         elif isinstance(content, list):
             for part in content:
                 yield from fields(part)

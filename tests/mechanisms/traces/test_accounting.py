@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import defaultdict
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def optimal(space: dx.MetricSpace) -> traces.Finite:
     return traces.Finite(space, solved)
 
 
+@cache
 def enumerated(mechanism: Any, length: int) -> dict[tuple[int, ...], dict[traces.Run, Any]]:
     points = range(len(mechanism.noise.space))
     return {trace: mechanism.distribution(trace) for trace in itertools.product(points, repeat=length)}

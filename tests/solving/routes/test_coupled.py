@@ -10,6 +10,7 @@ import pytest
 
 import dxopt as dx
 from tests.material.checks import assert_private
+from tests.material.few import few
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum
 
@@ -40,13 +41,13 @@ def assert_optimal(problem: dx.Problem, **options: Any) -> dx.Report:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_worst_loss(kind: str, seed: int, solver: str) -> None:
     assert_optimal(problem_of(kind, seed).but(objective="worst_loss"), solver=solver)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("private", "solver"), [(True, "auto"), (True, "columns"), (False, "auto")])
 def test_adversary_error(kind: str, seed: int, private: bool, solver: str) -> None:
@@ -84,7 +85,7 @@ def test_columns_are_of_a_cone(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_relaxed(kind: str, seed: int, pairs: str) -> None:
     delta = (1e-6, 0.003, 0.2)[seed % 3]

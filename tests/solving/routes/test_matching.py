@@ -12,6 +12,7 @@ import dxopt as dx
 from dxopt.solving.routes import coupled
 from dxopt.solving.routes.matching_guesses import guess_of_each_report
 from tests.material.checks import assert_private
+from tests.material.few import few
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum
 
@@ -24,7 +25,7 @@ def with_budget(plain: dx.Problem, share: float, guesses: Any, least: float) -> 
 
 
 @pytest.mark.parametrize("share", [1e-3, 0.3, 0.9])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_the_oracle(kind: str, seed: int, share: float) -> None:
     """With guesses in another order, some of them twice, at another price."""
