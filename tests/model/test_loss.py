@@ -122,5 +122,5 @@ def test_a_function_with_the_name_of_a_loss_of_dxopt_is_another_loss(tmp_path: P
 
 @pytest.mark.parametrize("loss", [lambda secret, report: "much", lambda secret: 1.0, lambda secret, report: 1 / 0])
 def test_a_function_that_gives_no_number(grid: dx.MetricSpace, loss: Callable[..., float]) -> None:
-    with pytest.raises(dx.SpecError, match=r"loss: gives no number for the secret .*Error: .*; give"):
+    with pytest.raises(dx.SpecError, match=r"^loss: "):
         dx.Loss.of(loss, grid)

@@ -163,7 +163,7 @@ def test_the_operating_system_is_asked_without_a_generator() -> None:
 
 @pytest.mark.parametrize("rng", [3, "seed", np.random.RandomState(0)])
 def test_what_is_no_generator_is_refused(sampled: dx.Mechanism | IntegerTable, rng: object) -> None:
-    with pytest.raises(dx.SpecError, match=r"rng: is .* give np\.random\.default_rng"):
+    with pytest.raises(dx.SpecError, match=r"^rng: "):
         sampled.sample("bank", rng=rng)  # pyright: ignore[reportArgumentType]
 
 

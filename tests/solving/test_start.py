@@ -103,5 +103,5 @@ def test_another_shape_is_refused() -> None:
         dx.Problem(dx.grid((n, n)), epsilon=1.0, prior=weights(dx.grid((n, n))), loss="distance") for n in (2, 3)
     )
     start = dx.solve(small)
-    with pytest.raises(dx.SpecError, match="start: is about 4 secrets and 4 reports, the problem about 9 secrets"):
+    with pytest.raises(dx.SpecError, match=r"^start: "):
         dx.solve(large, start=start)

@@ -113,7 +113,7 @@ def test_a_page_without_markers_is_left_as_it_is(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     for text in ("# Before\n", f"{BEGIN}\n", f"{END}\n{BEGIN}\n"):
         page.write_text(text, encoding="utf-8")
-        with pytest.raises(SpecError, match=r"page: .* has no markers"):
+        with pytest.raises(SpecError, match=r"^page: "):
             publish([ran("dxopt", PROVEN)], page)
         assert page.read_text(encoding="utf-8") == text
 

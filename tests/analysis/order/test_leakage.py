@@ -58,7 +58,7 @@ def test_gains_that_are_negative_zero_or_infinite() -> None:
     assert dx.evaluate.g_leakage(made, [0.5, 0.5], np.zeros((2, 1))).bits == 0.0
     with pytest.raises(dx.SpecError, match="infinite"):
         dx.evaluate.g_leakage(made, [0.5, 0.5], np.array([[np.inf, 0.0], [0.0, 0.0]]))
-    with pytest.raises(dx.SpecError, match="gain: has shape"):
+    with pytest.raises(dx.SpecError, match=r"^gain: "):
         dx.evaluate.g_leakage(made, [0.5, 0.5], np.eye(3))
     with pytest.raises(dx.SpecError, match="no 'cubic'"):
         dx.evaluate.g_leakage(made, [0.5, 0.5], "cubic")

