@@ -96,9 +96,10 @@ def test_exact_budget_of_every_run_holds_and_is_reached(name: str) -> None:
     distributions = enumerated(mechanism, 3)
     for (one, runs), (other, others) in itertools.product(distributions.items(), repeat=2):
         assert runs.keys() == others.keys()
+        distance = int(apart(LINE, one, other))
         for run, likely in runs.items():
             assert run.exactly_spent <= run.total
-            bound = TWO ** int(run.exactly_spent * int(apart(LINE, one, other)))
+            bound = TWO ** int(run.exactly_spent * distance)
             assert likely <= bound * others[run]
             reached |= one != other and likely == bound * others[run]
     assert reached

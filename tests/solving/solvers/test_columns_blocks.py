@@ -45,7 +45,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("size", [5])
-@pytest.mark.parametrize("seed", few(range(4)))
+@pytest.mark.parametrize("seed", few(range(4), 1))
 def test_blocks_agree_with_the_oracle(forced: list[int], seed: int, size: int) -> None:
     assert_agrees_with_the_oracle(seed, size)
     assert forced
@@ -62,7 +62,7 @@ def test_blocks_with_shared_rows(forced: list[int]) -> None:
     assert report.certificate.value == pytest.approx(other.certificate.value, abs=1e-6)
 
 
-@pytest.mark.parametrize("share", [0.4, 0.8])
+@pytest.mark.parametrize("share", few([0.8, 0.4], 1))
 @pytest.mark.parametrize("seed", [5])
 def test_where_one_place_has_most_of_the_mass_a_block_saves_rounds(
     monkeypatch: pytest.MonkeyPatch, seed: int, share: float
