@@ -118,7 +118,7 @@ def test_usefulness_of_other_losses() -> None:
     assert dx.evaluate.usefulness(mechanism, 0.3 - 0.2).tolist() == pytest.approx([0.8, 1, 1])
     assert dx.evaluate.usefulness(mechanism, 0, "binary").tolist() == pytest.approx([0.5, 0.5, 1])
     assert dx.evaluate.usefulness(mechanism, -1, [[-2, 0, 0]] * 3).tolist() == pytest.approx([0.5, 0.25, 0])
-    with pytest.raises(dx.SpecError, match=r"^alpha: "):
+    with pytest.raises(dx.SpecError, match="alpha: is no number"):
         dx.evaluate.usefulness(mechanism, math.nan)
 
 
@@ -257,7 +257,7 @@ def test_the_optimum_beats_what_people_use(name: str, tmp_path: Path) -> None:
     """Cha13's comparison: private mechanisms at the same level, with their remap or without, and by how much."""
     done = run([PROBLEMS / f"{name}.yaml"], tmp_path)
     assert done.exit_code == 0
-    comparison = dx.load(tmp_path / name).comparison
+    comparison = dx.load(tmp_path / done.lines[0].folder).comparison
     assert comparison is not None
     best, *others = comparison.rows
     assert best.gap is not None

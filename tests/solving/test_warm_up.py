@@ -164,15 +164,15 @@ def test_what_is_compiled_into_others_is_compiled_into_them_again(tmp_path: Path
 import sys
 sys.path.insert(0, "{tmp_path}")
 from dxopt.numerics.kernels import KERNELS
-from dxopt.solving.solvers.columns import pricing
-inner = [one for one in KERNELS if one.name.startswith(("basis, ", "pricing, "))]
-print(pricing.__file__, [one.name for one in inner if one.load() is not None])
+from dxopt.solving.solvers.columns import basis
+inner = [one for one in KERNELS if one.name.startswith("basis, ")]
+print(basis.__file__, [one.name for one in inner if one.load() is not None])
 """
     first, second = (run(code, tmp_path / "cache") for _ in range(2))
     basis = folder / "solving" / "solvers" / "columns" / "basis.py"
     basis.write_text(basis.read_text(encoding="utf-8") + "\n# another version\n", encoding="utf-8")
     assert str(folder) in first
-    assert "pricing, improve" in first
+    assert "basis, share" in first
     assert second.endswith("[]\n")
     assert run(code, tmp_path / "cache") == first
 
