@@ -12,13 +12,14 @@ import pytest
 import dxopt as dx
 from tests.judges.oracle_beliefs import expected, keeps, largest_ratio
 from tests.material.believed import random_pairs
+from tests.material.few import few
 
 FLU = dx.Universe.databases(["flu", "well"], 3)
 """A household of three."""
 HOUSEHOLDS: Any = FLU.secrets
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8)))
 def test_the_level_is_the_largest_ratio(seed: int) -> None:
     rng = np.random.default_rng(seed)
     space = dx.line(6)

@@ -40,7 +40,7 @@ def test_posteriors() -> None:
     named = [mechanism.reports.labels[0], mechanism.reports.labels[1]]
     assert c.posterior(mechanism, prior, named).tolist() == c.posterior(mechanism, prior, [0, 1]).tolist()
     split = dx.Mechanism.from_matrix(space, [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
-    with pytest.raises(dx.SpecError, match="reports: never occur under this prior"):
+    with pytest.raises(dx.SpecError, match=r"^reports: "):
         c.posterior(split, prior, 2)
 
 
@@ -192,23 +192,17 @@ def test_a_swap_counts_only_where_nothing_else_is_hidden_further() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: c.within(noisy(dx.line(3)), dx.Prior.from_weights(dx.line(3), [1, 0, 0]), [1, 2]),
-            "members: have prior 0",
-        ),
-        (lambda: c.posterior(noisy(dx.line(3)), dx.Prior.uniform(dx.line(2)), 0), "prior: has 2 entries"),
-        (lambda: c.posterior(noisy(dx.line(3)), "uniform", "x"), "^reports: .*'x'.*; give positions or labels"),
-        (lambda: c.posterior(noisy(dx.line(3)), "uniform", [0, 3]), "^reports: has an index out of range; give"),
+        (lambda: c.within(noisy(dx.line(3)), dx.Prior.from_weights(dx.line(3), [1, 0, 0]), [1, 2]), "^members: "),
+        (lambda: c.posterior(noisy(dx.line(3)), dx.Prior.uniform(dx.line(2)), 0), "^prior: "),
+        (lambda: c.posterior(noisy(dx.line(3)), "uniform", "x"), "^reports: "),
+        (lambda: c.posterior(noisy(dx.line(3)), "uniform", [0, 3]), "^reports: "),
         (lambda: c.posterior(noisy(dx.line(3)), "uniform", 0.5), "^reports: "),
         (
             lambda: c.within(dx.Mechanism.from_matrix(dx.line(2), np.eye(2)), dx.Prior.uniform(dx.line(2)), [0, 1]),
-            "mechanism: has no proof of privacy",
+            "^mechanism: ",
         ),
-        (lambda: next(families.boxes(dx.Universe.graphs(2))), "universe: is of graphs"),
-        (
-            lambda: c.hiding_tightness(dx.neighbours(BITS, "one_sided", sensitive=[2]), families.swaps(9)),
-            "space: has distances that are not symmetric",
-        ),
+        (lambda: next(families.boxes(dx.Universe.graphs(2))), "^universe: "),
+        (lambda: c.hiding_tightness(dx.neighbours(BITS, "one_sided", sensitive=[2]), families.swaps(9)), "^space: "),
     ],
 )
 def test_bad_input(make, message: str) -> None:

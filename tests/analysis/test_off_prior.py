@@ -28,7 +28,7 @@ def test_by_hand() -> None:
     assert found.mean_unlikely == pytest.approx(0.75)
     named = (found.never, found.hardly, found.not_reported)
     assert [there(which).tolist() for which in named] == [[], [2], [2]]
-    with pytest.raises(dx.SpecError, match="prior: has 4 entries for 3 secrets"):
+    with pytest.raises(dx.SpecError, match=r"^prior: "):
         dx.evaluate.off_prior(mechanism, dx.Prior.uniform(dx.line(4)))
 
 

@@ -18,6 +18,7 @@ pytest.importorskip("distributed")
 LONGER = "space: {kind: grid, shape: [12, 12]}\nepsilon: 0.1\nmethod: optimal\n"
 
 
+@pytest.mark.full
 def test_a_worker_that_dies_changes_nothing_and_a_lost_cluster_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

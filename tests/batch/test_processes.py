@@ -34,6 +34,7 @@ from tests.material.batches import (
     until_told,
     write,
 )
+from tests.material.few import few
 
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_too_much_memory_bad_data_and_a_kill_are_told_and_the_rest_goes_on(tmp_p
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"a", "e", "f", "summary.json", "summary.md"}
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", few([signal.SIGINT, signal.SIGTERM], 1))
 def test_a_stop_keeps_what_is_done_and_leaves_no_process(tmp_path: Path, sent: signal.Signals) -> None:
     write(tmp_path, a=SMALL, b=LONG.replace("solver: clarabel\n", "").replace("20, 20", "28, 28"), c=SMALL)
     running = start(tmp_path)
@@ -140,7 +141,7 @@ def test_a_killed_coordinator_takes_its_processes_along(tmp_path: Path) -> None:
     assert gone(processes, 3)
 
 
-@pytest.mark.parametrize("sent", ["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("sent", few(["SIGKILL", "SIGTERM"], 1))
 def test_a_solver_ends_with_the_program_that_asked_it(sent: str) -> None:
     program = (
         "import dxopt as dx; space = dx.grid((20, 20)); prior = dx.Prior.uniform(space)\n"
@@ -171,7 +172,7 @@ def _killed_at_start(monkeypatch: pytest.MonkeyPatch, deaths: int) -> list[int]:
     return killed
 
 
-@pytest.mark.parametrize("deaths", [1, 5])
+@pytest.mark.parametrize("deaths", few([1, 5], 1))
 def test_workers_that_die_at_start_are_replaced(tmp_path: Path, deaths: int, monkeypatch: pytest.MonkeyPatch) -> None:
     killed = _killed_at_start(monkeypatch, deaths)
     files = write(tmp_path, a=SMALL, b=SMALL, c=SMALL)

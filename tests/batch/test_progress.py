@@ -20,6 +20,7 @@ from dxopt.batch.printing import settling
 from dxopt.cli.application import app
 from dxopt.results.page import save_page
 from dxopt.runtime.progress import Live
+from tests.material.few import few
 
 
 def test_what_is_done_and_what_has_failed_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +56,7 @@ def test_long_names_lose_their_middle_in_a_narrow_terminal_and_only_there() -> N
     assert all(name in summary(lines) for name in names)
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("sign", few([signal.SIGINT, signal.SIGTERM], 1), ids=["ctrl-c", "sigterm"])
 def test_an_interrupted_batch_gives_the_cursor_back(sign: signal.Signals, tmp_path: Path) -> None:
     text = "name: {}\nspace: {{kind: grid, shape: [22, 22]}}\nepsilon: 0.3\nprior: {{kind: explicit, values: {}}}\n"
     for name in ("one", "two"):

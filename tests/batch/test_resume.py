@@ -23,6 +23,7 @@ from dxopt.errors import SpecError
 from tests.material.batches import FAMILY, SMALL, arrays, start, times, told, write
 
 
+@pytest.mark.full
 def test_what_a_kill_left_is_resumed(tmp_path: Path) -> None:
     texts = {f"p{index}": FAMILY.replace("0.5", f"0.{index + 1}") for index in range(6)}
     files = write(tmp_path, **texts)

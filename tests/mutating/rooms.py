@@ -11,7 +11,10 @@ ROOMS = {
     "verify": ("dxopt/verify",),
     "numerics": tuple(
         f"dxopt/numerics/{name}.py"
-        for name in ("amounts", "excess", "partition", "rounding", "sums", "tropical", "tropical_loops", "written")
+        for name in (
+            *("compensated_sum", "exact_rational", "hockey_stick", "number_syntax"),
+            *("partition", "rounding", "row_deficit", "tropical", "tropical_loops"),
+        )
     ),
     "regularity": ("dxopt/analysis/regularity",),
     "analysis": ("dxopt/analysis/evaluate.py", "dxopt/analysis/characterise.py", "dxopt/analysis/arguments.py"),
@@ -29,6 +32,7 @@ def files_of(room: str) -> list[str]:
     found: list[Path] = []
     for name in ROOMS[room]:
         place = ROOT / name
+        assert place.exists(), place
         found += [place] if place.is_file() else sorted(place.rglob("*.py"))
     return [str(file.relative_to(ROOT)) for file in found]
 

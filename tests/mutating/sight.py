@@ -109,7 +109,8 @@ def _measure(report: Path, files: Sequence[str], watched: Sequence[str]) -> list
     """Run some files of tests; the name, seconds and lines of each test that passes."""
     report.unlink(missing_ok=True)
     environment = {**os.environ, REPORT: str(report), _WATCHED: json.dumps(list(watched))}
-    command = [sys.executable, "-m", "pytest", "-p", "tests.mutating.sight", "-p", "no:cacheprovider", "-q", *files]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.mutating.sight", "-p", "no:cacheprovider", "-q"]
+    command += ["-m", "", *files]  # the long ones as well
     subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return json.loads(report.read_text(encoding="utf-8")) if report.exists() else []
 

@@ -168,7 +168,8 @@ class Copy:
         only = self.root / "only.json"
         only.write_text(json.dumps(tests), encoding="utf-8")
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        arguments = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-rfE", "-p", "tests.mutating.sight", *files]
+        arguments = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-rfE", "-p", "tests.mutating.sight"]
+        arguments += ["-m", "", *files]  # the long ones as well
         began = time.perf_counter()
         log = self.root / "log"
         run = os.fork()

@@ -32,7 +32,7 @@ def test_doubles_on_either_side_are_the_nearest() -> None:
 def test_a_level_that_no_double_is_below_is_none() -> None:
     assert Fraction(level_of(Fraction(1, 3), "epsilon")) <= Fraction(1, 3)
     for small in (Fraction(1, 1 << 2000), Fraction(0)):
-        with pytest.raises(dx.SpecError, match="epsilon: is 0; give a positive finite number"):
+        with pytest.raises(dx.SpecError, match=r"^epsilon: "):
             level_of(small, "epsilon")
 
 
@@ -40,5 +40,5 @@ def test_text_is_so_many_releases_of_a_double() -> None:
     assert amount_of("10x0.1", "total") == 10 * Fraction(0.1)
     assert amount_of("0.1", "total") == amount_of(0.1, "total") == Fraction(0.1)
     assert amount_of(f"{sys.maxsize}x1", "total") == sys.maxsize
-    with pytest.raises(dx.SpecError, match="total: counts too many releases"):
+    with pytest.raises(dx.SpecError, match=r"^total: "):
         amount_of(f"{10 * sys.maxsize}x0.1", "total")

@@ -12,6 +12,7 @@ import pytest
 import dxopt as dx
 from dxopt.spaces import families
 from tests.material.channels import THREE, UNIVERSES, all_events, noisy
+from tests.material.few import few
 
 c = dx.characterise
 Array = np.ndarray
@@ -200,7 +201,7 @@ def joined(distances: Array, steps: Array) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12)))
 def test_definitions_2_and_3(seed: int) -> None:
     """Maximally tight families, against all chains of a space of four points."""
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ from scipy.integrate import quad
 
 import dxopt as dx
 from tests.material.channels import all_events
+from tests.material.few import few
 
 c = dx.characterise
 q = dx.queries
@@ -55,7 +56,7 @@ def test_what_a_metric_is() -> None:
     assert not dx.MetricSpace.from_distances([[0, 1], [2, 0]]).symmetric
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", few(range(5)))
 def test_metrics_of_graphs(seed: int) -> None:
     """§2: the length of the shortest path, infinite where there is none."""
     graph = nx.gnp_random_graph(9, 0.2, seed=seed)
@@ -77,7 +78,7 @@ def test_databases_and_their_hamming_graph() -> None:
     assert np.array_equal(one.space("hamming").distances, np.array(nx.floyd_warshall_numpy(graph)))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_induced_graphs(seed: int) -> None:
     """§4.2: answers are joined where adjacent databases have them, of any query."""
     one = dx.Universe.databases([0, 1], 3)

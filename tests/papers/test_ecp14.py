@@ -85,6 +85,7 @@ def adjacent_only(space: dx.MetricSpace) -> np.ndarray:
     return distances
 
 
+@pytest.mark.full
 def test_counterexample_is_private_in_exact_arithmetic(counterexample: dx.Mechanism) -> None:
     matrix, distances = counterexample.matrix, adjacent_only(counterexample.space)
     assert matrix.shape == (1024, 1024)

@@ -19,6 +19,7 @@ from dxopt.proofs.repair import repair
 from tests.judges.exact import row_sum_errors, violations
 from tests.judges.oracle_beliefs import expected, keeps, largest_ratio
 from tests.material.believed import believed
+from tests.material.few import few
 
 
 def budgets(problem: dx.Problem, level: float | None = None) -> list[Fraction]:
@@ -33,7 +34,7 @@ def holds(problem: dx.Problem, channel: np.ndarray, level: float | None = None) 
     return keeps(pairs.first, pairs.second, budgets(problem, level), channel)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few(range(20)))
 @pytest.mark.parametrize("private", [False, True])
 def test_whatever_is_repaired_holds_in_rationals(seed: int, private: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -95,7 +96,7 @@ def test_what_one_rounding_breaks_is_not_accepted() -> None:
         assert not proven or step < 1
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", few(range(10)))
 def test_mixtures_are_enclosed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     weights = rng.dirichlet(np.full(30, 0.05), size=4) * (rng.random((4, 30)) < 0.5)

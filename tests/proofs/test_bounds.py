@@ -11,6 +11,7 @@ import dxopt as dx
 from dxopt.model.moment_sets import Fitting
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import AdversaryDual, Dual, LineDual, ProductDual, WorstDual
+from tests.material.few import few
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum
 
@@ -37,7 +38,7 @@ def noise(problem: dx.Problem, rng: np.random.Generator, size: float) -> Dual:
     return Dual(rng.random(n), report[apart], first[apart], second[apart], multipliers[apart])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_multipliers(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -41,7 +41,7 @@ os._exit(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize(("size", "solver"), [(4, "clarabel"), (6, "columns")])
+@pytest.mark.parametrize(("size", "solver"), [(4, "clarabel"), pytest.param(6, "columns", marks=pytest.mark.full)])
 def test_copies_made_while_a_thread_solves(size: int, solver: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(size), solver], capture_output=True, text=True, timeout=240

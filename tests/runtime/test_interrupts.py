@@ -32,7 +32,12 @@ WRITTEN = ("columns", "islands", "symmetry", "pairs", "line", "product")
 
 
 @pytest.mark.parametrize(
-    ("kind", "implicit"), [*((kind, False) for kind in WRITTEN), ("line", True), ("product", True)]
+    ("kind", "implicit"),
+    [
+        *(pytest.param(kind, False, marks=pytest.mark.full if kind == "columns" else ()) for kind in WRITTEN),
+        ("line", True),
+        ("product", True),
+    ],
 )
 def test_at_random_moments(kind: str, implicit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, solver = problem_of(kind)

@@ -11,6 +11,7 @@ import dxopt as dx
 from dxopt.solving.solvers import SOLVERS, require_solver
 from tests.judges.oracle import optimum
 from tests.material.checks import assert_proven
+from tests.material.few import few
 from tests.material.instances import KINDS, problem_of
 
 CLOSE = 1e-7
@@ -32,7 +33,7 @@ def installed(name: str) -> bool:
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "columns", "highs"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_optimum(kind: str, seed: int, solver: str) -> None:
     problem, value = known(kind, seed)
@@ -45,7 +46,7 @@ def test_optimum(kind: str, seed: int, solver: str) -> None:
     assert proof.bound <= value + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_automatic_choice(kind: str, seed: int) -> None:
     problem, value = known(kind, 4 * seed)  # binary loss
@@ -79,7 +80,7 @@ def test_cross_check_by_scipy(kind: str) -> None:
         assert report.certificate.bound == pytest.approx(value, abs=CLOSE)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_reports_at_other_places(seed: int) -> None:
     generator = np.random.default_rng(seed)
     space = dx.MetricSpace.from_points(generator.random((5, 2)) * 2)

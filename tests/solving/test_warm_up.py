@@ -156,6 +156,7 @@ def test_what_is_there_is_read_where_nothing_can_be_written(ahead: dict[str, Any
     assert run(f"{REFUSED}\nprint(dx.warm_up(progress=print))", cache).startswith("all ")
 
 
+@pytest.mark.full
 def test_what_is_compiled_into_others_is_compiled_into_them_again(tmp_path: Path) -> None:
     folder = tmp_path / "dxopt"
     shutil.copytree(ROOT / "dxopt", folder, ignore=shutil.ignore_patterns("__pycache__"))

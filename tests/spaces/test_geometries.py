@@ -61,12 +61,12 @@ def test_answers_in_a_crs() -> None:
         1000 * space.distances[0, 1:], rel=5e-3
     )
     assert dx.geo.points(metres).points == pytest.approx(DEGREES)
-    with pytest.raises(dx.SpecError, match="crs: there is no 'EPSG:0'"):
+    with pytest.raises(dx.SpecError, match=r"^crs: "):
         dx.to_geodataframe(report, crs="EPSG:0")
 
 
 def test_without_geopandas(monkeypatch: pytest.MonkeyPatch) -> None:
     space = dx.geo.points(DEGREES)
     monkeypatch.setitem(sys.modules, "geopandas", None)
-    with pytest.raises(dx.UnsupportedError, match=r"geopandas: is not installed; install dxopt\[geo\]"):
+    with pytest.raises(dx.UnsupportedError, match=r"^geopandas: "):
         dx.to_geodataframe(dx.classic.exponential(space, epsilon=1))

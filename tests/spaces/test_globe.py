@@ -129,6 +129,6 @@ def test_without_pyproj(monkeypatch: pytest.MonkeyPatch) -> None:
 
     globe._ellipsoid.cache_clear()
     monkeypatch.setitem(sys.modules, "pyproj", None)
-    with pytest.raises(dx.UnsupportedError, match=r"pyproj: is not installed; install dxopt\[geo\]"):
+    with pytest.raises(dx.UnsupportedError, match=r"^pyproj: "):
         dx.geo.points([[45, 5], [46, 5]], metric="geodesic")
     globe._ellipsoid.cache_clear()

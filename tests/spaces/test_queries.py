@@ -256,11 +256,11 @@ def test_induced_distances_are_what_the_secrets_ask_of_answers() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: q.average(dx.Universe.databases([0, 1], 2, absent=True)), "query: average of the empty database"),
-        (lambda: q.percentile(SMALL, 101), "percentile: is 101"),
-        (lambda: q.total(dx.Universe.databases("ab", 2)), "query: is about numbers, not 'a'"),
-        (lambda: q.sensitivity(q.total(SMALL), dx.line(3), q.total(SMALL).space()), "secrets: are 3"),
-        (lambda: q.sensitivity(q.total(SMALL), SMALL.space("hamming"), dx.line(3)), "answers: are 3"),
+        (lambda: q.average(dx.Universe.databases([0, 1], 2, absent=True)), "^query: "),
+        (lambda: q.percentile(SMALL, 101), "^percentile: "),
+        (lambda: q.total(dx.Universe.databases("ab", 2)), "^query: "),
+        (lambda: q.sensitivity(q.total(SMALL), dx.line(3), q.total(SMALL).space()), "^secrets: "),
+        (lambda: q.sensitivity(q.total(SMALL), SMALL.space("hamming"), dx.line(3)), "^answers: "),
     ],
 )
 def test_bad_input(make, message: str) -> None:
@@ -289,5 +289,5 @@ def test_the_nearest_secrets_are_found_block_by_block(monkeypatch: pytest.Monkey
 def test_what_is_no_number_is_refused(values: list) -> None:
     one = dx.Universe.databases([2, *values[1:]], 2)
     for make in (q.total, q.average, lambda universe: q.percentile(universe, 50)):
-        with pytest.raises(dx.SpecError, match="query: is about numbers"):
+        with pytest.raises(dx.SpecError, match=r"^query: "):
             make(one)

@@ -22,6 +22,7 @@ from dxopt.results.measures import MEASURES
 from dxopt.verify import Outcome, verify
 from tests.judges.result import judged
 from tests.material.corrupted import SEED, corrupt, slots_of
+from tests.material.few import few
 
 MEASURED = ("expected_loss", "worst_loss", "utility", "min_entropy_leakage", "adversary_error")
 
@@ -64,7 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return saved
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS))
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
     folder = tmp_path / "out"

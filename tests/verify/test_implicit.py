@@ -25,6 +25,7 @@ from dxopt.verify.bounds.line import rough_line_bound
 from tests.judges.implicit import judged
 from tests.judges.result import read_arrays, read_json
 from tests.material.checks import change_array, change_claims
+from tests.material.few import few
 
 SEED = 20261122
 
@@ -125,7 +126,7 @@ def corrupt(folder: Path, name: str, key: str, rng: np.random.Generator) -> str:
     return f"{name}: {key}{where} {step:+.3g}"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS))
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
     folder = tmp_path / "out"

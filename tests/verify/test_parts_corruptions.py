@@ -13,6 +13,7 @@ import pytest
 from dxopt.verify import Outcome, verify
 from tests.judges.parts import judged_with_parts, question_of
 from tests.material.corrupted import corrupt, slots_of
+from tests.material.few import few
 from tests.material.parted import KINDS, failing, redigest
 
 SEED = 20261122
@@ -58,7 +59,7 @@ def assert_judged_alike(folder: Path, where: str) -> bool:
     return bool(false)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, 2))
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
     folder = tmp_path / "out"

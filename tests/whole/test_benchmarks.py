@@ -30,7 +30,11 @@ from dxopt.proofs.duals import Dual
 from tests.material.answering import Says
 
 FAMILIES = {INSTANCES.get(name).family: name for name in INSTANCES}
-OPTIMAL = [name for name in FAMILIES.values() if isinstance(INSTANCES.get(name), OptimalInstance)]
+OPTIMAL = [
+    pytest.param(name, marks=pytest.mark.full if name.endswith("-60") and name != "skewed-10-60" else ())
+    for name in FAMILIES.values()
+    if isinstance(INSTANCES.get(name), OptimalInstance)
+]
 
 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")

@@ -57,9 +57,16 @@ def blocks(page: Path, language: str) -> list[str]:
     return [re.sub(rf"^{indent}", "", block, flags=re.MULTILINE) for indent, block in found]
 
 
-def having(language: str) -> list[Any]:
+SLOW = ("docs/guides/large-spaces.md", "docs/start/positions.md")
+
+
+def having(language: str, slow: tuple[str, ...] = ()) -> list[Any]:
     """The pages with such blocks."""
-    return [pytest.param(page, id=name_of(page)) for page in PAGES if blocks(page, language)]
+    return [
+        pytest.param(page, id=name_of(page), marks=pytest.mark.full if name_of(page) in slow else ())
+        for page in PAGES
+        if blocks(page, language)
+    ]
 
 
 @pytest.fixture
@@ -109,7 +116,7 @@ WRITTEN = {
 
 
 @pytest.mark.filterwarnings("error::dxopt.PlausibilityWarning")
-@pytest.mark.parametrize("page", having("python"))
+@pytest.mark.parametrize("page", having("python", SLOW))
 def test_the_python_examples_run(
     page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

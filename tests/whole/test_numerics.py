@@ -11,6 +11,7 @@ from scipy.sparse import coo_array, eye_array, kron
 import dxopt as dx
 from tests.judges.exact import infinite_leakage, violations
 from tests.material.checks import assert_proven, weights
+from tests.material.few import few
 
 LINES = [
     *[(20, width) for width in (1.0, 8.0, 24.0, 60.0)],
@@ -47,7 +48,7 @@ def test_long_line_tight() -> None:
     assert report.certificate.gap <= 1e-9
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_random_euclidean(seed: int) -> None:
     generator = np.random.default_rng(seed)
     space = dx.MetricSpace.from_points(generator.random((22, 2)) * 10)
@@ -67,7 +68,7 @@ def test_weighted_graphs(seed: int) -> None:
     assert report.status == "optimal"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_directed_graphs(seed: int) -> None:
     graph = nx.gnp_random_graph(14, 0.25, seed=seed, directed=True)
     generator = np.random.default_rng(seed)
@@ -119,7 +120,7 @@ def test_points_at_distance_zero(solver: str) -> None:
     assert np.array_equal(matrix[4], matrix[5])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_zero_in_one_direction_only(seed: int) -> None:
     generator = np.random.default_rng(seed)
     lengths = generator.random((7, 7)) * 2 + 0.05

@@ -21,7 +21,15 @@ pytestmark = pytest.mark.filterwarnings("error::dxopt.PlausibilityWarning")
 TASKS = [task for file in sorted(PROBLEMS.glob("*.yaml")) for task in load(file)]
 
 
-@pytest.mark.parametrize("task", [t for t in TASKS if t.expect and not t.sweep], ids=lambda task: task.problem.name)
+SLOW = ("montreal-249-every-pair", "montreal-grid")
+EXPECTED = [
+    pytest.param(task, id=task.problem.name, marks=pytest.mark.full if task.problem.name in SLOW else ())
+    for task in TASKS
+    if task.expect and not task.sweep
+]
+
+
+@pytest.mark.parametrize("task", EXPECTED)
 def test_expected_values(task: Task) -> None:
     report = solve(task.problem, method=task.method, solver=task.solver, tolerance=task.tolerance)
     assert task.expect is not None
@@ -49,6 +57,7 @@ def test_frontiers(task: Task) -> None:
     assert 0 <= frontier.resolution <= task.sweep.resolution
 
 
+@pytest.mark.full
 def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
     (task,) = [t for t in TASKS if t.problem.name == "montreal-249"]
     assert task.spanner is not None

@@ -9,9 +9,10 @@ import pytest
 
 from dxopt.analysis.composition import loss_distribution
 from tests.judges.composition import exceeded
+from tests.material.few import few
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few(range(40)))
 def test_bounds_hold_next_to_the_points_of_the_grid(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first = rng.random() * 10.0 ** rng.integers(-12, 0)

@@ -12,6 +12,7 @@ import pytest
 
 import dxopt as dx
 from tests.judges.rational import fractions
+from tests.material.few import few
 
 
 def mechanism(rng: np.random.Generator, secrets: int = 3, reports: int = 4) -> dx.Mechanism:
@@ -19,7 +20,7 @@ def mechanism(rng: np.random.Generator, secrets: int = 3, reports: int = 4) -> d
     return dx.Mechanism.from_matrix(dx.line(secrets), matrix, dx.Reports(tuple(map(str, range(reports)))))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_an_adversary_plays_the_best_of_all_strategies(seed: int) -> None:
     rng = np.random.default_rng(seed)
     made = mechanism(rng)
@@ -57,13 +58,13 @@ def test_gains_that_are_negative_zero_or_infinite() -> None:
     assert dx.evaluate.g_leakage(made, [0.5, 0.5], np.zeros((2, 1))).bits == 0.0
     with pytest.raises(dx.SpecError, match="infinite"):
         dx.evaluate.g_leakage(made, [0.5, 0.5], np.array([[np.inf, 0.0], [0.0, 0.0]]))
-    with pytest.raises(dx.SpecError, match="gain: has shape"):
+    with pytest.raises(dx.SpecError, match=r"^gain: "):
         dx.evaluate.g_leakage(made, [0.5, 0.5], np.eye(3))
     with pytest.raises(dx.SpecError, match="no 'cubic'"):
         dx.evaluate.g_leakage(made, [0.5, 0.5], "cubic")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_no_prior_and_gain_leaks_more_than_the_min_capacity(seed: int) -> None:
     rng = np.random.default_rng(seed)
     made = mechanism(rng)
@@ -88,7 +89,7 @@ def test_a_prior_that_excludes_secrets() -> None:
     assert dx.evaluate.additive_capacity(made, [0.5, 0.5, 0.0]) == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_additive_capacity_of_bounded_gains(seed: int) -> None:
     """Chatzikokolakis 2017: 1 - Σ_z min_x K[x, z], for every prior alike."""
     rng = np.random.default_rng(seed)
@@ -106,7 +107,7 @@ def test_additive_capacity_of_bounded_gains(seed: int) -> None:
     assert attained.additive == pytest.approx(most, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_additive_capacity_of_spanning_gains(seed: int) -> None:
     rng = np.random.default_rng(seed)
     made = mechanism(rng)
@@ -129,7 +130,7 @@ def test_capacities_that_are_not_known_are_refused() -> None:
         dx.evaluate.additive_capacity(made, gains="binary")  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", few(range(25)))
 def test_capacities_are_rounded_up(seed: int) -> None:
     """Against rationals: above the exact number, by no more than a few of the last places."""
     rng = np.random.default_rng(seed)

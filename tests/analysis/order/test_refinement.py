@@ -13,6 +13,7 @@ import dxopt as dx
 from dxopt.analysis.order import refinement
 from dxopt.analysis.order.evidence import exact_channel, shortfall_above, shortfall_below
 from tests.judges import rational
+from tests.material.few import few
 
 Matrix = np.ndarray
 
@@ -26,7 +27,7 @@ def mechanism(matrix: Matrix) -> dx.Mechanism:
     return dx.Mechanism.from_matrix(dx.line(len(matrix)), matrix, dx.Reports(tuple(map(str, range(matrix.shape[1])))))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12)))
 def test_verdicts_are_those_of_exact_programs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = rng.integers(2, 5, size=2)
@@ -81,7 +82,7 @@ def test_the_shortfall_bounds_any_prior_and_gain() -> None:
         assert lost <= found.high + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_what_the_geometric_mechanism_refines(seed: int) -> None:
     """Gupte and Sundararajan 2010, Thm 2: a private mechanism on a line is made of the geometric one if and only if
     (1 + α²) v_i ≥ α (v_{i-1} + v_{i+1}) in every column, α = e^-ε."""
@@ -129,7 +130,7 @@ def test_rough_channels_become_exact() -> None:
     assert np.array_equal(exact_channel(made), made)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_optima_for_monotone_losses_are_remaps_of_the_geometric_mechanism(seed: int) -> None:
     """CABP13 Def 7 and Thm 8 (Ghosh, Roughgarden and Sundararajan 2009): whatever the prior and the monotone loss."""
     rng = np.random.default_rng(seed)
@@ -228,7 +229,7 @@ def test_undecided_is_said() -> None:
     assert "between 1e-12 and 0.5" in str(found)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few(range(20)))
 def test_every_rounding_is_counted(seed: int) -> None:
     """Channels that differ in their last places: the proofs stay on their side of the exact shortfall."""
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 import dxopt as dx
 from dxopt.analysis.order.remaps import bound_of_weights, worst_case_of
 from tests.judges.rational import fractions
+from tests.material.few import few
 
 Matrix = np.ndarray
 
@@ -32,7 +33,7 @@ def best_by_linprog(channel: Matrix, losses: Matrix, cases: Matrix, offsets: Mat
     return float(found.fun)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8)))
 def test_no_remap_is_better(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m, w = rng.integers(2, 7, size=3)
@@ -45,7 +46,7 @@ def test_no_remap_is_better(seed: int) -> None:
     assert dx.evaluate.worst_loss(made.compose(found.channel, found.reports), losses) == pytest.approx(found.value)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_the_worst_of_some_priors_and_regret(seed: int) -> None:
     rng = np.random.default_rng(seed)
     space = dx.line(4)
@@ -114,7 +115,7 @@ def test_what_does_not_fit_is_refused() -> None:
         dx.evaluate.optimal_random_remap(dx.classic.geometric(dx.line(130), epsilon=1.0))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few(range(20)))
 def test_bounds_count_every_rounding(seed: int) -> None:
     """Against rationals, where terms nearly cancel and the margin decides."""
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.analysis import regularity
+from tests.material.few import few
 
 
 def sum_query(answers: int, reach: int) -> dx.MetricSpace:
@@ -24,16 +25,16 @@ GOLDEN = {
     "sum 0..100 by 2": (lambda: sum_query(100, 2), 0.2812),
     "sum 0..150 by 3": (lambda: sum_query(150, 3), 0.553122),
     "sum 0..200 by 4": (lambda: sum_query(200, 4), 0.779189),
-    "sum 0..750 by 5": (lambda: sum_query(750, 5), 0.968133),
     "two counts 0..5": (lambda: dx.grid((6, 6), metric="chebyshev"), 1.134614),
-    "two counts 0..30": (lambda: dx.grid((31, 31), metric="chebyshev"), 1.13608),
     "euclidean 4x4": (lambda: dx.grid((4, 4)), 0.686311),
     "euclidean 8x8": (lambda: dx.grid((8, 8)), 0.665579),
     "euclidean 16x16": (lambda: dx.grid((16, 16)), 0.665352),
+    "sum 0..750 by 5": (lambda: sum_query(750, 5), 0.968133),
+    "two counts 0..30": (lambda: dx.grid((31, 31), metric="chebyshev"), 1.13608),
 }
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("name", few(GOLDEN, 7))
 def test_uniform_prior_is_proven_regular_from_the_known_level(name: str) -> None:
     build, expected = GOLDEN[name]
     found = regularity.threshold(build())
@@ -106,6 +107,7 @@ def test_product_with_a_factor_that_is_never_regular() -> None:
     assert (found.value, found.low, found.proven) == (math.inf, math.inf, True)
 
 
+@pytest.mark.full
 def test_a_zero_of_order_5_is_sampled() -> None:
     """μ of independent records has one at ln 2: without the factors the last stretch is sampled."""
     product, prior = independent_records()

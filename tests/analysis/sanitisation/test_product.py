@@ -194,33 +194,21 @@ def good() -> s.ProductSanitisation:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: s.product_sanitisation(good().factor, 0), r"^records: are 0"),
-        (lambda: s.product_sanitisation(good().factor, 2, delta=1.5), r"^delta: is 1.5"),
-        (
-            lambda: s.product_sanitisation(dx.Mechanism.from_matrix(colours(2), np.eye(2)), 2, delta=0.5),
-            r"^factor: is not private at any epsilon with delta 0.5",
-        ),
-        (lambda: good().sample([0, 1, 2]), r"^database: has 3 records; give 2"),
-        (lambda: good().sample(np.array(7)), r"^database: is no sequence"),
-        (lambda: good().sample([0, 3]), r"^database: has an index out of range; indices run from 0 to 2"),
-        (lambda: good().sample([-1, 0]), r"^database: has an index out of range"),
-        (lambda: good().sample(["red", "pink"]), r"^database: has a record 'pink'"),
-        (lambda: good().sample([0, 1], size=-1), r"^size: is -1"),
-        (lambda: good().probability([0, 1], [0, 5]), r"^sanitised: has an index out of range"),
-        (lambda: good().expected_error(dx.Prior.uniform(dx.line(2))), r"^prior: has 2 entries"),
-        (
-            lambda: good().as_mechanism(dx.Universe.databases("abc", 2)),
-            r"^universe: is not of databases of the values",
-        ),
-        (lambda: good().as_mechanism(dx.Universe.words(VALUES, 2)), r"^universe: is not of databases of the values"),
-        (
-            lambda: good().as_mechanism(dx.Universe.databases(VALUES, 3)),
-            r"^universe: does not hold all databases of 2",
-        ),
-        (
-            lambda: good().as_mechanism(dx.Universe.databases(VALUES, 3).where(lambda d: d[0] == "red")),
-            r"^universe: does not hold all databases of 2",
-        ),
+        (lambda: s.product_sanitisation(good().factor, 0), "^records: "),
+        (lambda: s.product_sanitisation(good().factor, 2, delta=1.5), "^delta: "),
+        (lambda: s.product_sanitisation(dx.Mechanism.from_matrix(colours(2), np.eye(2)), 2, delta=0.5), "^factor: "),
+        (lambda: good().sample([0, 1, 2]), "^database: "),
+        (lambda: good().sample(np.array(7)), "^database: "),
+        (lambda: good().sample([0, 3]), "^database: "),
+        (lambda: good().sample([-1, 0]), "^database: "),
+        (lambda: good().sample(["red", "pink"]), "^database: "),
+        (lambda: good().sample([0, 1], size=-1), "^size: "),
+        (lambda: good().probability([0, 1], [0, 5]), "^sanitised: "),
+        (lambda: good().expected_error(dx.Prior.uniform(dx.line(2))), "^prior: "),
+        (lambda: good().as_mechanism(dx.Universe.databases("abc", 2)), "^universe: "),
+        (lambda: good().as_mechanism(dx.Universe.words(VALUES, 2)), "^universe: "),
+        (lambda: good().as_mechanism(dx.Universe.databases(VALUES, 3)), "^universe: "),
+        (lambda: good().as_mechanism(dx.Universe.databases(VALUES, 3).where(lambda d: d[0] == "red")), "^universe: "),
     ],
 )
 def test_bad_input(make, message: str) -> None:
@@ -230,7 +218,7 @@ def test_bad_input(make, message: str) -> None:
 
 def test_too_many_probabilities() -> None:
     factor = dx.classic.randomised_response(colours(2), epsilon=1.0)
-    with pytest.raises(dx.UnsupportedError, match=r"^universe: needs 268,435,456 probabilities"):
+    with pytest.raises(dx.UnsupportedError, match=r"^universe: "):
         s.product_sanitisation(factor, 14).as_mechanism(dx.Universe.databases(VALUES[:2], 14))
 
 

@@ -108,7 +108,7 @@ def test_the_function_gives_the_same_mechanism_proven_private(name: str) -> None
 def test_a_level_that_is_none_is_refused(name: str) -> None:
     for level in (0.0, -1.0, float("nan"), float("inf")):
         for shape in ((2, 2), (30, 30)):
-            with pytest.raises(dx.SpecError, match=r"^epsilon: is "):
+            with pytest.raises(dx.SpecError, match=r"^epsilon: "):
                 FUNCTIONS[name](dx.grid(shape), epsilon=level)
 
 
@@ -120,7 +120,7 @@ def test_refused_where_reports_are_no_secrets(name: str) -> None:
         dx.solve(problem, method=name)
 
 
-@pytest.mark.parametrize("loss", ["distance", "binary"])
+@pytest.mark.parametrize("loss", ["distance", pytest.param("binary", marks=pytest.mark.full)])
 def test_long_lines_are_solved_and_compared_without_a_matrix(loss: str) -> None:
     space = dx.line(1_000)
     problem = dx.Problem(space, epsilon=0.5, prior=dx.Prior.uniform(space), loss=loss)

@@ -111,7 +111,7 @@ def test_positions_take_the_place_of_labels() -> None:
 
 @pytest.mark.parametrize(
     ("positions", "wrong"),
-    [([0, 1], "positions: have shape"), (["a", "b", "c"], "not all numbers"), ([0, 1, np.nan], "not all finite")],
+    [([0, 1], "^positions: "), (["a", "b", "c"], "not all numbers"), ([0, 1, np.nan], "not all finite")],
 )
 def test_positions_that_are_none(positions: list, wrong: str) -> None:
     with pytest.raises(dx.SpecError, match=wrong):

@@ -10,6 +10,7 @@ import pytest
 import dxopt as dx
 from tests.judges.oracle_beliefs import best_for_beliefs, keeps
 from tests.material.believed import believed, random_pairs, trace
+from tests.material.few import few
 
 
 def oracle(problem: dx.Problem) -> float:
@@ -41,7 +42,7 @@ def assert_proven(report: dx.Report) -> None:
 
 @pytest.mark.parametrize("objective", ["expected_loss", "worst_loss"])
 @pytest.mark.parametrize("private", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_the_optimum_is_the_oracles(seed: int, private: bool, objective: str) -> None:
     problem = believed(seed, private=private, objective=objective)
     report = dx.solve(problem)

