@@ -260,7 +260,7 @@ def test_the_table_is_computed_once_and_before_anything_is_written(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("dxopt.results.report.integer_table", fails)
+        patched.setattr("dxopt.release.tables.integer_table", fails)
         report.save(folder.with_name("again"))
         with pytest.raises(ZeroDivisionError):
             dx.load(folder).save(folder)
