@@ -6,9 +6,9 @@ What is claimed is what `dxopt verify` proves again; everything else stands in n
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dxopt.errors import SpecError
 from dxopt.proofs.candidate import Claim
@@ -190,6 +190,29 @@ class SweepFile(Typed):
     status: Literal["optimal", "feasible", "interrupted", "time limit"]
     asked: list[Finite]
     epsilons: list[Finite]
+
+
+class FrontierFile(Typed):
+    """The contents of frontier.json: values and bounds, null where infinite, at levels of privacy or loss budgets."""
+
+    format: Literal[2]
+    problem: str
+    objective: Literal["expected_loss", "worst_loss", "worst_expected_loss", "adversary_error"]
+    status: Literal["optimal", "feasible", "interrupted", "time limit"]
+    wanted: Finite
+    resolution: Finite | None
+    values: list[Finite | None]
+    bounds: list[Finite | None]
+    epsilons: list[Finite] = []
+    budgets: list[Finite] = []
+    prices: list[Finite | None] = []
+    breakpoints: list[Finite] = []
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if {len(self.values), len(self.bounds)} != {len(self.epsilons) + len(self.budgets)} or not self.values:
+            raise ValueError("its lists are not as long as each other")
+        return self
 
 
 def read_claims(folder: Path) -> Claims:

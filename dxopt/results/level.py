@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
-from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import apart, floor_of, three_digits
 from dxopt.results.claims import FORMAT
 from dxopt.results.folder import LEVEL, Contents, Result, finite, parts
 from dxopt.results.report import Report
 from dxopt.runtime.display import Lines
 from dxopt.runtime.stopping import Status
-from dxopt.spaces.units import per, with_unit
+from dxopt.spaces.units import with_unit
+from dxopt.words.phrases import level_found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,51 +80,40 @@ class Level(Result):
 
         What refutes the ε below is in `parts/000`, a result folder as well.
         """
-        asked = {"max_loss": self.max_loss, "accuracy": self.accuracy}
-        proven = {
+        contents: Contents = {} if self.report is None else self.report.contents()
+        contents[LEVEL] = {
+            "format": FORMAT,
+            "problem": self.problem.name,
+            "max_loss": self.max_loss,
+            "accuracy": self.accuracy,
             "epsilon": finite(self.epsilon),
             "below": self.below,
             "resolution": finite(self.resolution),
             "status": str(self.status),
         }
-        contents: Contents = {} if self.report is None else self.report.contents()
-        contents[LEVEL] = {
-            "format": FORMAT,
-            "problem": self.problem.name,
-            **asked,
-            **proven,
-        }
         return contents | parts([] if self.refuted is None else [self.refuted])
 
     def _said(self) -> str:
-        found = "no ε found" if self.report is None else self._level(self.epsilon)
-        return f"{self.problem.name}: {found} for a loss of at most {self._loss(self.max_loss)}, {self.status}"
+        return f"{self.problem.name}: {self}"
 
     def _lines(self) -> Lines:
-        lines = [("problem", self.problem.name), ("status", str(self.status))]
-        lines += [("loss wanted", f"at most {self._loss(self.max_loss)}")]
+        lines = [("found", str(self))]
         if self.report is not None:
-            value = self._loss(self.report.certificate.value)
-            lines.append(("possible", f"at {self._level(self.epsilon)}, with a loss of {value}: proven"))
+            lost = with_unit(f"{self.report.certificate.value:.10g}", self.problem.unit)
+            lines.append(("possible", f"at ε {self.epsilon:.10g}, with a loss of {lost}"))
         if self.refuted is not None:
-            lines.append(("not possible", f"at {self._level(self.below)}: proven"))
+            lines.append(("not possible", f"at ε {self.below:.10g}"))
         return lines
 
-    def _level(self, epsilon: float) -> str:
-        return promised(epsilon, 0.0, self.problem.space.unit)
-
-    def _loss(self, loss: float) -> str:
-        return with_unit(f"{loss:.3g}", self.problem.loss.unit)
-
     def __str__(self) -> str:
-        wanted = f"a loss of at most {with_unit(f'{self.max_loss:.10g}', self.problem.loss.unit)}"
-        if self.report is None:
-            over = f", which takes over ε {three_digits(floor_of(self.below))}" if self.below > 0 else ""
-            return f"{self.status}: no level found for {wanted}{over}"
-        lower, upper = apart(self.below, self.epsilon)
-        refuted = f"not at {lower}" if self.below > 0 else "no lower level is excluded"
-        level = f"ε {upper} {per(self.problem.space.unit)}"
-        return f"{wanted} is possible at {level}, {refuted}; both proven ({self.status})"
+        return level_found(
+            self.max_loss,
+            self.below,
+            finite(self.epsilon),
+            self.status,
+            loss_unit=self.problem.loss.unit,
+            unit=self.problem.space.unit,
+        )
 
     def details(self) -> str:
         """The same, and the two levels with all digits.
@@ -139,10 +127,4 @@ class Level(Result):
         >>> print(level.details().splitlines()[1][:19])
         possible at ε 1.386
         """
-        lines = [str(self)]
-        if self.report is not None:
-            lost = with_unit(f"{self.report.certificate.value:.10g}", self.problem.unit)
-            lines.append(f"possible at ε {self.epsilon:.10g}, with a loss of {lost}")
-        if self.refuted is not None:
-            lines.append(f"not possible at ε {self.below:.10g}")
-        return "\n".join(lines)
+        return "\n".join([str(self), *(f"{name} {text}" for name, text in self._lines()[1:])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dxopt.numerics.number_syntax import at_most, factor, floor_of, three_digits
+from dxopt.numerics.number_syntax import apart, at_most, factor, floor_of, three_digits
 from dxopt.spaces.units import per, with_unit
 
 _LEAST_PERCENT, _RARE = 1e-4, 1e-6
@@ -83,3 +83,16 @@ def histories(count: str, radius: float, unit: str) -> str:
 def level(epsilon: float, unit: str, delta: float = 0.0) -> str:
     """Return a level for a file: "epsilon 1.2 per km, delta 1e-06"."""
     return f"epsilon {epsilon:.10g} {per(unit)}" + (f", delta {delta:.6g}" if delta else "")
+
+
+def level_found(
+    max_loss: float, below: float, epsilon: float | None, status: str, *, loss_unit: str = "", unit: str = ""
+) -> str:
+    """Return between which levels a loss becomes possible; `below` is 0, and `epsilon` None, where none is known."""
+    wanted = f"a loss of at most {exact(max_loss, loss_unit)}"
+    if epsilon is None:
+        over = f", which takes over ε {three_digits(floor_of(below))}" if below > 0 else ""
+        return f"{status}: no level found for {wanted}{over}"
+    lower, upper = apart(below, epsilon)
+    refuted = f"not at {lower}" if below > 0 else "no lower level is excluded"
+    return f"{wanted} is possible at ε {upper} {per(unit)}, {refuted}; both proven ({status})"

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.objective import OBJECTIVES
-from dxopt.numerics.number_syntax import apart, three_digits
+from dxopt.numerics.number_syntax import three_digits
+from dxopt.results.claims import FrontierFile, LevelFile
 from dxopt.results.compared import Compared, excess_cell, lines_of
 from dxopt.results.comparison import Comparison
 from dxopt.results.figures import plots
 from dxopt.results.frontier import staircases
-from dxopt.results.page.markup import Cell, Markup, drawn, element, folded, number, table, told
+from dxopt.results.page.markup import Cell, Markup, drawn, element, facts, folded, number, table, told
 from dxopt.results.page.words import level_table
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.spaces.units import in_unit
+from dxopt.words.phrases import level_found
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,46 +129,33 @@ def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
     ]
 
 
-def level(found: Mapping[str, Any]) -> Markup:
-    """What level.json says, in a sentence."""
-    below, epsilon = found["below"], found["epsilon"]
-    lower, upper = (three_digits(below), "") if epsilon is None else apart(below, epsilon)
-    parts = {"loss": number(found["max_loss"]), "below": number(below, short=lower)}
-    if epsilon is None:
-        template = "No level was found with a loss of at most {loss}; it is above {below}"
-    else:
-        parts["level"] = number(epsilon, short=upper)
-        template = "At ε = {level} a loss of at most {loss} is possible, "
-        template += "at ε = {below} it is not" if below > 0 else "no lower level is excluded"
-        template += ": both proven"
-    return told(f"{template} ({found['status']}).", **parts)
+def level(found: LevelFile) -> list[Markup]:
+    """Return what level.json says: a sentence, and the levels with all digits."""
+    told = element("p", f"{level_found(found.max_loss, found.below, found.epsilon, found.status)}.")
+    ends = [("possible at ε", found.epsilon), ("not possible at ε", found.below or None)]
+    return [told, facts((name, number(end)) for name, end in ends if end is not None)]
 
 
-def frontier(name: str, found: Mapping[str, Any], key: str) -> tuple[str, list[Markup]]:
-    """What frontier.json says: a title, and a chart with its numbers."""
-    by_level = "epsilons" in found
-    levels, values, bounds = found["epsilons" if by_level else "budgets"], found["values"], found["bounds"]
-    across = "ε per unit of distance" if by_level else "loss budget"
-    title = OBJECTIVES[found["objective"]].title
-    caption = f"{name}: {found['status']}"
-    caption += "" if found["resolution"] is None else f", resolution {found['resolution']:.2g}"
-    if by_level and None not in (*values, *bounds):
+def frontier(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
+    """Return what frontier.json says: a title, and a chart with its numbers."""
+    levels = found.epsilons or found.budgets
+    values, bounds = ([math.nan if one is None else one for one in ends] for ends in (found.values, found.bounds))
+    across = "ε per unit of distance" if found.epsilons else "loss budget"
+    title = OBJECTIVES[found.objective].title
+    caption = f"{found.problem}: {found.status}"
+    caption += "" if found.resolution is None else f", resolution {found.resolution:.2g}"
+    if found.epsilons and not np.isnan([*values, *bounds]).any():
         figure = staircases(levels, values, bounds, "", title, across)
         caption += "; at every level the best value lies within the shaded band: proven"
     else:
         lines = [
-            plots.Curve("possible", levels, _ranges_numbers(values), marker="o"),
-            plots.Curve("bound: proven", levels, _ranges_numbers(bounds), "points", colour=1, marker="_"),
+            plots.Curve("possible", levels, values, marker="o"),
+            plots.Curve("bound: proven", levels, bounds, "points", colour=1, marker="_"),
         ]
         figure = plots.against_epsilon(lines, title="", quantity=title, level=across)
-    rows = [[Cell.number(value) for value in row] for row in zip(levels, values, bounds, strict=True)]
+    rows = [[Cell.number(value) for value in row] for row in zip(levels, found.values, found.bounds, strict=True)]
     listed = table("What is possible and what is proven", [across, "possible", "bound"], rows)
     return f"{title} against {across}".capitalize(), [drawn(figure, key, caption), folded("The numbers", listed)]
-
-
-def _ranges_numbers(found: Sequence[float | None]) -> list[float]:
-    """Numbers with nan for None."""
-    return [math.nan if one is None else one for one in found]
 
 
 MOST = 100

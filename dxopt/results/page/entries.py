@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ValidationError, model_validator
-
-from dxopt.errors import CertificateError, PlausibilityWarning, SpecError
-from dxopt.results.folder import FRONTIER, LEVEL, NOTES, PARTS, SWEEP, holds_report, is_result
+from dxopt.errors import CertificateError, SpecError
+from dxopt.results.claims import FrontierFile, LevelFile, WarningNote, read_notes, read_typed
+from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.reading import MOST_TEXT, TooLarge, content, is_file, is_folder, no_result, read_json
+from dxopt.runtime.reading import is_file, is_folder, no_result, read_json
 
 SUMMARY = "summary.json"
-
-
-class LevelFile(BaseModel):
-    """What is shown of level.json."""
-
-    problem: str
-    max_loss: float
-    epsilon: float | None
-    below: float
-    status: str
-
-
-class FrontierFile(BaseModel):
-    """What is shown of frontier.json: values and bounds at levels of privacy, or at loss budgets."""
-
-    problem: str
-    objective: Literal["expected_loss", "worst_loss", "worst_expected_loss", "adversary_error"]
-    status: str
-    resolution: float | None
-    values: list[float | None]
-    bounds: list[float | None]
-    epsilons: list[float] = []
-    budgets: list[float] = []
-
-    @model_validator(mode="after")
-    def _paired(self) -> Self:
-        if {len(self.values), len(self.bounds)} != {len(self.epsilons) + len(self.budgets)} or not self.values:
-            raise ValueError("its lists are not as long as each other")
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,34 +27,34 @@ class Entry:
     report : Report or None
     metric : str
         What the distances are.
-    level, frontier : dict
-        What level.json and frontier.json hold; empty where there is none.
+    level : LevelFile or None
+    frontier : FrontierFile or None
     sweep : EpsilonSweep or None
     failure : str
         How it failed; blank where it did not.
     reason : str
         Why.
-    recorded : tuple of dict
-        The warnings that notes.json has: some are about data that the folder does not hold.
+    recorded : sequence of WarningNote
+        Warnings of notes.json: some are about data that the folder does not hold.
     """
 
     name: str
     report: Report | None = None
     metric: str = ""
-    level: Mapping[str, Any] = field(default_factory=dict)
-    frontier: Mapping[str, Any] = field(default_factory=dict)
+    level: LevelFile | None = None
+    frontier: FrontierFile | None = None
     sweep: EpsilonSweep | None = None
     failure: str = ""
     reason: str = ""
-    recorded: Sequence[Mapping[str, str]] = ()
+    recorded: Sequence[WarningNote] = ()
 
     @property
     def warnings(self) -> list[str]:
         """The plausibility warnings as text: those found from what the folder holds, then others that it records."""
         answer = self.sweep or self.report
         found = () if answer is None else answer.warnings
-        others = [one for one in self.recorded if one["kind"] not in {warning.kind for warning in found}]
-        texts = [f"{one['field']}: {one['seen']}; {one['fix']} (recorded when it was solved)" for one in others]
+        others = [one for one in self.recorded if one.kind not in {warning.kind for warning in found}]
+        texts = [f"{one.field}: {one.seen}; {one.fix} (recorded when it was solved)" for one in others]
         return [f"Warning: {text}" for text in [*map(str, found), *texts]]
 
     @classmethod
@@ -98,10 +67,7 @@ class Entry:
         """What became of it."""
         if self.failure:
             return self.failure
-        for found in (self.level, self.frontier):
-            if found:
-                return str(found["status"])
-        answer = self.sweep or self.report
+        answer = self.level or self.frontier or self.sweep or self.report
         return "" if answer is None else str(answer.status)
 
 
@@ -164,41 +130,18 @@ def _entry(folder: Path) -> Entry:
     if is_file(folder / SWEEP):
         sweep = EpsilonSweep.load(folder)
         return Entry(sweep.problem.name, metric=_metric(sweep.reports[0]), sweep=sweep)
-    level = _content(folder / LEVEL, LevelFile)
-    frontier = _content(folder / FRONTIER, FrontierFile)
-    report = load(folder) if holds_report(folder) else None
-    name = report.problem.name if report else str((level or frontier).get("problem", folder.name))
-    recorded = _recorded(folder / NOTES) if report else ()
-    return Entry(name, report, _metric(report), level, frontier, recorded=recorded)
+    level = read_typed(folder / LEVEL, LevelFile) if is_file(folder / LEVEL) else None
+    frontier = read_typed(folder / FRONTIER, FrontierFile) if is_file(folder / FRONTIER) else None
+    if not holds_report(folder):
+        asked = level or frontier
+        return Entry(asked.problem if asked else folder.name, None, _metric(None), level, frontier)
+    report = load(folder)
+    return Entry(
+        report.problem.name, report, _metric(report), level, frontier, recorded=read_notes(folder).warnings
+    )
 
 
 def _metric(report: Report | None) -> str:
     """Return the name of the metric of a report; "given distances" where there is none."""
     metric = None if report is None else report.problem.space.metric
     return metric.name if metric else "given distances"
-
-
-def _recorded(file: Path) -> tuple[dict[str, str], ...]:
-    """The warnings of notes.json whose parts are texts."""
-    given = read_json(file).get("warnings", [])
-    parts = PlausibilityWarning.PARTS
-    entries = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    whole = [one for one in entries if all(isinstance(one.get(part), str) for part in parts)]
-    return tuple({part: one[part] for part in parts} for one in whole)
-
-
-def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
-    """What a file holds, without what is left out; empty where there is none."""
-    if not is_file(file):
-        return {}
-    try:
-        return kind.model_validate_json(content(file, MOST_TEXT)).model_dump(exclude_unset=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        wrong = f"{file} is damaged ({where and f'{where}: '}{first['msg']})"
-    except OSError as error:
-        wrong = f"{file} cannot be read ({error.strerror})"
-    except TooLarge as error:
-        wrong = f"{file} is damaged ({error})"
-    raise SpecError("folder", wrong, "solve the problem again")

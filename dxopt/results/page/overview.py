@@ -73,7 +73,7 @@ def _name(report: Report) -> str:
 def family_figure(group: Sequence[Report]) -> Figure:
     """Loss against ε of problems that differ in ε alone."""
     problem = group[0].problem
-    names = list(dict.fromkeys(report.problem.name.partition(" [")[0] for report in group))
+    names = list(dict.fromkeys(report.problem.name for report in group))
     about = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     levels = len({report.problem.epsilon for report in group})
     title = f"{about}: {problem.objective.title} at {levels} levels"
@@ -172,8 +172,9 @@ def _range(entry: Entry) -> tuple[list[float], str, float | None]:
     """The levels of what is no single report, its objective, and its largest gap where it is a sweep."""
     if entry.sweep is not None:
         return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
-    objective = OBJECTIVES[entry.frontier["objective"]].title if entry.frontier else ""
-    return entry.frontier.get("epsilons", []), objective, None
+    if entry.frontier is None:
+        return [], "", None
+    return entry.frontier.epsilons, OBJECTIVES[entry.frontier.objective].title, None
 
 
 def _alike(entries: Sequence[Entry]) -> list[list[Report]]:

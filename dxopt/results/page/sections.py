@@ -141,10 +141,10 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     if entry.report is not None:
         parts += _summary(entry.report, entry, shown, level)
     titled: list[_Section] = []
-    if entry.level:
-        titled.append(("Smallest ε", [element("p", ranges.level(entry.level))]))
-    if entry.frontier:
-        titled.append(ranges.frontier(entry.name, entry.frontier, f"{shown.name}-frontier"))
+    if entry.level is not None:
+        titled.append(("Smallest ε", ranges.level(entry.level)))
+    if entry.frontier is not None:
+        titled.append(ranges.frontier(entry.frontier, f"{shown.name}-frontier"))
     if entry.sweep is not None:
         titled.append(("Loss and leakage against ε", against_epsilon(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:

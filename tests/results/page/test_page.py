@@ -11,6 +11,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.numerics.number_syntax import three_digits
+from dxopt.results.claims import FrontierFile
 from dxopt.results.page import Entry, page, page_of_batch
 from dxopt.results.page.channels import CELLS, packed
 from dxopt.results.page.markup import number
@@ -208,9 +209,18 @@ def test_channels_of_a_batch_share_the_room_of_one() -> None:
 
 
 def test_what_is_infinite_is_left_out_of_charts_and_is_no_key() -> None:
-    shown = {"objective": "expected_loss", "status": "feasible", "resolution": None, "epsilons": [1.0, 2.0, 3.0]}
-    entry = Entry("a", frontier={**shown, "values": [3.0, 2.0, 1.0], "bounds": [2.0, None, 0.5]})
-    parsed = Parsed(page(entry))
+    found = FrontierFile(
+        format=2,
+        problem="a",
+        objective="expected_loss",
+        status="feasible",
+        wanted=0.1,
+        resolution=None,
+        epsilons=[1.0, 2.0, 3.0],
+        values=[3.0, 2.0, 1.0],
+        bounds=[2.0, None, 0.5],
+    )
+    parsed = Parsed(page(Entry("a", frontier=found)))
     (described,) = (str(drawn["aria-label"]) for drawn in parsed.all("svg"))
     assert "possible goes from 3 at 1 to 1 at 3; bound: proven goes from 2 at 1 to 0.5 at 3" in described
     unbounded = replace(grid().certificate, bound=-np.inf, gap=np.inf)
