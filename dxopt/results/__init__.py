@@ -1,1 +1,1 @@
-"""What comes out: reports, comparisons, sweeps and frontiers, their folders, figures, maps and pages."""
+"""Results: reports, comparisons, sweeps and frontiers, their folders, figures, maps and pages."""

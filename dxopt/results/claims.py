@@ -30,7 +30,7 @@ RESTS_ON = {
     "table": [PROBLEM, MECHANISM, TABLE],
     "evaluation": [PROBLEM, MECHANISM],
 }
-"""What proves each claim: files of the folder, or other claims."""
+"""Proof of each claim: files of the folder, or other claims."""
 UNVERIFIED = "Nobody verifies what this file says: it tells how the result was found, and what was shown then."
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Unit = Annotated[str, AfterValidator(checked_unit)]
@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Typed(BaseModel):
-    """What a file of a result may hold: these entries, of these types, and no others."""
+    """Model of a file of a result: these entries, of these types, and no others."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -60,7 +60,7 @@ class WithinRadius(Typed):
 
 
 class Posed(Typed):
-    """What the arrays of the problem do not say: names, the objective, and which pairs are bound."""
+    """Problem beside its arrays: names, the objective, and which pairs are bound."""
 
     name: str
     objective: str
@@ -85,7 +85,7 @@ class Proof(Typed):
 
 
 class Found(Typed):
-    """How the mechanism was asked for, and what theory promises of the way in which it was found."""
+    """Method, solver and spanner asked for, and the promise of theory for the route that was taken."""
 
     claim: Claim
     method: str

@@ -15,7 +15,7 @@ from dxopt.spaces.units import with_unit
 
 @dataclass(frozen=True)
 class Refined:
-    """Whether the first of two mechanisms is at least as good as the second for every prior and loss.
+    """Verdict whether the first of two mechanisms is at least as good as the second for every prior and loss.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Refined:
 
 
 def lines_of(refinements: Iterable[Refined]) -> list[str]:
-    """Who refines whom and who does not, in up to three lines for each."""
+    """Describe who refines whom, in up to three lines for each."""
     found = list(refinements)
     lines = []
     for better in dict.fromkeys(one.better for one in found):
@@ -136,16 +136,16 @@ class Compared:
 
     @property
     def unproven(self) -> bool:
-        """Whether it is a baseline that is not private at the level asked for."""
+        """True for a baseline that is not private at the level asked for."""
         return self.baseline and not self.private
 
     @property
     def reason(self) -> str:
-        """Why it does not exist; "" where it does."""
+        """Reason why it does not exist; "" where it does."""
         return self.note if self.value is None else ""
 
     def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
-        """What is known of it at a level, under the names of `FIGURES`; None where there is no figure."""
+        """Figures at a level, under the names of `FIGURES`; None where there is no figure."""
         figures = (self.value, bound, gap, self.excess, self.remapped, self.remapped_excess, self.leakage)
         return dict(
             zip(FIGURES, (epsilon, self.name, *figures, self.private, self.epsilon, self.reason), strict=True)
@@ -153,7 +153,7 @@ class Compared:
 
 
 def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
-    """How much more than the first the others lose, a sentence for each: name, mean loss, relative difference."""
+    """Describe the additional loss of the others, a sentence for each: name, mean loss, relative difference."""
     first, best, _ = rows[0] if rows else ("", None, None)
     if best is None:
         return []
@@ -213,7 +213,7 @@ def told_verdict(verdict: Regularity) -> str:
 
 
 def told_gap(gap: float | None) -> str:
-    """How much better than the best mechanism that was found another one might be."""
+    """Describe how much better than the best mechanism found another one might be."""
     if gap is None:
         return ""
     if gap > PROVEN:

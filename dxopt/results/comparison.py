@@ -169,7 +169,7 @@ class Comparison(Plotted, Result):
 
     @property
     def figures(self) -> list[dict[str, Any]]:
-        """What is known of each mechanism, as `EpsilonSweep.figures` names it, and under other priors.
+        """Figures of each mechanism, as `EpsilonSweep.figures` names them, and under other priors.
 
         "under NAME" is the value under another prior.
         """

@@ -86,7 +86,7 @@ def _beliefs(mine: Problem, other: Problem) -> bool:
 
 
 def _aims(problem: Problem) -> dict[str, Any]:
-    """What the objective is, as numbers and names."""
+    """Return the objective as numbers and names."""
     found: dict[str, Any] = {"name": problem.objective.name}
     if problem.priors is not None:
         found |= {"kind": problem.priors.kind, **problem.priors.arrays()}
@@ -118,7 +118,7 @@ OWN = "own"
 
 
 class _Row(BaseModel):
-    """What is read of a row; its figures follow from its part."""
+    """Model of a row, whose figures follow from its part."""
 
     name: str
     part: Annotated[str, Field(pattern=rf"^({OWN}|\d{{3,9}})$")] | None
@@ -127,7 +127,7 @@ class _Row(BaseModel):
 
 
 class _File(BaseModel):
-    """What is read of comparison.json."""
+    """Model of comparison.json."""
 
     format: Literal[2]
     rows: list[_Row]

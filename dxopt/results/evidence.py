@@ -72,7 +72,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a comparison rests on, from which all of its figures follow.
+    """Evidence of a comparison, from which all of its figures follow.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ _MOST_NEAREST = 2_000
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Explained, Shown):
-    """What a report, a mechanism or a problem promises and costs: `str` has it in plain words.
+    """Promises and costs of a report, a mechanism or a problem: `str` has them in plain words.
 
     The numbers are attributes: see `dxopt.words.explained.Explained`.
 
@@ -62,7 +62,7 @@ class Explanation(Explained, Shown):
 
     @property
     def sentences(self) -> tuple[tuple[str, str], ...]:
-        """What it comes to: topics, such as "privacy" and "worst off", each with a sentence or two."""
+        """Sentences, each with its topic, such as "privacy" and "worst off"."""
         return tuple(sentences(self))
 
     def told_at(self, distance: float) -> Explanation:
@@ -95,7 +95,7 @@ class Explanation(Explained, Shown):
 
 
 def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
-    """What is promised, as fields of an `Explanation`: what a problem asks for, or what is proven for it."""
+    """Return the promises as fields of an `Explanation`: of a problem as asked, or as proven."""
     space = problem.space
     private = problem.private
     asked = problem.epsilon if private else None
@@ -126,7 +126,7 @@ def _kind(problem: Problem) -> str:
 
 
 def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = None) -> dict[str, Any]:
-    """What a space and a level promise, as fields of an `Explanation`; within the radius that was asked for."""
+    """Return the promises of a space and a level as fields of an `Explanation`, within the radius asked for."""
     spread = spread_of(space)
     apart = spread.telling if within is None else within.radius
     reach = across(space, apart)
@@ -162,7 +162,7 @@ def _factor(exponent: float) -> float:
 
 
 def _endless(space: MetricSpace) -> bool:
-    """Whether some pair is infinitely far apart, as far as a few thousand secrets tell."""
+    """Return True if some pair is infinitely far apart, as far as a few thousand secrets tell."""
     if space.metric is not None or len(space) > _MOST_NEAREST:
         return False
     if space.structure.factors:
@@ -171,7 +171,7 @@ def _endless(space: MetricSpace) -> bool:
 
 
 def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, Any]:
-    """What a mechanism costs, as fields of an `Explanation`."""
+    """Return the costs of a mechanism as fields of an `Explanation`."""
     labels = mechanism.space.labels
     fields: dict[str, Any] = {"prior_zero": len(found.unlikely), "outputs": len(mechanism.reports)}
     if found.losses is not None and found.worst is not None:
@@ -212,7 +212,7 @@ def _where(space: MetricSpace, named: Iterable[str]) -> dict[str, str]:
 
 
 def _is_position(label: str) -> bool:
-    """Whether a label is a pair of degrees itself; rows and columns of cells are whole numbers."""
+    """Return True if a label is a pair of degrees itself; rows and columns of cells are whole numbers."""
     parts = label.strip("()").split(", ")
     return len(parts) == 2 and all(part.lstrip("-").replace(".", "", 1).isdigit() and "." in part for part in parts)
 
@@ -229,14 +229,14 @@ def _plain(value: Any) -> Any:
 
 
 def of_problem(problem: Problem) -> Explanation:
-    """What a problem asks for; nothing is solved."""
+    """Explain a problem as it is asked; nothing is solved."""
     return Explanation(**promised(problem))
 
 
 def of_report(
     problem: Problem, mechanism: Mechanism, proof: Certificate, found: OffPrior, *, optimal: bool
 ) -> Explanation:
-    """What was found for a problem.
+    """Explain the report of a problem.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def of_report(
 
 
 def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:
-    """What a mechanism promises, as far as that is proven of it, and what it costs."""
+    """Explain the promises of a mechanism, as far as they are proven, and its costs."""
     resolved = loss_of(mechanism, loss)
     known = mechanism.privacy
     believed = Prior.uniform(mechanism.space) if prior is None else prior
@@ -283,7 +283,7 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
 
 
 def choices_of(several: Iterable[Explained]) -> tuple[Choice, ...]:
-    """What each of some ε costs, from what was found there."""
+    """Return the costs of each of several ε, from the reports at these."""
     costs = [one.name for one in fields(Choice)][2:]
     return tuple(
         Choice(one.asked, _factor(one.asked * one.between), *(getattr(one, name) for name in costs))

@@ -41,7 +41,7 @@ PAGE = "report.html"
 
 
 class Storable(Protocol):
-    """What knows its own file, as mechanisms and integer tables do."""
+    """Object that writes its own file, as mechanisms and integer tables do."""
 
     def save(self, file: Path, /) -> object:
         """Write the file."""
@@ -50,7 +50,7 @@ class Storable(Protocol):
 Content = Mapping[str, Any] | str | bytes | Storable
 """Of a file: arrays of `*.npz`, entries of `*.json` and `*.yaml`, text, bytes. Of a name with no ending: a folder."""
 Contents = dict[str, Content]
-"""What a folder holds, by name."""
+"""Files of a folder, by name."""
 
 
 def finite(number: float) -> float | None:
@@ -146,12 +146,12 @@ def _fresh_folder(folder: Path) -> Path:
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a folder holds a result: a report, a level, a frontier or a sweep."""
+    """Return True if a folder holds a result: a report, a level, a frontier or a sweep."""
     return holds_report(folder) or any(is_file(folder / name) for name in _QUESTIONS)
 
 
 def holds_report(folder: Path) -> bool:
-    """Whether a folder holds a report."""
+    """Return True if a folder holds a report."""
     return all(is_file(folder / name) for name in _PROOF)
 
 
@@ -213,7 +213,7 @@ class Result(Shown, ABC):
 
     @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """What is seldom meant in the question or its answer; docs/guides/plausibility.md has the checks."""
+        """Plausibility warnings about the question or its answer; docs/guides/plausibility.md has the checks."""
         return ()
 
     def save(self, folder: str | Path) -> Path:

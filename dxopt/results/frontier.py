@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProvenRange(Plotted, Result):
-    """What is proven of a quantity along a range, from answers at some points of it.
+    """Proven range of a quantity, from answers at some points of it.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class ProvenRange(Plotted, Result):
     """
 
     ALONG: ClassVar[str]
-    """What the range is of, as a property and in frontier.json."""
+    """Name of the range, as a property and in frontier.json."""
     POINTS: ClassVar[str]
-    """What its points are called."""
+    """Name of its points."""
 
     problem: Problem
     reports: tuple[Report, ...]
@@ -60,27 +60,27 @@ class ProvenRange(Plotted, Result):
 
     @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """What is seldom meant in the question or its answers: the warnings that all reports have."""
+        """Plausibility warnings about the question or its answers: those that all reports have."""
         return common(report.warnings for report in self.reports)
 
     @property
     @abstractmethod
     def values(self) -> Array:
-        """What is possible at the points, `(k,)`: proven."""
+        """Values attained at the points, `(k,)`: proven."""
 
     @property
     @abstractmethod
     def bounds(self) -> Array:
-        """What nothing is better than at the points, `(k,)`: proven."""
+        """Bounds on every mechanism at the points, `(k,)`: proven."""
 
     @property
     @abstractmethod
     def resolution(self) -> float:
-        """How far what is possible and what is proven are apart at most, as a share of the whole range of values."""
+        """Largest distance between attained values and bounds, as a share of the whole range of values."""
 
     @property
     def figures(self) -> list[dict[str, Any]]:
-        """What is possible and what is proven at each point, by the names of the columns."""
+        """Attained values and bounds at each point, by the names of the columns."""
         columns = {name: column.tolist() for name, column in self._columns().items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -140,7 +140,7 @@ class ProvenRange(Plotted, Result):
 
     @abstractmethod
     def _remark(self) -> str:
-        """What follows the resolution in text."""
+        """Text that follows the resolution."""
 
     @abstractmethod
     def _columns(self) -> dict[str, Array]:
@@ -149,7 +149,7 @@ class ProvenRange(Plotted, Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frontier(ProvenRange):
-    """What is proven of the least loss between two levels, at every ε.
+    """Frontier of the least loss between two levels, proven at every ε.
 
     See `dxopt.results.frontier.ProvenRange` for its attributes.
 
@@ -250,7 +250,7 @@ _INSIDE = 1e-3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BudgetFrontier(ProvenRange):
-    """What is proven of the adversary's largest error between two loss budgets, at every budget.
+    """Frontier of the adversary's largest error between two loss budgets, proven at every budget.
 
     See `dxopt.results.frontier.ProvenRange` for its attributes.
 
@@ -284,7 +284,7 @@ class BudgetFrontier(ProvenRange):
 
     @property
     def prices(self) -> Array:
-        """What a unit of loss buys in error at each budget, `(k,)`: a slope that proves a bound at every budget."""
+        """Price of a unit of loss in error at each budget, `(k,)`: a slope that proves a bound at every budget."""
         duals = [report.dual for report in self.reports]
         return np.array([max(dual.price, 0.0) if isinstance(dual, AdversaryDual) else 0.0 for dual in duals])
 
@@ -311,7 +311,7 @@ class BudgetFrontier(ProvenRange):
         return budgets[1:-1][kinked]
 
     def widest(self) -> tuple[Array, Array]:
-        """Where tangents next to each other meet, and the most that both are above the chord between their budgets.
+        """Return the crossings of neighbouring tangents, and how far both are above the chord at most.
 
         That is where they meet, or at an end if they meet outside; the first array is then well inside all the same.
         """

@@ -57,7 +57,7 @@ class Level(Result):
 
     @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """What is seldom meant in the question or its answer."""
+        """Plausibility warnings about the question or its answer."""
         return of_problem(self.problem, level=False) if self.report is None else self.report.warnings
 
     @property

@@ -31,13 +31,13 @@ MEASURES: dict[str, Callable[[Mechanism, Problem], float]] = {
 
 
 def _error_bound(problem: Problem) -> float:
-    """What the expected distance is at least in some secret (HLM14 Thms 6, 7)."""
+    """Bound the expected distance in some secret from below (HLM14 Thms 6, 7)."""
     return error_bounds(problem.space, epsilon=problem.epsilon, delta=problem.delta, reports=problem.reports).best
 
 
 @dataclass(frozen=True)
 class Beliefs:
-    """What is asked about an adversary's beliefs.
+    """Question about an adversary's beliefs.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Beliefs:
 
 
 def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str, float]:
-    """How far reports move those beliefs at most, as d_P, and what privacy promises (CABP13 Thms 1 to 4).
+    """Bound the change of those beliefs by reports, as d_P, and by privacy alone (CABP13 Thms 1 to 4).
 
     The first is for any event, also one that is told by a coin which depends on the report.
     """
@@ -70,7 +70,7 @@ def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str,
 
 
 def of_records(mechanism: Mechanism, problem: Problem, records: int) -> dict[str, float]:
-    """What databases of n records cost if each is perturbed on its own, and how private that is (HLM14 Thm 5)."""
+    """Evaluate databases of n records, each perturbed on its own: their cost and privacy (HLM14 Thm 5)."""
     sanitisation = product_sanitisation(mechanism, records)
     return {
         f"expected loss of {records} records": sanitisation.expected_error(problem.prior, problem.loss),

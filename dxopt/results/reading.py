@@ -43,9 +43,9 @@ from dxopt.spaces.space import MetricSpace
 
 _CHANGED = "it was changed after it was saved: solve the problem again, or get the result again"
 AGREEMENT = 1e-12
-"""How far a number proven again may differ from the one that was saved, relative where it is above 1."""
+"""Tolerance of a number proven again against the saved one, relative where it is above 1."""
 _SAME_DISTANCE = 1e-9
-"""How far a saved distance may be from that of the points, relative; other libraries round cosines otherwise."""
+"""Relative tolerance of a saved distance against that of the points; other libraries round cosines otherwise."""
 
 
 def load(folder: str | Path) -> Report:

@@ -87,19 +87,19 @@ class Answer(Result):
 
     @property
     def delivered(self) -> bool:
-        """Whether the route kept its promise: an exact one closed the gap, any other one ran to its end."""
+        """True if the route kept its promise: an exact one closed the gap, any other one ran to its end."""
         if self.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
             return False
         return self.claim != "exact" or self.status is Status.OPTIMAL
 
     @property
     def failed(self) -> str:
-        """Why the solver that was asked for gave no answer; "" where it gave one, or none was asked for."""
+        """Reason why the solver that was asked for gave no answer; "" where it gave one, or none was asked for."""
         return f"{self.solver} gave no answer ({self.refused[self.solver]})" if self.solver in self.refused else ""
 
     @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """What is seldom meant in the problem or its answer, found from these alone; never read from a file."""
+        """Plausibility warnings about the problem or its answer, found from these alone; never read from a file."""
         return self._warnings
 
     @cached_property
@@ -113,7 +113,7 @@ class Answer(Result):
 
     @cached_property
     def explanation(self) -> Explanation:
-        """What it promises and costs, in plain words: `dx.explain` returns it."""
+        """Explain the promises and costs in plain words, as `dx.explain` does."""
         optimal = self.status is Status.OPTIMAL
         found = of_report(self.problem, self.mechanism, self.certificate, self.off_prior, optimal=optimal)
         rows = () if self.comparison is None else self.comparison.rows[1:]
@@ -316,13 +316,13 @@ class Report(Answer):
 
     @property
     def _written(self) -> bool:
-        """Whether the folder has the matrix with all distances and losses, from which any figure is derived again."""
+        """True if the folder has the matrix with all distances and losses, from which any figure is derived again."""
         by_structure = isinstance(self.dual, LineDual | ProductDual)
         pairs = len(self.problem.space) * max(self.problem.shape)
         return isinstance(self.mechanism, MatrixMechanism) and (not by_structure or pairs <= WRITTEN_PAIRS)
 
     def lines(self) -> list[tuple[str, str]]:
-        """What it comes to in ten lines at most, each a name and a text; `details` has everything.
+        """Return ten lines at most, each a name and a text; `details` has everything.
 
         Warnings stand first, and are never left out: many of them make it longer.
         """

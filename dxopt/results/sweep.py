@@ -88,7 +88,7 @@ class EpsilonSweep(Plotted, Result):
 
     @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """What is seldom meant in the question or its answers: the warnings that all reports have."""
+        """Plausibility warnings about the question or its answers: those that all reports have."""
         return common(report.warnings for report in self.reports)
 
     @property
@@ -110,7 +110,7 @@ class EpsilonSweep(Plotted, Result):
 
     @property
     def values(self) -> dict[str, Array]:
-        """What the objective is about, by mechanism, `(k,)` each; nan at levels where there is none."""
+        """Values of the objective, by mechanism, `(k,)` each; nan at levels without a mechanism."""
         return self._each("value")
 
     @property
@@ -131,7 +131,7 @@ class EpsilonSweep(Plotted, Result):
 
     @property
     def figures(self) -> list[dict[str, Any]]:
-        """What is known of each mechanism at each level, by level and mechanism.
+        """Figures of each mechanism at each level, by level and mechanism.
 
         `epsilon` is the level asked for and `realised` that of the mechanism, measured where it is not private. A
         mechanism that does not exist at a level has None for figures, and `reason` states why.

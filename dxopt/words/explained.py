@@ -1,4 +1,4 @@
-"""What a mechanism promises and costs, as numbers with their units; `words.result` has the sentences."""
+"""Promises and costs of a mechanism, as numbers with their units; `words.result` has the sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Choice:
-    """What one ε costs.
+    """Costs of one ε.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True, repr=False)
 class Explained:
-    """What a report, a mechanism or a problem promises and costs.
+    """Promises and costs of a report, a mechanism or a problem.
 
     Attributes
     ----------

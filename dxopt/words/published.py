@@ -1,4 +1,4 @@
-"""What was done to a published file, and what is promised of it: sentences from the data of its sidecar."""
+"""Sentences on a published file and its promises, from the data of its sidecar."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def unpaid(paid: Paid | None) -> str | None:
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """What a published file promises by its sidecar: topics, each with a sentence or two; nothing of it is proven."""
+    """Return the promises of a published file by its sidecar: topics, each with a sentence or two; none is proven."""
 
     file: Path
     sentences: tuple[tuple[str, str], ...]
@@ -204,7 +204,7 @@ class PublishedFile:
 
 
 def is_published(path: Path) -> bool:
-    """Whether a file has a sidecar, or is one."""
+    """Return True if a file has a sidecar, or is one."""
     return is_file(path) and (path.name.endswith(ENDING) or is_file(sidecar_of(path)))
 
 

@@ -1,4 +1,4 @@
-"""What a report says of its problem and its proofs, in lines of a name and a text."""
+"""Lines of a report on its problem and its proofs, each a name and a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a result promises and costs: the sentences of `dx.explain`, of reports, and of pages."""
+"""Sentences on the promises and costs of a result: for `dx.explain`, for reports, and for pages."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def _truth(found: Explained) -> str:
 
 
 def _by_distance(found: Explained) -> bool:
-    """Whether the value is a mean distance between the centres of cells."""
+    """Return True if the value is a mean distance between the centres of cells."""
     known = found.cell is not None and found.mean_way is not None and math.isfinite(found.value or 0.0)
     return known and found.title == "expected loss" and found.kind == "distance"
 

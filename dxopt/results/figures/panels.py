@@ -104,7 +104,7 @@ _WIDTHS = (5, 3)
 
 @dataclass(frozen=True)
 class Row:
-    """What bars are drawn of: a name, a note below it, and whether its bars are hatched."""
+    """Bars of one row: a name, a note below it, and whether they are hatched."""
 
     name: str
     note: str = ""

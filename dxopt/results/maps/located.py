@@ -1,4 +1,4 @@
-"""What there is to draw of a mechanism: where its reports are, and how probable each is."""
+"""Locate the reports of a mechanism and their probabilities, for maps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Located:
 
     @classmethod
     def of(cls, answer: Mechanism | Report, prior: PriorLike | None = None) -> Located:
-        """What is known of a mechanism or a report; the prior is that of the report, or uniform, by default.
+        """Locate a mechanism or a report; the prior is that of the report, or uniform, by default.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class Window:
 
     @property
     def shrinking(self) -> float:
-        """How much shorter a degree of longitude is than one of latitude."""
+        """Return the ratio of a degree of longitude to one of latitude."""
         return max(math.cos(math.radians((self.south + self.north) / 2)), 0.05)
 
     @property

@@ -1,4 +1,4 @@
-"""What is drawn under a map: coasts, borders, rivers, roads and the like, in quiet colours, and their names."""
+"""Underlays of maps: coasts, borders, rivers, roads and the like, in quiet colours, and their names."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 Kind = str
 """Water, road or land."""
 MEANT: Mapping[Kind, str] = {"water": "water", "road": "roads, railways", "land": "land, borders"}
-"""What a legend says of each kind."""
+"""Text of the legend for each kind."""
 _FILLS: Mapping[Kind, str] = {"water": "#dbe8f2", "road": "#efeeea", "land": "#f3f3f1"}
 _LINES: Mapping[Kind, str] = {"water": "#9dbdd6", "road": "#d3cfc7", "land": "#b9b9b5"}
 _WATERS = ("river", "lake", "ocean", "coastline")
 _MOST_NAMES = 40
 _LAST = (3, 0.0)
 _ROOM = 0.05
-"""How far beyond the window shapes are cut, as a share of its sides, so that no cut is seen."""
+"""Margin beyond the window at which shapes are cut, as a share of its sides, so that no cut is seen."""
 
 Ring = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """What an underlay is cut from.
+    """Source of an underlay.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Underlay:
 
     @classmethod
     def of(cls, given: Area, window: Window) -> Underlay:
-        """What is in a window of what `Shapes.of` takes.
+        """Return the part of shapes in a window, for all that `Shapes.of` takes.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class Underlay:
 
     @classmethod
     def within(cls, shapes: Shapes, window: Window) -> Underlay | None:
-        """What of shapes is in a window; None where nothing is."""
+        """Return the part of shapes in a window; None where it is empty."""
         from shapely import box
 
         frame = _frame(window)

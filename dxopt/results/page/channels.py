@@ -128,7 +128,7 @@ def _earth(located: Located, shapes: Shapes | None) -> Plane:
 
 
 def _named(labels: Sequence[str]) -> bool:
-    """Whether labels are words: neither coordinates nor numbers."""
+    """Return True if labels are words: neither coordinates nor numbers."""
     return all(any(letter.isalpha() for letter in label) for label in labels)
 
 
@@ -161,7 +161,7 @@ CELLS = 640_000
 
 
 def cells(report: Report) -> int:
-    """How many entries the channel has."""
+    """Number of entries of the channel."""
     return len(report.mechanism.space) * len(report.mechanism.reports)
 
 
@@ -195,7 +195,7 @@ def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None)
 
 
 def _is_at(label: str, point: NDArray) -> bool:
-    """Whether a label is the coordinates of a point."""
+    """Return True if a label is the coordinates of a point."""
     try:
         said = [float(part) for part in label.strip("()").split(", ")]
     except ValueError:

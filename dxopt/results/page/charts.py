@@ -89,7 +89,7 @@ def _under(row: Compared, priors: list[str]) -> list[Cell]:
 
 
 def privacy(row: Compared) -> str:
-    """How private a mechanism is, in words."""
+    """Describe the privacy of a mechanism."""
     realised = three_digits(row.epsilon) if row.epsilon is not None else ""
     realised += f", δ {three_digits(row.delta)}" if row.delta else ""
     if row.private:

@@ -74,7 +74,7 @@ def _entry(answer: Report | Entry) -> Entry:
 
 
 def _shown(entries: Sequence[Entry], underlay: Area | None) -> list[Shown]:
-    """What is drawn of each entry: channels that fit into what earlier ones left, in order, and their maps."""
+    """Choose the drawings of each entry: channels that fit into the room left by earlier ones, and their maps."""
     shapes = None if underlay is None else Shapes.of(underlay)
     left = channels.CELLS
     shown = []

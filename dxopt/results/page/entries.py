@@ -1,4 +1,4 @@
-"""What a page is about: results in memory or in folders."""
+"""Entries of a page: results in memory or in folders."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """What became of it."""
+        """Outcome of the entry."""
         if self.failure:
             return self.failure
         answer = self.level or self.frontier or self.sweep or self.report
@@ -103,7 +103,7 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
 
 
 def _inside(inner: Path, folder: Path) -> bool:
-    """Whether a folder within another one is hidden, or a part of a result."""
+    """Return True if a folder within another one is hidden, or a part of a result."""
     path = inner.relative_to(folder)
     within = any(part.startswith(".") for part in path.parts) or PARTS in path.parts[:-1]
     return within or any(is_result(folder / one) for one in path.parents)
@@ -136,9 +136,7 @@ def _entry(folder: Path) -> Entry:
         asked = level or frontier
         return Entry(asked.problem if asked else folder.name, None, _metric(None), level, frontier)
     report = load(folder)
-    return Entry(
-        report.problem.name, report, _metric(report), level, frontier, recorded=read_notes(folder).warnings
-    )
+    return Entry(report.problem.name, report, _metric(report), level, frontier, recorded=read_notes(folder).warnings)
 
 
 def _metric(report: Report | None) -> str:

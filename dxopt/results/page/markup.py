@@ -147,7 +147,7 @@ def section(title: str, *content: str, level: int) -> Markup:
 
 
 def folded(title: str, *content: str) -> Markup:
-    """What opens when it is asked for."""
+    """Return a part of the page that opens on request."""
     return element("details", element("summary", title), *content)
 
 

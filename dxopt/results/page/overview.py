@@ -1,4 +1,4 @@
-"""What a batch comes to: a table with links, what failed and why, and charts over all results."""
+"""Overview of a batch: a table with links, what failed and why, and charts over all results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ MOST_BARS = 40
 
 
 def outcome(entries: Sequence[Entry]) -> str:
-    """How many results there are, and what became of them."""
+    """Return the numbers of results by outcome."""
     several = "1 result" if len(entries) == 1 else f"{len(entries):,} results"
     found = Counter(entry.status for entry in entries)
     return f"{several}: {', '.join(f'{count:,} {status}' for status, count in found.most_common())}"
@@ -120,7 +120,7 @@ def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
 
 
 def _why(entry: Entry) -> str:
-    """Why a result is missing, or not known to be the best one; blank where neither is so."""
+    """Return why a result is missing, or not known to be the best one; blank where neither is so."""
     if entry.failure:
         return f"{entry.failure}: {entry.reason}" if entry.reason else entry.failure
     report = entry.report

@@ -50,7 +50,7 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
 
 
 def _legend(plane: Plane) -> Markup:
-    """What is drawn beside the colours; scripts show what is there."""
+    """Return the parts drawn beside the colours, for scripts."""
     parts = [("ring", "what you point at"), ("never" if plane.areas is None else "never cell", "never")]
     parts += [("street", "roads of the space")] if plane.streets is not None else []
     parts += [] if plane.beneath is None else [(kind, MEANT[kind]) for kind in plane.beneath.kinds]
@@ -83,7 +83,7 @@ def heat_map(report: Report, name: str) -> Markup:
 
 
 def _canvas(label: str, told: str) -> Markup:
-    """What scripts draw on, and go about in by arrow keys; `told` is the id of what says where they are."""
+    """Return the canvas that scripts draw on; `told` is the id of the text that follows the selection."""
     return element("canvas", tabindex=0, role="application", aria_label=label, aria_describedby=told)
 
 
@@ -106,7 +106,7 @@ _Section = tuple[str, Iterable[Markup]]
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What is drawn of a result.
+    """Return the drawings of a result.
 
     Attributes
     ----------

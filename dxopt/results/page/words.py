@@ -23,7 +23,7 @@ from dxopt.words.result import table_of
 
 
 def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
-    """What is promised, in a sentence, and what else there is to say, topic by topic."""
+    """Return the promise in a sentence, and more of it, topic by topic."""
     (_, first), *told = report.explanation.renamed(_names(report, plane)).sentences
     if report.problem.private:
         told.append(("other levels", "dxopt explain, with --epsilon, says what other ε promise and cost."))
@@ -31,7 +31,7 @@ def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
 
 
 def level_table(reports: Sequence[Report]) -> Markup:
-    """What each of several levels of one problem promises and costs, as a table."""
+    """Return a table of the promises and costs of one problem at several levels."""
     found = replace(of_problem(reports[0].problem), choices=choices_of(one.explanation for one in reports))
     rows = []
     for one in found.choices:
@@ -42,7 +42,7 @@ def level_table(reports: Sequence[Report]) -> Markup:
 
 
 def _names(report: Report, plane: Plane | None) -> Mapping[str, str]:
-    """What the page calls secrets and reports, by their labels, where it calls them something else."""
+    """Return the names of secrets and reports on the page, by their labels, where they differ."""
     names: dict[str, str] = {}
     for one in (report.mechanism.space, report.mechanism.reports):
         names |= dict(zip(one.labels, readable(one.labels, one.points, plane), strict=True))
@@ -54,7 +54,7 @@ _FOURIER = "SciPy's Fourier transforms obey the textbook error bound with a cons
 
 
 def headline(report: Report) -> Markup:
-    """What the report comes to, in one sentence."""
+    """Return the report in one sentence."""
     problem = report.problem
     proof = report.certificate
     promised = "Proven private " if problem.private else ""
@@ -73,7 +73,7 @@ def headline(report: Report) -> Markup:
 
 
 def certificate(report: Report) -> Markup:
-    """What was proven, how, and what is assumed."""
+    """Return the sections on what was proven, how, and what is assumed."""
     stated = ((element("strong", f"{name}. "), text) for name, text in _statements(report))
     done = ((element("strong", f"{name}: "), text) for name, text in report.certificate.how.items())
     return joined(
@@ -172,7 +172,7 @@ _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
 def problem(report: Report, metric: str) -> Markup:
-    """What was asked; `metric` is what the distances are."""
+    """Return the section on the question; `metric` describes the distances."""
     asked = report.problem
     reports = "the secrets" if asked.reports.secrets else f"{len(asked.reports):,} others"
     return facts(
