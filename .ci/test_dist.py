@@ -41,7 +41,7 @@ assert done.record.rows.out == 40
 try:
     dx.solve
 except dx.UnsupportedError as error:
-    assert "install dxopt[solve]" in str(error)
+    assert "dxopt[solve]" in str(error)
 else:
     raise AssertionError("a light installation solves")
 """
