@@ -62,8 +62,6 @@ def _size(arrays: Arrays, prefix: str) -> int:
 
 
 Array = NDArray[np.float64]
-Row = tuple[Fraction, Fraction]
-"""The expected loss of a secret, and the size of its terms."""
 
 
 @dataclass(frozen=True)
@@ -182,14 +180,6 @@ class Result:
             x, z = np.argwhere(~np.isfinite(found))[0].tolist()
             raise Broken(f"loss: it is {found[x, z]} in secret {self.secret(x)} and report {self.report(z)}")
         return found
-
-    @cached_property
-    def row_losses(self) -> list[Row | None]:
-        """The exact expected loss of every secret; None where it is infinite."""
-        endless = np.any((self.matrix > 0) & np.isinf(self.all_losses), axis=1).tolist()
-        counted = np.where(np.isinf(self.all_losses), 0.0, self.all_losses)
-        rows = self.worth.rows(counted, everywhere=True)
-        return [None if lost else row for row, lost in zip(rows, endless, strict=True)]
 
     @property
     def objective(self) -> str:
