@@ -51,7 +51,7 @@ NEEDED = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.tom
 
 
 def without_compiler(folder: Path) -> dict[str, str]:
-    """The variables of this process, with no program on the path but those of the environment in a folder."""
+    """Return the variables of this process, with no program on the path but those of the environment in a folder."""
     inside = folder / ("Scripts" if os.name == "nt" else "bin")
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     windows = os.environ.get("SYSTEMROOT")
@@ -72,7 +72,7 @@ class Environment:
         self._inside = Path(self._variables["PATH"].split(os.pathsep)[0])
 
     def run(self, program: str, *arguments: str, code: int = 0) -> str:
-        """What a program printed; SystemExit where it ends with another code."""
+        """Return the output of a program; raise SystemExit where it ends with another code."""
         command = [str(self._inside / program), *arguments]
         done = subprocess.run(
             command, cwd=self.folder, env=self._variables, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -82,7 +82,7 @@ def main(
 
 
 def choose(groups: Sequence[str], families: Sequence[str] | None, instances: Sequence[str] | None) -> list[str]:
-    """The instances named, or those of a family, or of a group; of a family in a group where both are given.
+    """Return the instances named, or those of a family, or of a group; of a family in a group where both are given.
 
     Raises
     ------

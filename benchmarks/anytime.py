@@ -62,7 +62,7 @@ class Stopped:
     cpu: float
 
     def row(self) -> str:
-        """A line of the table."""
+        """Return a line of the table."""
         cells = (
             self.instance,
             f"{self.limit:g}",
@@ -77,7 +77,7 @@ class Stopped:
         return "  ".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
 
     def faults(self, before: float) -> list[str]:
-        """What does not hold of it, given the least value at smaller limits."""
+        """Return the claims that do not hold, given the least value at smaller limits."""
         found = []
         if self.value > self.classic * (1 + 1e-9):
             found.append("worse than a mechanism in closed form")
@@ -89,37 +89,37 @@ class Stopped:
 
 
 def skewed(space: dx.MetricSpace, tail: float = 1.2) -> dx.Prior:
-    """A prior with few busy places."""
+    """Return a prior with few busy places."""
     return dx.Prior.from_weights(space, np.random.default_rng(1).pareto(tail, len(space)) + 0.05)
 
 
 def euclidean() -> dx.Problem:
-    """A grid of 12 × 12 with Euclidean distances."""
+    """Return a grid of 12 × 12 with Euclidean distances."""
     space = dx.grid((12, 12))
     return dx.Problem(space, epsilon=0.5, prior=skewed(space), loss="distance")
 
 
 def manhattan() -> dx.Problem:
-    """A grid of 20 × 20 with distances along streets, of which no product is made as its prior is none."""
+    """Return a grid of 20 × 20 with distances along streets, of which no product is made as its prior is none."""
     space = dx.grid((20, 20), metric="manhattan")
     return dx.Problem(space, epsilon=0.5, prior=skewed(space), loss="distance")
 
 
 def chebyshev() -> dx.Problem:
-    """A grid of 16 × 16 where a step goes in eight directions."""
+    """Return a grid of 16 × 16 where a step goes in eight directions."""
     space = dx.grid((16, 16), metric="chebyshev")
     return dx.Problem(space, epsilon=0.4, prior=skewed(space), loss="distance")
 
 
 def check_ins(file: Path, busiest: int) -> dx.Problem:
-    """The busiest places of a file of check-ins, ln 4 per kilometre."""
+    """Return the busiest places of a file of check-ins, ln 4 per kilometre."""
     rows = table(file, "lat", "lon", "checkins")
     space = dx.MetricSpace.from_points(projected(rows[:, :2])[:busiest])
     return dx.Problem(space, epsilon=log(4), prior=dx.Prior.from_weights(space, rows[:busiest, 2]), loss="distance")
 
 
 def instances(gowalla: Path | None, places: list[int]) -> dict[str, Callable[[], dx.Problem]]:
-    """The problems by name."""
+    """Return the problems by name."""
     found: dict[str, Callable[[], dx.Problem]] = {
         "euclidean-144": euclidean,
         "manhattan-400": manhattan,
@@ -132,7 +132,7 @@ def instances(gowalla: Path | None, places: list[int]) -> dict[str, Callable[[],
 
 
 def best_classic(problem: dx.Problem) -> float:
-    """The least loss of all mechanisms in closed form that there are for a problem, as they are."""
+    """Return the least loss of all mechanisms in closed form that there are for a problem, as they are."""
     values = []
     for name in CLASSICS:
         try:

@@ -65,11 +65,11 @@ class Instance(ABC, Generic[Question]):
     @staticmethod
     @abstractmethod
     def space(question: Question) -> dx.MetricSpace:
-        """What a question is about."""
+        """Return the subject of a question."""
 
     @abstractmethod
     def level(self, question: Question) -> float:
-        """The privacy level per unit of distance that it asks for."""
+        """Return the privacy level per unit of distance that it asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class Candidate(ABC, Generic[Question]):
 
     @abstractmethod
     def prepare(self, instance: Instance[Question], question: Question) -> Callable[[], Any]:
-        """The work to be timed: a function that returns a Report or Mechanism of dxopt, or one of the answers above.
+        """Return the work to be timed: a function that gives a Report, a Mechanism or one of the answers above.
 
         What happens before it is returned is not timed.
         """

@@ -48,7 +48,7 @@ def growths(found: Iterable[Cell]) -> list[Growth]:
 
 
 def exponent(times: dict[int, float]) -> float:
-    """The slope of the line through (log points, log seconds)."""
+    """Return the slope of the line through (log points, log seconds)."""
     points, seconds = np.log(np.array([*times.items()], dtype=float)).T
     return float(np.polyfit(points, seconds, 1)[0])
 
@@ -72,7 +72,7 @@ def plots(found: Sequence[Cell], folder: Path) -> list[Path]:
 
 
 def panels(found: Sequence[Cell], folder: Path, name: str) -> list[Path]:
-    """The same for all families that have two sizes, side by side in one figure; the files written."""
+    """Return the same for all families that have two sizes, side by side in one figure; the files written."""
     families = [family for family in dict.fromkeys(cell.family for cell in found) if _sizes(found, family) > 1]
     if not families:
         return []
@@ -105,14 +105,14 @@ def _sizes(found: Iterable[Cell], family: str) -> int:
 
 
 def _colours(found: Iterable[Cell]) -> dict[str, int]:
-    """A colour for each candidate, none twice among those drawn with the same line."""
+    """Return a colour for each candidate, none twice among those drawn with the same line."""
     roles = {cell.candidate: cell.role for cell in found}
     names = sorted(roles, key=lambda name: (roles[name] != "dxopt", roles[name], name))
     return {name: [other for other in names if roles[other] == roles[name]].index(name) for name in names}
 
 
 def _curve(axes: Axes, mine: Sequence[Cell], colour: int) -> None:
-    """Times that count, joined; and hollow symbols at the limit for those that were too late."""
+    """Draw times that count, joined, and hollow symbols at the limit for late candidates."""
     counted = sorted((cell.points or 1, cell.seconds) for cell in mine if cell.seconds is not None)
     late = [(cell.points or 1, cell.spent or 0.0) for cell in mine if cell.last.late]
     if not counted and not late:

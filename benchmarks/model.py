@@ -86,7 +86,7 @@ class Cost:
 
 
 def power(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """a and b of y = a x^b through points, by least squares of logarithms; one point alone counts as linear."""
+    """Fit a and b of y = a x^b by least squares of logarithms; one point alone counts as linear."""
     logs = [(math.log(x), math.log(y)) for x, y in points]
     middle = sum(x for x, _ in logs) / len(logs)
     height = sum(y for _, y in logs) / len(logs)
@@ -96,7 +96,7 @@ def power(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def cost(parts: Sequence[Parts], work: Work, machines: Machines, link: float, delay: float) -> Cost:
-    """The cost of some work on some machines.
+    """Return the cost of some work on some machines.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def machines(parts: Sequence[Parts], workers: int, gpu: float) -> Iterator[Machi
 
 
 def table(rows: Sequence[tuple[Work, Machines, Cost]]) -> str:
-    """The costs in Markdown."""
+    """Return the costs in Markdown."""
     lines = [
         "| places | window | machines | pricing | link | master | in all | memory |",
         "|---:|---:|---|---:|---:|---:|---:|---:|",

@@ -37,7 +37,7 @@ def publish(runs: Sequence[Run], page: Path) -> list[Path]:
 
 
 def around(page: Path) -> tuple[str, str]:
-    """What stands before and after the markers of a page.
+    """Split a page before and after its markers.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def around(page: Path) -> tuple[str, str]:
 
 
 def tables(found: Sequence[Cell]) -> str:
-    """A table for each family under a heading."""
+    """Return a table for each family under a heading."""
     parts = []
     for family in dict.fromkeys(cell.family for cell in found):
         mine = [cell for cell in found if cell.family == family and cell.candidate != EVERYONE]
@@ -73,7 +73,7 @@ def _about(cell: Cell) -> str:
 
 
 def row(cell: Cell, others: Iterable[Cell]) -> list[str]:
-    """A line of the table; who was not asked has the points and the level from the others."""
+    """Return a line of the table; who was not asked has the points and the level from the others."""
     same = [cell, *(other for other in others if other.instance == cell.instance)]
     points = next((other.points for other in same if other.points is not None), None)
     epsilon = next((other.last.epsilon for other in same if other.last.epsilon is not None), None)
@@ -114,13 +114,13 @@ def result(cell: Cell) -> str:
 
 
 def shortened(reason: str) -> str:
-    """A reason that fits into a cell."""
+    """Return a reason that fits into a cell."""
     plain = " ".join(reason.replace("|", "/").split())
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
 
 
 def arguments(cell: Cell) -> str:
-    """What to write after `python -m benchmarks` for this row alone."""
+    """Return the arguments of `python -m benchmarks` for this row alone."""
     limit = "" if cell.limit is None else f" --limit {cell.limit:g}"
     asks = cell.instance in INSTANCES and INSTANCES.get(cell.instance).missing is absent
     return f"--instance {cell.instance} --candidate {cell.candidate}{limit}{' --gowalla FILE' if asks else ''}"

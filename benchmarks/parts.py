@@ -90,7 +90,7 @@ def town(places: int, seed: int = 1) -> dx.Problem:
 
 
 class _Timed:
-    """This machine as a pricer, with the processor seconds of each pricing."""
+    """Return the pricer of this machine, and the processor seconds of each pricing."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -110,7 +110,7 @@ class _Timed:
 
 @contextmanager
 def _counted() -> Iterator[list[tuple[int, int]]]:
-    """A context that notes rows and columns of each system of the master."""
+    """Yield a context that notes rows and columns of each system of the master."""
     found: list[tuple[int, int]] = []
     gram = HostMatrix.gram
 
@@ -168,13 +168,13 @@ def measured(places: int, rounds: int, limit: float) -> Parts:
 
 
 def _small() -> tuple[Forest, NDArray[np.float64], int, Callable[[], bool]]:
-    """A pricing that has all loops compiled."""
+    """Return a pricing that has all loops compiled."""
     costs = np.array([[0.0, 1.0], [1.0, 0.0]])
     return Forest.of(costs, np.exp(-costs)), np.full(2, 0.1), 10, lambda: False
 
 
 def _definite(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A positive definite matrix with as many rows, which takes little time to make."""
+    """Return a positive definite matrix with as many rows, which takes little time to make."""
     matrix = np.ones((len(block), len(block)))
     np.fill_diagonal(matrix, 2.0 * len(block))
     return matrix

@@ -33,7 +33,7 @@ class Triples:
         return len(self.report)
 
     def joined(self, other: Triples) -> Triples:
-        """These, then the other ones."""
+        """Return these, then the other ones."""
         return Triples(
             np.concatenate([self.report, other.report]),
             np.concatenate([self.first, other.first]),
@@ -62,7 +62,7 @@ class Program:
 
     @classmethod
     def of(cls, problem: dx.Problem) -> Program:
-        """The program of a problem."""
+        """Return the program of a problem."""
         return cls(problem.costs, problem.budgets, *necessary(problem.budgets))
 
     @property
@@ -90,7 +90,7 @@ class Program:
         )
 
     def channel(self, primal: Array) -> Array:
-        """The matrix of a solution."""
+        """Return the matrix of a solution."""
         return primal.reshape(self.costs.shape[::-1]).T
 
     def dual(self, prices: Array, triples: Triples, multipliers: Array) -> Dual:
@@ -101,13 +101,13 @@ class Program:
 
 
 def necessary(budgets: Array) -> tuple[Places, Places]:
-    """The pairs without a third point in between, up to rounding; on a graph, its edges."""
+    """Return the pairs without a third point in between, up to rounding; on a graph, its edges."""
     following = [neighbours(budgets, x) for x in range(len(budgets))]
     return np.repeat(np.arange(len(budgets)), [len(found) for found in following]), np.concatenate(following)
 
 
 def neighbours(budgets: Array, x: int) -> Places:
-    """The points that no other point lies between x and them, nearest first.
+    """Return the points that no other point lies between x and them, nearest first.
 
     Where there is a point in between, there is one among them: the one nearest to x.
     """

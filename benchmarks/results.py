@@ -54,7 +54,7 @@ _OUTCOME = {field.name for field in fields(Outcome)}
 
 
 def read(file: Path) -> list[Run]:
-    """The runs of a file of lines; of each candidate on each instance, those of the last time it was run.
+    """Return the runs of a file of lines; of each candidate on each instance, those of the last time it was run.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def apart(instance: str, candidate: str, limit: float, known: float = -math.inf)
 
 
 def _line(process: subprocess.Popen[str], seconds: float, memory: float) -> tuple[str, str, float]:
-    """The next line of a process; why it was ended, or nothing; and the most memory that it was seen to hold.
+    """Return the next line of a process; why it was ended, or nothing; and the most memory that it was seen to hold.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def facts() -> dict[str, Any]:
-    """What the times depend on."""
+    """Return the facts about this machine that times depend on."""
     build: Any = np.show_config(mode="dicts")
     return {
         "cores": os.cpu_count(),

@@ -47,7 +47,7 @@ def document(runs: Sequence[Run]) -> str:
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """An aligned table."""
+    """Return an aligned table."""
     grid = [list(header), *(list(row) for row in rows)]
     widths = [max(3, *(len(row[i]) for row in grid)) for i in range(len(header))]
     grid.insert(1, ["-" * width for width in widths])
@@ -89,7 +89,7 @@ def _seconds(cell: Cell) -> str:
 
 
 def _ratio(cell: Cell, ours: Cell | None) -> str:
-    """Times dxopt's seconds: a lower bound for those who were too late, in brackets for those who failed."""
+    """Divide by dxopt's seconds: a lower bound for late candidates, in brackets for failed ones."""
     if ours is None or ours.seconds is None or cell.spent is None:
         return ""
     ratio = f"{cell.spent / ours.seconds:.3g}"
@@ -118,7 +118,7 @@ def _beside(found: Sequence[Cell]) -> Iterable[list[str]]:
 
 
 def _best(found: Iterable[Cell], instance: str, role: Role) -> Cell | None:
-    """The fastest of those that count; where none does, one that was too late."""
+    """Return the fastest of those that count; where none does, one that was too late."""
     able = [c for c in found if (c.instance, c.role) == (instance, role) and (c.seconds is not None or c.last.late)]
     return min(able, key=lambda cell: (cell.seconds is None, cell.spent or 0.0), default=None)
 

@@ -70,7 +70,7 @@ def timed(problems: Path, output: Path, jobs: int) -> float:
 
 
 def solved(output: Path) -> dict[str, float]:
-    """The value of each problem of a batch."""
+    """Return the value of each problem of a batch."""
     lines = json.loads((output / "summary.json").read_text(encoding="utf-8"))["problems"]
     return {line["problem"]: line["value"] for line in lines if line["status"] == "optimal"}
 

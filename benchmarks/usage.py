@@ -27,7 +27,7 @@ class Usage:
 
     @classmethod
     def now(cls) -> Usage:
-        """What this process and its living helpers have used until now."""
+        """Return the usage of this process and its living helpers until now."""
         helpers = children(os.getpid())
         return cls(
             time.perf_counter(),
@@ -38,12 +38,12 @@ class Usage:
 
 
 def held(process: int, field: str = "VmRSS") -> float:
-    """What a process and its helpers hold now, in megabytes; with "VmHWM" the largest that each has held."""
+    """Return the megabytes that a process and its helpers hold; with "VmHWM" the most that each has held."""
     return sum(_memory(each, field) for each in (process, *children(process)))
 
 
 def spare() -> float:
-    """What this machine can still hand out, in megabytes; all that it has where /proc does not tell."""
+    """Return the megabytes that this machine can still hand out; all that it has without /proc."""
     try:
         lines = (_PROC / "meminfo").read_text().splitlines()
     except OSError:
@@ -53,7 +53,7 @@ def spare() -> float:
 
 
 def children(process: int) -> list[int]:
-    """The living child processes of a process, as far as /proc tells."""
+    """Return the living child processes of a process, as far as /proc tells."""
     found: list[int] = []
     for listing in _PROC.glob(f"{process}/task/*/children"):
         try:

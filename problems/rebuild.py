@@ -33,7 +33,7 @@ def write(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) ->
 
 
 def read(name: str) -> list[tuple[str, ...]]:
-    """The columns of a CSV file beside this script, without its header."""
+    """Return the columns of a CSV file beside this script, without its header."""
     with (HERE / name).open(newline="", encoding="utf-8") as file:
         return list(zip(*list(csv.reader(file))[1:], strict=True))
 

@@ -37,7 +37,7 @@ Course = list[tuple[float, float]]
 
 
 def model() -> sqlite3.Connection:
-    """The model of Nauru, copied out of the package into memory; the package itself is not run."""
+    """Return the model of Nauru, copied out of the package into memory; the package itself is not run."""
     package = find_spec("aequilibrae")
     if package is None or package.origin is None:
         raise SystemExit("needs the package aequilibrae: pip install 'dxopt[data]'")
@@ -51,14 +51,14 @@ def model() -> sqlite3.Connection:
 
 
 def course(blob: bytes) -> Course:
-    """The positions (longitude, latitude) of a line as SpatiaLite stores it: 43 bytes, their number, then doubles."""
+    """Return the positions (longitude, latitude) of a SpatiaLite line: 43 bytes, their number, then doubles."""
     (count,) = struct.unpack_from("<i", blob, 43)
     numbers = [round(number, 6) for number in struct.unpack_from(f"<{2 * count}d", blob, 47)]
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def metres(way: Course) -> float:
-    """The length of a course: great circles from each position to the next, by the haversine formula."""
+    """Return the length of a course: great circles from each position to the next, by the haversine formula."""
     total = 0.0
     for (x, y), (u, v) in pairwise(way):
         north, east = math.radians(v - y) / 2, math.radians(u - x) / 2
@@ -68,7 +68,7 @@ def metres(way: Course) -> float:
 
 
 def streets() -> nx.MultiDiGraph:
-    """The streets for cars as they are mapped: an edge for each piece and direction."""
+    """Return the streets for cars as they are mapped: an edge for each piece and direction."""
     read = model()
     name = dict(read.execute("select node_id, osm_id from nodes"))
     graph = nx.MultiDiGraph()
@@ -95,7 +95,7 @@ def passed(graph: nx.MultiDiGraph, node: int) -> bool:
 
 
 def joined(graph: nx.MultiDiGraph) -> Iterator[tuple[int, int, Course, str]]:
-    """The ways from each junction or dead end to the next: ends, course and kind."""
+    """Yield the ways from each junction or dead end to the next: ends, course and kind."""
     ends = {node for node in graph if not passed(graph, node)}
     for start in (node for node in graph if node in ends):
         for _, first, data in graph.out_edges(start, data=True):

@@ -12,6 +12,6 @@ from benchmarks.contract import CANDIDATES, Array, Weights
 @CANDIDATES.register("cholesky")
 class Cholesky(Dense):
     def answer(self, matrix: Array) -> Weights:
-        """The weights; the factor is written over Φ."""
+        """Return the weights; the factor is written over Φ."""
         factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         return Weights(cho_solve(factor, np.ones(len(matrix)), check_finite=False))

@@ -23,7 +23,7 @@ class ClarabelFull(Peer):
 
 
 def solved(program: Program, triples: Triples, signs: Places) -> tuple[Array, Array, Array]:
-    """The channel, row prices and multipliers under some constraints.
+    """Return the channel, row prices and multipliers under some constraints.
 
     Parameters
     ----------

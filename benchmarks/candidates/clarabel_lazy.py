@@ -42,7 +42,7 @@ class ClarabelLazy(Peer):
 
 
 def without_far(program: Program) -> Program:
-    """The program without its pairs of a large budget."""
+    """Return the program without its pairs of a large budget."""
     kept = program.budgets[program.first, program.second] <= FAR
     return replace(program, first=program.first[kept], second=program.second[kept])
 
@@ -76,7 +76,7 @@ def alone(program: Program, triples: Triples) -> Places:
 
 
 def violated(program: Program, channel: Array) -> tuple[Triples, float]:
-    """The worst violated pair into each entry, and what raising all entries would cost."""
+    """Return the worst violated pair into each entry, and what raising all entries would cost."""
     factors = np.where(program.budgets <= FAR, np.exp(-program.budgets), 0.0)
     np.fill_diagonal(factors, 0.0)
     highest, source = np.zeros_like(channel), np.zeros(channel.shape, dtype=np.int64)

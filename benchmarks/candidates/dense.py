@@ -39,7 +39,7 @@ class Dense(Candidate[dx.MetricSpace]):
         return lambda: self.answer(constraints(question, instance.epsilon))
 
     def answer(self, matrix: Array) -> Weights | Matrix:
-        """The channel of Φ."""
+        """Return the channel of Φ."""
         return Weights(np.asarray(np.linalg.solve(matrix, np.ones(len(matrix))), dtype=np.float64))
 
 

@@ -24,7 +24,7 @@ _ROUND = re.compile(r"column generation, round (\d+):")
 def solving(
     candidate: Candidate[Any], instance: Instance[Any], problem: dx.Problem, **how: Any
 ) -> Callable[[], dx.Report]:
-    """A call of `dx.solve` within the limit of an instance, that counts the rounds of column generation."""
+    """Return a call of `dx.solve` within the limit of an instance, that counts the rounds of column generation."""
     if not isinstance(instance, OptimalInstance):
         raise TypeError(f"{type(instance).__name__} is no question about a problem")
     tolerance, limit = instance.tolerance, instance.limit

@@ -35,4 +35,4 @@ class Peer(Candidate[dx.Problem]):
 
     @abstractmethod
     def answer(self, program: Program) -> Matrix:
-        """The channel, with multipliers where there are any."""
+        """Return the channel, with multipliers where there are any."""

@@ -26,7 +26,7 @@ GOWALLA = "BENCHMARK_GOWALLA"
 
 @cache
 def table(file: Path, *columns: str) -> NDArray[np.float64]:
-    """Some columns of a file of comma-separated values, rows by falling weight, which is the last column.
+    """Return some columns of a file of comma-separated values, rows by falling weight, which is the last column.
 
     Raises
     ------
@@ -46,14 +46,14 @@ def table(file: Path, *columns: str) -> NDArray[np.float64]:
 
 
 def zones(busiest: int) -> dx.Problem:
-    """The busiest zones of Montreal, every pair, ln 4 within a kilometre, weighted by hours of use."""
+    """Return the busiest zones of Montreal, every pair, ln 4 within a kilometre, weighted by hours of use."""
     rows = table(ZONES, "lat", "lon", "weight")[:busiest]
     space = dx.MetricSpace.from_points(rows[:, :2], "haversine")
     return dx.Problem(space, epsilon=log(4), prior=dx.Prior.from_weights(space, rows[:, 2], name="hours"))
 
 
 def check_ins(busiest: int) -> dx.Problem:
-    """The busiest places of the Gowalla file in the plane, ln 4 within half a kilometre, weighted by check-ins."""
+    """Return the busiest places of the Gowalla file in the plane, ln 4 within 0.5 km, weighted by check-ins."""
     rows = table(Path(os.environ[GOWALLA]), "lat", "lon", "checkins")
     space = dx.MetricSpace.from_points(projected(rows[:, :2])[:busiest])
     weights = rows[:busiest, 2]
@@ -61,7 +61,7 @@ def check_ins(busiest: int) -> dx.Problem:
 
 
 def at_one_place(share: float, radius: float) -> Callable[[int], dx.Problem]:
-    """The busiest places with this share of all weight at number `PLACE` by weight, ln 4 within a radius in km."""
+    """Return the busiest places with this share of all weight at rank `PLACE`, ln 4 within a radius in km."""
 
     def build(busiest: int) -> dx.Problem:
         problem = check_ins(busiest)

@@ -16,7 +16,7 @@ TAIL = 1.2
 
 
 def uniform(points: int) -> NDArray[np.float64]:
-    """The same weight everywhere."""
+    """Return the same weight everywhere."""
     return np.ones(points)
 
 
@@ -26,14 +26,14 @@ def skewed(points: int) -> NDArray[np.float64]:
 
 
 def sparse(points: int) -> NDArray[np.float64]:
-    """The same, and 0 at four points of five."""
+    """Return the same, and 0 at four points of five."""
     return np.where(np.arange(points) % 5 == 0, skewed(points), 0.0)
 
 
 def asked(
     space: Callable[[int], dx.MetricSpace], epsilon: float, weights: Weights = skewed, loss: str = "distance"
 ) -> Callable[[int], dx.Problem]:
-    """The problems on the spaces of a family."""
+    """Return the problems on the spaces of a family."""
 
     def build(size: int) -> dx.Problem:
         secrets = space(size)

@@ -15,12 +15,12 @@ _SMALL, _SMOKE, _TARGET = (SMALL, FULL), (SMOKE, SMALL, FULL), (TARGETS, FULL)
 
 
 def blocks(side: int) -> dx.MetricSpace:
-    """A square L1 grid: city blocks."""
+    """Return a square L1 grid: city blocks."""
     return dx.grid((side, side), metric="manhattan")
 
 
 def skewed_twice(points: int) -> NDArray[np.float64]:
-    """A product of two skewed priors, for a square grid."""
+    """Return a product of two skewed priors, for a square grid."""
     along = skewed(round(points**0.5))
     return np.outer(along, along).ravel()
 

@@ -17,7 +17,7 @@ def scattered(points: int) -> dx.MetricSpace:
 
 
 def roads(side: int) -> dx.MetricSpace:
-    """A square street grid with lengths of 0.5 to 1.5, where a quarter of the streets that may go is missing."""
+    """Return a square street grid with lengths of 0.5 to 1.5 and a quarter of the removable streets missing."""
     import networkx as nx
 
     generator = np.random.default_rng(side)

@@ -23,7 +23,7 @@ def clustered(points: int) -> dx.MetricSpace:
 
 
 def skewed_at(share: float) -> Callable[[int], dx.Problem]:
-    """The problems with this share of the weight at the place nearest to the middle, ε = 0.5."""
+    """Return the problems with this share of the weight at the place nearest to the middle, ε = 0.5."""
 
     def build(points: int) -> dx.Problem:
         space = clustered(points)

@@ -19,7 +19,7 @@ def two_counts(most: int) -> dx.MetricSpace:
 
 
 def sums(most: int) -> dx.MetricSpace:
-    """Sums of 0 to `most` where one person contributes up to 5."""
+    """Return sums of 0 to `most` where one person contributes up to 5."""
     answers = np.arange(most + 1)
     return dx.MetricSpace.from_distances(np.ceil(np.abs(answers[:, None] - answers) / 5))
 
@@ -31,7 +31,7 @@ def line_value(size: int, epsilon: float) -> float:
 
 
 def streets(side: int) -> dx.MetricSpace:
-    """A square of crossings without loops: each is joined to the one before it in its row or in its column."""
+    """Return a square of crossings without loops: each is joined to the one before it in its row or in its column."""
     import networkx as nx
 
     size, rng = side**2, np.random.default_rng(side)
@@ -59,12 +59,12 @@ def tables(records: int) -> dx.MetricSpace:
 
 
 def square(side: int) -> dx.MetricSpace:
-    """A Euclidean grid with as many points on each side."""
+    """Return a Euclidean grid with as many points on each side."""
     return dx.grid((side, side))
 
 
 def joined(side: int) -> dx.MetricSpace:
-    """The same with opposite sides joined."""
+    """Return the same with opposite sides joined."""
     return dx.torus((side, side))
 
 

@@ -17,7 +17,7 @@ SAMPLE_CELLS = 20_000_000
 
 
 def sampled(points: int) -> Places:
-    """Some secrets in neighbouring pairs, so many that their rows fit in memory."""
+    """Return some secrets in neighbouring pairs, so many that their rows fit in memory."""
     pairs = min(max(SAMPLE_CELLS // (2 * points), 8), 200)
     first = np.random.default_rng(points).integers(0, points, pairs)
     return np.unique(np.concatenate([first, (first + 1) % points]))
@@ -66,7 +66,7 @@ def refuted(problem: dx.Problem, matrix: Array) -> str | None:
 
 
 def carries_proof(space: dx.MetricSpace, reports: int, epsilon: float, mechanism: dx.Mechanism) -> None:
-    """It has the secrets and reports that were asked for, and a proof of privacy at the level."""
+    """Check the secrets and reports against the question, and the proof of privacy against the level."""
     if mechanism.privacy is None or not mechanism.privacy.epsilon <= epsilon:
         raise Rejected(f"carries no proof of privacy at epsilon = {epsilon:g}")
     if (len(mechanism.space), len(mechanism.reports)) != (len(space), reports):

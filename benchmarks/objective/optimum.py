@@ -74,7 +74,7 @@ def _channel(problem: dx.Problem, answer: Matrix, known: float) -> Score:
 
 
 def _private(problem: dx.Problem, channel: Array) -> str:
-    """The verdict on the matrix as it was returned, without any tolerance."""
+    """Return the verdict on the matrix as it was returned, without any tolerance."""
     bound = np.isfinite(problem.budgets)
     leaking = np.count_nonzero((bound.T.astype(float) @ (channel > 0) > 0) & (channel <= 0))
     if leaking:

@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def checked(file: Path) -> list[str]:
-    """What a notebook gives now and did not when it was saved, a line each."""
+    """Return a line for each difference between the saved outputs of a notebook and new ones."""
     before = read(file)
     after, failure = executed(before)
     return [f"{file.name}, {line}" for line in ([failure] if failure else differences(before, tidied(after)))]

@@ -19,7 +19,7 @@ TEXT = ("text/plain", "text/html", "text/markdown")
 
 
 def differences(before: Any, after: Any) -> Iterator[str]:
-    """A line for each cell whose outputs differ: the cell, and the first difference."""
+    """Yield a line for each cell whose outputs differ: the cell, and the first difference."""
     for number, (old, new) in enumerate(zip(before.cells, after.cells, strict=True), 1):
         drawn = DRAWN in new.metadata.get("tags", ())
         found = difference(texts(old), texts(new), same_words if drawn else alike)
@@ -28,7 +28,7 @@ def differences(before: Any, after: Any) -> Iterator[str]:
 
 
 def texts(cell: Any) -> list[tuple[str, str]]:
-    """The outputs of a cell, each with its kind; of pictures that they are there."""
+    """Return the outputs of a cell, each with its kind; of pictures that they are there."""
     found = []
     for output in cell.get("outputs", ()):
         if output.output_type == "stream":
@@ -39,7 +39,7 @@ def texts(cell: Any) -> list[tuple[str, str]]:
 
 
 def difference(old: list[tuple[str, str]], new: list[tuple[str, str]], same: Callable[[str, str], bool]) -> str:
-    """The first difference between the outputs of a cell in a line, by what says whether two lines are the same."""
+    """Return the first line that differs between the outputs of a cell, by a test of equality of lines."""
     kinds, kinds_now = [kind for kind, _ in old], [kind for kind, _ in new]
     if kinds != kinds_now:
         return f"outputs were {', '.join(kinds) or 'none'}, and now are {', '.join(kinds_now) or 'none'}"
@@ -66,7 +66,7 @@ def same_words(old: str, new: str) -> bool:
 
 
 def words(line: str) -> list[str]:
-    """What stands between the numbers of a line, with one space for many."""
+    """Return the text between the numbers of a line, with single spaces."""
     return [" ".join(part.split()) for part in NUMBER.split(line)]
 
 
@@ -83,7 +83,7 @@ def close(old: str, new: str) -> bool:
 
 
 def last_place(number: str) -> float:
-    """The unit of the last digit that is written."""
+    """Return the unit of the last digit that is written."""
     mantissa, _, exponent = number.replace(",", "").partition("e")
     decimals = len(mantissa.partition(".")[2])
     return 1.001 * 10.0 ** (int(exponent or 0) - decimals)

@@ -27,7 +27,7 @@ METADATA = {
 
 
 def read(file: Path) -> Any:
-    """A notebook as it lies in its file."""
+    """Return a notebook as it lies in its file."""
     return nbformat.read(file, as_version=4)
 
 
@@ -38,7 +38,7 @@ def write(notebook: Any, file: Path) -> None:
 
 
 def executed(notebook: Any) -> tuple[Any, str]:
-    """A notebook with new outputs, and how it failed, in a line that is empty if it did not.
+    """Return a notebook with new outputs, and how it failed, in a line that is empty if it did not.
 
     It runs in a folder as `docs/tutorials`, which is gone afterwards, with the data of `problems/`.
     """
@@ -69,7 +69,7 @@ def failure(notebook: Any, error: Exception) -> str:
 
 
 def laid_out(folder: Path) -> Path:
-    """The folder that notebooks run in, with the data where they lie beside it."""
+    """Return the folder that notebooks run in, with the data where they lie beside it."""
     for kind in DATA:
         for file in (ROOT / "problems").rglob(f"*.{kind}"):
             copy = folder / file.relative_to(ROOT)
@@ -81,7 +81,7 @@ def laid_out(folder: Path) -> Path:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of a kernel: commands of this Python first, imports as here, no settings of IPython's user."""
+    """Return the environment of a kernel: commands of this Python first, no settings of IPython's user."""
     return {
         **os.environ,
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))),
@@ -94,7 +94,7 @@ def surroundings(folder: Path) -> dict[str, str]:
 
 
 def tidied(notebook: Any) -> Any:
-    """A notebook without what differs from one run or machine to the next."""
+    """Return a notebook without what differs from one run or machine to the next."""
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in ("tags",) if key in cell.metadata})
@@ -103,7 +103,7 @@ def tidied(notebook: Any) -> Any:
 
 
 def joined(outputs: Any) -> list[Any]:
-    """Outputs with the pieces of a stream that follow each other as one: how it is cut is chance."""
+    """Join successive pieces of a stream in outputs: how it is cut is chance."""
     found: list[Any] = []
     for output in outputs:
         last = found[-1] if found else None

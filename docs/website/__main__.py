@@ -19,7 +19,7 @@ from docs.website.links import ROOT
 
 
 def main() -> None:
-    """Builds, checks, and says what is wrong."""
+    """Build the site, check it, and report what is wrong."""
     parser = argparse.ArgumentParser(prog="python -m docs.website", description="Builds the site and checks it.")
     parser.add_argument("--output", type=Path, default=ROOT / "site", help="where it goes; site by default")
     site = parser.parse_args().output.resolve()
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def make(site: Path) -> None:
-    """Builds the site; SystemExit where a page has a link that leads nowhere, or a warning."""
+    """Build the site; SystemExit where a page has a link that leads nowhere, or a warning."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(site))
     config.plugins.on_startup(command="build", dirty=False)

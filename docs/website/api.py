@@ -22,7 +22,7 @@ TOPICS = {
 
 
 def pages() -> dict[str, str]:
-    """The text of every page of the API in Markdown, by where it is on the site."""
+    """Return the text of every page of the API in Markdown, by where it is on the site."""
     topics: dict[str, list[str]] = {topic: [] for topic in TOPICS}
     rooms: dict[str, ModuleType] = {}
     for name in dx.__all__:
@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
 
 
 def names_in(room: ModuleType) -> list[str]:
-    """What a namespace offers: its `__all__`, or the functions and classes that are defined there."""
+    """Return the public names of a namespace: `__all__`, or the functions and classes defined there."""
     if hasattr(room, "__all__"):
         return list(room.__all__)
     found = inspect.getmembers(room, lambda one: inspect.isfunction(one) or inspect.isclass(one))
@@ -47,7 +47,7 @@ def names_in(room: ModuleType) -> list[str]:
 
 
 def undocumented() -> Iterator[str]:
-    """The public names, and public members of public classes, that have no docstring.
+    """Yield the public names, and public members of public classes, that have no docstring.
 
     What a protocol of the same namespace says of its members holds for the classes that have them.
     """
@@ -68,7 +68,7 @@ def _describes(found: Any) -> bool:
 
 
 def _without_text(found: Any) -> Iterator[str]:
-    """The public methods and properties of a class without a docstring."""
+    """Yield the public methods and properties of a class without a docstring."""
     for name, member in vars(found).items() if inspect.isclass(found) else ():
         plain = getattr(member, "__func__", member)
         described = inspect.isfunction(plain) or isinstance(plain, property)
@@ -90,5 +90,5 @@ def _entry(shown: str, path: str) -> str:
 
 
 def _page(title: str, text: str, entries: list[str]) -> str:
-    """A page: one topic, each name with its docstring."""
+    """Return a page: one topic, each name with its docstring."""
     return "\n\n".join([f"# {title}", text, *entries]) + "\n"

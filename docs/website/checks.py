@@ -36,7 +36,7 @@ class _Page(HTMLParser):
 
 
 def faults(site: Path) -> Iterator[str]:
-    """A line for each asset from elsewhere, link or asset that leads nowhere, and module; none where all is well."""
+    """Return a line for each asset from elsewhere, dead link or asset, and missing module."""
     for path in sorted(site.rglob("*.py*")):
         yield f"{path.relative_to(site)}: is code that builds the site; exclude it in mkdocs.yml"
     for path in sorted(site.rglob("*.html")):

@@ -15,7 +15,7 @@ _STYLE: dict[Any, Any] = {"svg.hashsalt": "dxopt", "font.size": 11}
 
 
 def loss_and_odds() -> Figure:
-    """What counts from 0 to 60 lose against ε, and the factor by which odds may change."""
+    """Plot the loss of counts from 0 to 60 against ε, and the factor by which odds may change."""
     counts = dx.line(61)
     losses = [
         dx.solve(dx.Problem(counts, epsilon=float(epsilon), prior="uniform")).certificate.value

@@ -20,7 +20,7 @@ _EXPONENT = re.compile(r"\^\{([^{}<>]+)\}")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """The navigation, with the pages that are made of code."""
+    """Return the navigation, with the pages that are made of code."""
     tutorials = [name for name in notebooks.pages() if name.endswith(".md")]
     made = {"api/": list(api.pages()), "tutorials/": tutorials}
     assert config.nav is not None
@@ -29,7 +29,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def _filled(entry: Any, made: dict[str, list[str]]) -> Any:
-    """An entry of the navigation, its folders replaced by the pages in them."""
+    """Return an entry of the navigation, its folders replaced by the pages in them."""
     if isinstance(entry, list):
         return [_filled(one, made) for one in entry]
     if isinstance(entry, dict):
@@ -38,7 +38,7 @@ def _filled(entry: Any, made: dict[str, list[str]]) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """The files of `docs/`, pages outside of it with what is linked there, and pages that are made of code."""
+    """Return the files of `docs/`, pages outside of it with what is linked there, and pages that are made of code."""
     outside = [links.ROOT / name for name in links.PAGES]
     pages = [*outside, *links.DOCS.rglob("*.md")]
     linked = {file for page in pages for file in links.linked(page)}
@@ -50,7 +50,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """A page with links as they are on the site, and fences with one word after them."""
+    """Return a page with links as they are on the site, and fences with one word after them."""
     source = page.file.abs_src_path
     if source:
         markdown = links.rewritten(markdown, Path(source))
@@ -60,12 +60,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """A page with exponents as such, outside of code."""
+    """Return a page with exponents as such, outside of code."""
     parts = _CODE.split(html)
     parts[::2] = [_EXPONENT.sub(r"<sup>\1</sup>", part) for part in parts[::2]]
     return "".join(parts)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """The HTML with a name for the search, which screen readers need."""
+    """Return the HTML with a name for the search, which screen readers need."""
     return output.replace('role="dialog">', 'role="dialog" aria-label="Search">')

@@ -36,7 +36,7 @@ def on_site(path: Path) -> str:
 
 
 def linked(page: Path) -> Iterator[Path]:
-    """The files outside of `docs/`, pages apart, that a page links or shows."""
+    """Yield the files outside of `docs/`, pages apart, that a page links or shows."""
     for place, part in enumerate(_CODE.split(page.read_text(encoding="utf-8"))):
         for _, target, _ in _LINK.findall(part) if place % 2 == 0 else ():
             found = _file(page, target)
@@ -45,7 +45,7 @@ def linked(page: Path) -> Iterator[Path]:
 
 
 def rewritten(text: str, page: Path) -> str:
-    """The text of a page, its links as they must be on the site."""
+    """Return the text of a page, its links as they must be on the site."""
     here = PurePosixPath(on_site(page)).parent
 
     def moved(link: re.Match[str]) -> str:
@@ -62,7 +62,7 @@ def rewritten(text: str, page: Path) -> str:
 
 
 def _file(page: Path, target: str) -> Path | None:
-    """What a link of a page names in the repository; None for other addresses, and for places of the page itself."""
+    """Return the file that a link names in the repository; None for other addresses and for the page itself."""
     name = target.partition("#")[0]
     if not name or re.match(r"\w+:", target):
         return None

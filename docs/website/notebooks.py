@@ -16,7 +16,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def pages() -> dict[str, str | bytes]:
-    """The page of every notebook in Markdown, and the pictures in it, by where they are on the site."""
+    """Return the page of every notebook in Markdown, and the pictures in it, by where they are on the site."""
     found: dict[str, str | bytes] = {}
     for file in sorted(FOLDER.glob("*.ipynb")):
         place = on_site(file)
@@ -38,7 +38,7 @@ def _parts(file: Path, pictures: list[bytes]) -> Iterator[str]:
 
 
 def _output(output: dict[str, Any], file: Path, pictures: list[bytes]) -> str:
-    """An output as a picture, as it is on a page, or as text; whichever comes first."""
+    """Return an output as a picture, as it is on a page, or as text; whichever comes first."""
     data = output.get("data", {})
     if "image/png" in data:
         pictures.append(base64.b64decode("".join(data["image/png"])))

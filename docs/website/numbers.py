@@ -37,17 +37,17 @@ _NOISE = re.compile(r"within \d\S*e-\d+")
 
 
 def page(rows: Sequence[Row]) -> str:
-    """The page in Markdown, with the rows of ECP14's table."""
+    """Return the page in Markdown, with the rows of ECP14's table."""
     return _HEAD + printed(rows) + _KNOWN + "".join(map(known, PAPERS))
 
 
 def printed(rows: Sequence[Row]) -> str:
-    """The table of ECP14, without differences by rounding, which are other ones on another machine."""
+    """Return the table of ECP14, without differences by rounding, which are other ones on another machine."""
     return table.markdown(Row(*(_NOISE.sub("within rounding", cell) for cell in row)) for row in rows)
 
 
 def known(paper: str) -> str:
-    """The section of the problem files of a paper."""
+    """Return the section of the problem files of a paper."""
     lines = ["| file | ε | value | to within | known from |", "|---|---|---|---|---|"]
     lines += [
         "| " + " | ".join(cell.replace("|", "\\\\|") for cell in cells) + " |" for cells in _values(paper.lower())

@@ -13,7 +13,7 @@ _CELL = re.compile(rf"\| ({_TEST.pattern}(?:, {_TEST.pattern})*) \|$", flags=re.
 
 
 def counted(markdown: str) -> str:
-    """A page with a number in the place of the tests that end a row of a table."""
+    """Return a page with a number in the place of the tests that end a row of a table."""
     return _CELL.sub(lambda found: f"| {_number(found[1])} |", markdown)
 
 

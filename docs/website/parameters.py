@@ -12,7 +12,7 @@ _CHOICES = re.compile(r"^(\w+ : )\{([^{}]+)\}", flags=re.MULTILINE)
 
 
 def apart(text: str) -> str:
-    """A docstring with an entry for each parameter, and choices as words.
+    """Return a docstring with an entry for each parameter, and choices as words.
 
     Griffe gives parameters that are described together the type and default of the first, and takes the first
     choice for the default.
@@ -31,6 +31,6 @@ class Apart(Extension):
     """What Griffe calls for each name that it reads."""
 
     def on_object(self, *, obj: Object, **others: Any) -> None:
-        """Changes the docstring of a name."""
+        """Change the docstring of a name."""
         if obj.docstring is not None:
             obj.docstring.value = apart(obj.docstring.value)

@@ -59,7 +59,7 @@ class Reference:
             self._collect(content, self.schema, "")
 
     def page(self) -> str:
-        """The page in Markdown."""
+        """Return the page in Markdown."""
         parts = [_HEAD, "## The file\n", self._table("", self.schema)]
         for group in dict.fromkeys(self.group.values()):
             parts.append(f"\n## {group}\n\nExplained in [{_title(GUIDES[group])}](../guides/{GUIDES[group]}).\n")
@@ -82,7 +82,7 @@ class Reference:
         return [*(name for name in self.group if name not in self.whole), *map(".".join, lacking)]
 
     def _gather(self, node: Any, group: str, key: str) -> None:
-        """Puts every section that may stand under a key of the file into its group."""
+        """Put every section that may stand under a key of the file into its group."""
         if isinstance(node, list):
             for one in node:
                 self._gather(one, group, key)
@@ -135,7 +135,7 @@ class Reference:
         return "\n".join(lines)
 
     def _collect(self, value: Any, node: Node, name: str) -> None:
-        """Keeps the shortest example of each key of a section, and of each section."""
+        """Keep the shortest example of each key of a section, and of each section."""
         section = self._fitting(value, node)
         if isinstance(value, list):
             for items in (one["items"] for one in [node, *branches(node)] if "items" in one):
@@ -152,7 +152,7 @@ class Reference:
                 self._collect(one, node["properties"][key], name)
 
     def _fitting(self, value: Any, node: Node) -> tuple[str, Node] | None:
-        """The section that a mapping is, of those that may stand there."""
+        """Return the section that a mapping is, of those that may stand there."""
         if not isinstance(value, dict):
             return None
         if "properties" in node and node is self.schema:

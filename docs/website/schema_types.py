@@ -16,12 +16,12 @@ _BOUNDS = {"exclusiveMinimum": ">", "minimum": "≥", "exclusiveMaximum": "<", "
 
 
 def branches(node: Node) -> list[Node]:
-    """What may stand in a place, if there are several things."""
+    """Return the alternatives of a place, if there are several."""
     return [*node.get("anyOf", ()), *node.get("oneOf", ())]
 
 
 def in_words(node: Node, link: Callable[[str], str]) -> str:
-    """The type of a value; `link` is the link to a section by its name in the schema."""
+    """Return the type of a value; `link` is the link to a section by its name in the schema."""
     if "$ref" in node:
         return link(name_of(node))
     if "const" in node:
@@ -38,12 +38,12 @@ def in_words(node: Node, link: Callable[[str], str]) -> str:
 
 
 def name_of(node: Node) -> str:
-    """The name of the section that a reference is to."""
+    """Return the name of the section that a reference is to."""
     return node["$ref"].rpartition("/")[2]
 
 
 def instance(node: Node) -> str:
-    """A value that may stand there, if the schema lists some or has an example; else nothing."""
+    """Return a value that may stand there, if the schema lists some or has an example; else nothing."""
     if "enum" in node:
         return shown(node["enum"][-1])
     if node.get("type") == "boolean":
@@ -54,7 +54,7 @@ def instance(node: Node) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as YAML on one line."""
+    """Return a value as YAML on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{shown(key)}: {shown(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 def usefulness(levels: Array) -> dict[str, Array]:
-    """The probability of an answer within α of the truth at each ε `(k,)`: Laplace noise for (ε/5)d_1 and for εd_h.
+    """Return P(answer within α of the truth) at each ε `(k,)`: Laplace noise for (ε/5)d_1 and for εd_h.
 
     The earliest date is 1-sensitive for d_1 and 5,000-sensitive for d_h.
     """
@@ -36,7 +36,7 @@ def usefulness(levels: Array) -> dict[str, Array]:
 
 
 def figure_3() -> Figure:
-    """Usefulness of the earliest date of registration against ε (Example 1)."""
+    """Plot the usefulness of the earliest date of registration against ε (Example 1)."""
     levels = np.linspace(0.05, 3, 60)
     curves = usefulness(levels)
     with plots.style():

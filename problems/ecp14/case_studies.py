@@ -16,7 +16,7 @@ Utility = Callable[[float], float]
 
 
 def thresholds() -> list[Row]:
-    """The thresholds of the two queries, and where Figure 7 begins."""
+    """Return the thresholds of the two queries, and where Figure 7 begins."""
     top, found = PRINTED.figures_end, []
     for name, space, printed, exact in (
         ("sum, u = 150, v = 5", sum_query(), PRINTED.sum_threshold, utilities.sum_threshold()),

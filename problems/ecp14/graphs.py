@@ -18,7 +18,7 @@ Place = tuple[float, float]
 
 
 def induced_edges(values: Iterable[Any], individuals: int, query: Callable[[Any], Hashable]) -> Edges:
-    """The pairs of different answers that two databases give which differ in one record (§3.2).
+    """Return the pairs of different answers that two databases give which differ in one record (§3.2).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def both_counts(database: tuple[tuple[int, int], ...]) -> tuple[int, int]:
 
 
 def figure_1() -> Figure:
-    """The Hamming graph of databases, and what a count, a sum and two counts make of it."""
+    """Return the Hamming graph of databases, and what a count, a sum and two counts make of it."""
     pairs = tuple(itertools.product((0, 1), repeat=2))
     bits = induced_edges((0, 1), 3, lambda database: database)
     count = induced_edges((0, 1), 5, sum)

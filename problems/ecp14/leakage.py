@@ -22,7 +22,7 @@ START = 0.3
 
 
 def record_prior() -> dx.Prior:
-    """The prior of one record."""
+    """Return the prior of one record."""
     return dx.Prior.from_weights(record(), RECORD)
 
 
@@ -39,12 +39,12 @@ def proven_bound(epsilon: float) -> float:
 
 
 def every_prior_bound(epsilon: float) -> float:
-    """What leaks at most whatever the prior, in bits (Thm 3)."""
+    """Bound the leakage under any prior in bits (Thm 3)."""
     return dx.regularity.database_leakage_bound(len(RECORD), INDIVIDUALS, epsilon)
 
 
 def record_by_record(epsilon: float) -> dx.Mechanism:
-    """The mechanism on databases that perturbs each record by the optimal mechanism for one.
+    """Return the mechanism on databases that perturbs each record by the optimal mechanism for one.
 
     Private for the Hamming distance, as two databases that differ in one record differ in one factor. The level is
     lowered by 1e-12 for the rounding of the products.
@@ -57,7 +57,7 @@ def record_by_record(epsilon: float) -> dx.Mechanism:
 
 
 def leaked(epsilon: float) -> float:
-    """The min-entropy leakage of `record_by_record` in bits."""
+    """Return the min-entropy leakage of `record_by_record` in bits."""
     return dx.evaluate.min_entropy_leakage(record_by_record(epsilon), independent_records(INDIVIDUALS))
 
 

@@ -34,12 +34,12 @@ def three_answers() -> dict[str, dx.MetricSpace]:
 
 
 def corners(space: dx.MetricSpace, epsilon: float) -> NDArray[np.float64]:
-    """The corner priors, one in each row `(n, n)`."""
+    """Return the corner priors, one in each row `(n, n)`."""
     return np.array([corner.probabilities for corner in dx.regularity.corner_priors(space, epsilon)])
 
 
 def share(space: dx.MetricSpace, epsilon: float) -> float:
-    """The volume of the regular priors as a share of that of all priors."""
+    """Return the volume of the regular priors as a share of that of all priors."""
     return float(abs(np.linalg.det(corners(space, epsilon))))
 
 
@@ -77,7 +77,7 @@ def _region(axes: Axes, space: dx.MetricSpace, level: float, colour: str) -> Non
 
 
 def _triangle(axes: Axes) -> None:
-    """The triangle of priors with a scale of probabilities along each side."""
+    """Return the triangle of priors with a scale of probabilities along each side."""
     axes.plot(*np.vstack([TRIANGLE, TRIANGLE[:1]]).T, color="#444444", linewidth=1)
     for tenth in (2, 4, 6, 8):
         part = tenth / 10

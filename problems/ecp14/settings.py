@@ -48,12 +48,12 @@ def two_counts(individuals: int = 30) -> dx.MetricSpace:
 
 
 def locations(side: int = 100) -> dx.MetricSpace:
-    """A square of places one kilometre apart (§7.2)."""
+    """Return a square of places one kilometre apart (§7.2)."""
     return dx.grid((side, side))
 
 
 def record() -> dx.MetricSpace:
-    """The four values of a record, any two of them adjacent (Example 3; Example 2 with D = ε)."""
+    """Return the four values of a record, any two of them adjacent (Example 3; Example 2 with D = ε)."""
     return dx.MetricSpace.from_points([[1.0], [2.0], [3.0], [4.0]], "discrete")
 
 
@@ -63,7 +63,7 @@ def databases(individuals: int = 5) -> dx.MetricSpace:
 
 
 def independent_records(individuals: int = 5) -> dx.Prior:
-    """The prior of databases whose records are drawn independently (Example 3)."""
+    """Return the prior of databases whose records are drawn independently (Example 3)."""
     prior = np.ones(1)
     for _ in range(individuals):
         prior = np.kron(prior, RECORD)
@@ -76,7 +76,7 @@ def steps(low: float, high: float) -> Iterator[float]:
 
 
 def accepted_from(least: Callable[[float], float], high: float, low: float = STEP) -> float:
-    """The least step down to which every step from `high` on has min μ ≥ -1e-4, where `least` gives min μ.
+    """Yield the least step down to which every step from `high` on has min μ ≥ -1e-4, where `least` gives min μ.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def accepted_from(least: Callable[[float], float], high: float, low: float = STE
 
 
 def least_mu(space: dx.MetricSpace, prior: dx.Prior) -> Callable[[float], float]:
-    """The least entry of the solution of μΦ = π as a function of ε, in plain floating point, as the paper did."""
+    """Return the least entry of μ with μΦ = π as a function of ε, in plain floating point, as in the paper."""
 
     def least(level: float) -> float:
         return float(np.linalg.solve(dx.regularity.phi(space, level), prior.probabilities).min())

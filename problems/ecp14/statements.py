@@ -33,7 +33,7 @@ DASH = "–"
 
 
 def proposition_1() -> list[Row]:
-    """A prior whose ratios are small enough, and which is not regular."""
+    """Return a prior whose ratios are small enough, and which is not regular."""
     level = PRINTED.example_3_level
     steepest, allowed = max(RECORD) / min(RECORD), math.exp(level)
     status = dx.regularity.verdict(leakage.record_prior(), regions.record(), level).status
@@ -75,7 +75,7 @@ def example_1() -> list[Row]:
 
 
 def example_2() -> list[Row]:
-    """The share of the regular priors of four answers."""
+    """Return the share of the regular priors of four answers."""
     shares = {distance: regions.share(regions.record(), distance) for distance in regions.DISTANCES}
     grows = sorted(shares.values()) == list(shares.values()) and regions.share(regions.record(), 40.0) > 1 - 1e-9
     exact = ", ".join(f"{share:.4f} at D = {distance}" for distance, share in shares.items())
@@ -83,7 +83,7 @@ def example_2() -> list[Row]:
 
 
 def theorem_3() -> list[Row]:
-    """The μ of the uniform prior on databases, and the bound that follows."""
+    """Return the μ of the uniform prior on databases, and the bound that follows."""
     space, values, individuals = databases(3), len(RECORD), 3
     off_one, off_bound = 0.0, 0.0
     for level in LEVELS:
@@ -113,7 +113,7 @@ def theorem_3() -> list[Row]:
 
 
 def example_3() -> list[Row]:
-    """The threshold of the prior, and the two bounds at ε = 0.5."""
+    """Return the threshold of the prior, and the two bounds at ε = 0.5."""
     prior, level = independent_records(), PRINTED.example_3_level
     accepted = accepted_from(least_mu(databases(), prior), PRINTED.example_3_end)
     exact = dx.regularity.threshold(regions.record(), leakage.record_prior())
@@ -140,7 +140,7 @@ def example_3() -> list[Row]:
 
 
 def proposition_9() -> list[Row]:
-    """The mechanism of ball-size symmetric spaces: the printed sign, and the right one."""
+    """Return the mechanism of ball-size symmetric spaces: the printed sign, and the right one."""
     distances = 0.7 * regions.three_answers()["circle"].distances
     printed, corrected = (
         float((np.exp(sign * distances) / np.exp(-distances).sum(axis=1)[0]).sum(axis=1)[0]) for sign in (1, -1)
@@ -158,7 +158,7 @@ def proposition_9() -> list[Row]:
 
 
 def counting_query() -> list[Row]:
-    """The tight-constraints mechanism on a line, beside the formula of the truncated geometric mechanism."""
+    """Return the tight-constraints mechanism on a line, beside the formula of the truncated geometric mechanism."""
     space, level = dx.line(11), 1.0
     rate = math.exp(-level)
     weights = np.full(11, (1 - rate) / (1 + rate))
@@ -177,7 +177,7 @@ def counting_query() -> list[Row]:
 
 
 def threshold_row(what: str, printed: float, exact: dx.regularity.Threshold, accepted: float, source: str) -> Row:
-    """The printed level is reproduced by the exact threshold, only by accepting negative entries, or not."""
+    """Return the printed level is reproduced by the exact threshold, only by accepting negative entries, or not."""
     if math.isclose(math.ceil(exact.value / STEP) * STEP, printed):
         reproduced = "yes"
     else:

@@ -39,14 +39,14 @@ def rows(tell: Tell) -> list[Row]:
 
 
 def markdown(table: Iterable[Row]) -> str:
-    """The table as Markdown."""
+    """Return the table as Markdown."""
     rule = Row(*["---"] * len(HEADER))
     lines = (" | ".join(cell.replace("|", "\\|") for cell in row) for row in (HEADER, rule, *table))
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
 
 def write(table: Iterable[Row], folder: Path) -> Path:
-    """The table as a file in a folder."""
+    """Return the table as a file in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "ecp14-numbers.md"
     file.write_text(markdown(table), encoding="utf-8")

@@ -29,23 +29,23 @@ def sum_threshold() -> dx.regularity.Threshold:
 
 @cache
 def counts_threshold() -> dx.regularity.Threshold:
-    """The same for the two counts."""
+    """Return the same for the two counts."""
     return dx.regularity.threshold(two_counts())
 
 
 @cache
 def locations_threshold(side: int = 16) -> dx.regularity.Threshold:
-    """The same for a square of places; from 16 × 16 on its first five digits no longer change with the side."""
+    """Return the same for a square of places; its first five digits are those of any side from 16 on."""
     return dx.regularity.threshold(locations(side))
 
 
 def tight_utility(space: dx.MetricSpace, epsilon: float) -> float:
-    """The binary utility of the tight-constraints mechanism for the uniform prior."""
+    """Return the binary utility of the tight-constraints mechanism for the uniform prior."""
     return dx.evaluate.utility(dx.tight_constraints(space, epsilon), dx.Prior.uniform(space))
 
 
 def geometric_sum(epsilon: float, individuals: int = 150, largest: int = 5) -> float:
-    """The binary utility of the truncated geometric mechanism on sums, with optimal remap.
+    """Return the binary utility of the truncated geometric mechanism on sums, with optimal remap.
 
     At ε/v per unit, as (ε/v)|i - j| ≤ ε⌈|i - j|/v⌉. On a line it is the tight-constraints mechanism (§6.1).
     """
@@ -53,7 +53,7 @@ def geometric_sum(epsilon: float, individuals: int = 150, largest: int = 5) -> f
 
 
 def geometric_counts(epsilon: float, individuals: int = 30) -> float:
-    """The binary utility of two independent truncated geometric mechanisms at ε/2 each, with optimal remap.
+    """Return the binary utility of two independent truncated geometric mechanisms at ε/2 each, with optimal remap.
 
     As (ε/2)d₁ ≤ εd∞. Under d₁ the product of the two is the tight-constraints mechanism.
     """
@@ -61,13 +61,13 @@ def geometric_counts(epsilon: float, individuals: int = 30) -> float:
 
 
 def planar_laplace(epsilon: float, side: int = 100) -> float:
-    """The binary utility of planar Laplace noise on a square of places, with optimal remap."""
+    """Return the binary utility of planar Laplace noise on a square of places, with optimal remap."""
     space = locations(side)
     return dx.evaluate.utility(dx.classic.planar_laplace(space, epsilon=epsilon), dx.Prior.uniform(space))
 
 
 def figure_6a(tell: Tell) -> Figure:
-    """The sum of 150 values from 0 to 5."""
+    """Return the sum of 150 values from 0 to 5."""
     space = sum_query()
     tell("Fig. 6a: the exact threshold")
     threshold, printed = sum_threshold().value, PRINTED.sum_threshold
@@ -141,7 +141,7 @@ def _levels(start: float, step: float) -> Levels:
 
 
 def _from(threshold: float, levels: Levels) -> Levels:
-    """The levels above a threshold, and one a hair above it."""
+    """Return the levels above a threshold, and one a hair above it."""
     return np.concatenate([[threshold * (1 + 1e-5)], levels[levels > threshold * (1 + 1e-5)]])
 
 

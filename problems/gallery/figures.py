@@ -41,7 +41,7 @@ PICTURES: dict[str, tuple[str, AtLevels | None, Callable[[Any], Figure]]] = {
 
 
 def snippets() -> dict[str, str]:
-    """The Python of the page, by the name of the picture that it saves."""
+    """Return the Python of the page, by the name of the picture that it saves."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     return {re.findall(r'savefig\("(\w+)\.png"\)', block)[0]: block for block in blocks}
 

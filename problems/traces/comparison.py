@@ -49,7 +49,7 @@ class Series:
         return plots.Curve(self.label, self.budgets, self.errors, self.line, self.colour)
 
     def error_as_text(self, place: int) -> str:
-        """A mean error, with the standard error that runs leave."""
+        """Return a mean error, with the standard error that runs leave."""
         if self.exact:
             return f"{self.exact[place]:.3g}"
         found = self.results[place]

@@ -16,7 +16,7 @@ FAR = 60.0
 
 
 def mean_distance(off: float, epsilon: float) -> float:
-    """The mean distance of planar Laplace noise at level ε from a point `off` away from where the noise is centred.
+    """Return the mean distance of planar Laplace noise at level ε from a point `off` away from its centre.
 
     At 0 it is 2/ε. In general the integral of ε²r e^{-εr} m(r), where m(r), the mean distance of a circle of radius r
     from a point a away from its centre, is (2/π)(a + r) E(4ar/(a + r)²) with the complete elliptic integral E.
@@ -42,7 +42,7 @@ def mean_distance(off: float, epsilon: float) -> float:
 
 
 def independent_error(shown: Sequence[Trace], budget: float, every: int = 1) -> float:
-    """The mean error of `IndependentNoise` that spends a budget on each trace, over all points of all traces.
+    """Return the mean error of `IndependentNoise` that spends a budget on each trace, over all points of all traces.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ LEVELS = (0.1, 0.5)
 
 
 def signature(seed: int = 11) -> NDArray[np.float64]:
-    """The power of a television in watts, each second of five minutes `(300,)`: scenes of random brightness.
+    """Return the power of a television in watts, each second of five minutes `(300,)`: scenes of random brightness.
 
     It stands for the recording behind Figure 4, which is not printed.
     """
@@ -33,7 +33,7 @@ def signature(seed: int = 11) -> NDArray[np.float64]:
 
 
 def figure_4() -> Figure:
-    """The signature with its readings, and the readings under independent Laplace noise."""
+    """Return the signature with its readings, and the readings under independent Laplace noise."""
     power, at = signature(), np.arange(0, SECONDS, EVERY_S)
     readings = power[at]
     with plots.style():

@@ -36,12 +36,12 @@ class Measured(NamedTuple):
 
 
 def traces_of(name: str) -> list[Trace]:
-    """The walkers, or the ride alone."""
+    """Return the walkers, or the ride alone."""
     return settings.walkers() if name == "walkers" else [settings.ride()]
 
 
 def fixed_rate(shown: Sequence[Trace], every: int, runs: int, budget: float = BUDGET, seed: int = 1) -> Measured:
-    """The predictive mechanism that makes the budget last for the trace."""
+    """Return the predictive mechanism that makes the budget last for the trace."""
     manager = traces.FixedRate(budget, len(shown[0]), every=every)
     found = traces.evaluate(
         traces.PredictiveMechanism(traces.on_plane(), manager),
@@ -53,7 +53,7 @@ def fixed_rate(shown: Sequence[Trace], every: int, runs: int, budget: float = BU
 
 
 def fixed_utility(shown: Sequence[Trace], every: int, runs: int, budget: float = BUDGET, seed: int = 1) -> Measured:
-    """The predictive mechanism of a fixed accuracy of fresh noise, so chosen that the budget covers 99 runs of 100.
+    """Return the predictive mechanism whose fixed accuracy of fresh noise covers 99 runs of 100.
 
     By bisection for the accuracy, with a fifth of the runs each, from accuracies that cost too much and too little.
     """
@@ -66,7 +66,7 @@ def fixed_utility(shown: Sequence[Trace], every: int, runs: int, budget: float =
 
 
 def _at(shown: Sequence[Trace], every: int, accuracy: float, runs: int, seed: int) -> tuple[Measured, float]:
-    """The mean error at an accuracy, and the budget that covers 99 runs of 100."""
+    """Return the mean error at an accuracy, and the budget that covers 99 runs of 100."""
     mechanism = traces.PredictiveMechanism(traces.on_plane(), traces.FixedUtility(AMPLE, accuracy, every=every))
     rng, repetitions = np.random.default_rng(seed), max(2, runs // len(shown))
     means, spent = [], []

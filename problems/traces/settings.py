@@ -17,7 +17,7 @@ Trace = NDArray[np.float64]
 def walker(
     rng: np.random.Generator, *, steps: int = 120, side: float = 10.0, speed: float = 15.0, pause: float = 90.0
 ) -> Trace:
-    """A random waypoint walker: to a uniform point of a square, in a straight line, then a pause, and so on.
+    """Yield a random waypoint walker: to a uniform point of a square, in a straight line, then a pause, and so on.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def walkers(count: int = 10, seed: int = 2013) -> list[Trace]:
 
 
 def ride() -> Trace:
-    """The cycling workout of `cycling.csv`, every 30 seconds, in km east and north of its start `(147, 2)`."""
+    """Return the cycling workout of `cycling.csv`, every 30 seconds, in km east and north of its start `(147, 2)`."""
     with (HERE / "cycling.csv").open(encoding="utf-8") as file:
         degrees = np.array([(float(row["lat"]), float(row["lon"])) for row in csv.DictReader(file)])
     north, east = (degrees - degrees[0]).T * KM_PER_DEGREE

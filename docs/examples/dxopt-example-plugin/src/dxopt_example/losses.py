@@ -9,7 +9,7 @@ import dxopt as dx
 
 
 def overshoot(secret: NDArray, report: NDArray) -> float:
-    """The distance along the first coordinate; three times as much where the report is larger."""
+    """Return the distance along the first coordinate; three times as much where the report is larger."""
     off = float(report[0] - secret[0])
     return 3 * off if off > 0 else -off
 
@@ -18,5 +18,5 @@ class AtMostTwo:
     """The distance, but never more than 2: beyond that, all reports are equally bad."""
 
     def matrix(self, space: dx.MetricSpace, reports: dx.Reports) -> NDArray[np.float64]:
-        """The losses `(n, m)` of n secrets and m reports."""
+        """Return the losses `(n, m)` of n secrets and m reports."""
         return np.minimum(dx.Loss.of("distance", space, reports).matrix, 2.0)

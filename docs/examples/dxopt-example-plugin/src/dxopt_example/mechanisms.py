@@ -9,7 +9,7 @@ import dxopt as dx
 
 
 def halves(problem: dx.Problem) -> NDArray[np.float64]:
-    """The exponential mechanism at half of ε, which needs no more privacy than was asked for.
+    """Return the exponential mechanism at half of ε, which needs no more privacy than was asked for.
 
     K[x, z] is proportional to e^{-εd(x, z)/4}: the ratio of two rows is at most e^{εd/4} by the numerators, and
     as much by their sums.

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def edit_distance(one: NDArray, other: NDArray) -> int:
-    """The letters to insert, remove or change to make one word of another (Levenshtein 1966).
+    """Return the letters to insert, remove or change to make one word of another (Levenshtein 1966).
 
     Points have one coordinate here, which is text.
     """
