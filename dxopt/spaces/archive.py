@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.geo.points import placed
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric, OnEarth
 from dxopt.spaces.positions import Positions, local_plane, on_sphere
@@ -93,7 +92,7 @@ def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricS
     if found is None:
         return space
     _check_found(space, found)
-    return placed(space, found)
+    return replace(space, positions=found)
 
 
 def _check_found(space: MetricSpace, found: Positions) -> None:

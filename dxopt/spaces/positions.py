@@ -49,15 +49,17 @@ class Positions:
             if array is not None:
                 array.flags.writeable = False
 
+    @property
+    def radii(self) -> NDArray[np.float64] | None:
+        """The straight ways `(n, k, 3)` from points to the corners of their outlines, on the unit sphere."""
+        if self.outlines is None:
+            return None
+        corners = on_sphere(self.outlines.reshape(-1, 2)).reshape(*self.outlines.shape[:2], 3)
+        return corners - on_sphere(self.degrees)[:, None, :]
+
 
 def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
-    """Rows of finite numbers `(m, columns)`.
-
-    Raises
-    ------
-    SpecError
-        If they are not.
-    """
+    """Return rows of finite numbers as an array `(m, columns)`; SpecError where they are none."""
     try:
         located = np.array(rows, dtype=float, order="C")
     except (TypeError, ValueError):
@@ -71,10 +73,7 @@ def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
 
 
 def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
-    """Locations on the Earth, `(m, 2)`; SpecError where one is none, or columns are (longitude, latitude).
-
-    Points of GeoPandas are taken from their CRS.
-    """
+    """Return locations `(m, 2)`, those of GeoPandas from their CRS; SpecError where one is none or turned round."""
     if has_geometry(degrees):
         degrees = degrees_of(degrees)
     require_latitude_first(names_of(degrees), "points")
@@ -84,25 +83,25 @@ def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
 
 
 def unrolled(longitudes: NDArray[np.float64], start: ArrayLike) -> NDArray[np.float64]:
-    """The same longitudes, in degrees, from `start - 180` up to `start + 180`; those in it as they are."""
+    """Return the same longitudes, in degrees, from `start - 180` up to `start + 180`; those in it as they are."""
     turns = np.floor((longitudes - np.asarray(start) + 180.0) / 360.0)
     return np.where(turns == 0, longitudes, longitudes - 360.0 * turns)
 
 
 def together(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Locations `(n, 2)` with longitudes that do not jump at ±180°, if all lie within 180° of the first."""
+    """Return locations `(n, 2)` whose longitudes do not jump at ±180°, if all lie within 180° of the first."""
     return np.column_stack([degrees[:, 0], unrolled(degrees[:, 1], float(degrees[0, 1]))])
 
 
 def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Unit vectors `(n, 3)` of locations `(n, 2)`."""
+    """Return the unit vectors `(n, 3)` of locations `(n, 2)`."""
     latitude, longitude = np.radians(degrees).T
     to_axis = np.cos(latitude)
     return np.column_stack([to_axis * np.cos(longitude), to_axis * np.sin(longitude), np.sin(latitude)])
 
 
 def distance_of(chords: ArrayLike, unit: str) -> NDArray[np.float64]:
-    """The great-circle distances of locations whose unit vectors are so far apart, straight through the globe."""
+    """Return the great-circle distances over chords of the unit sphere."""
     return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0)) * (EARTH_RADIUS_KM * OnEarth.units[unit])
 
 
@@ -110,7 +109,7 @@ _WIDEST = 180.0
 
 
 def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
-    """Coordinates in the equirectangular plane around the middle of some locations.
+    """Project locations to the equirectangular plane around their middle.
 
     x = R cos(lat₀) (lon - lon₀) points east and y = R (lat - lat₀) north, with R = 6371.0088 km, both angles in
     radians, and (lat₀, lon₀) the middle of the ranges of latitudes and longitudes. Distances are those of the globe
@@ -122,12 +121,7 @@ def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
     degrees : (n, 2) array
         Latitude and longitude in degrees.
     unit : {"km", "m", "mi"}
-        Of the coordinates.
-
-    Returns
-    -------
-    (n, 2) array
-        x and y.
+        Of the coordinates x and y, which are returned as `(n, 2)`.
 
     Raises
     ------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.spaces.geo.points import MOST_CELLS, Box, placed
+from dxopt.spaces.geo.points import MOST_CELLS, Box
 from dxopt.spaces.metrics import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, together
 from dxopt.spaces.space import MetricSpace
@@ -74,7 +75,7 @@ def h3_cells(
             raise SpecError("resolution", f"{fineness} has no cell with its centre there", "give a finer one")
     centres = np.array([h3.cell_to_latlng(cell) for cell in chosen])
     space = MetricSpace.from_points(centres, on_earth(metric, unit), labels=chosen)
-    return placed(space, Positions(centres, _outlines(h3, chosen), unit=unit))
+    return replace(space, positions=Positions(centres, _outlines(h3, chosen), unit=unit))
 
 
 def estimated(box: Box, resolution: int) -> float:

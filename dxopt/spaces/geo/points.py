@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,6 @@ from dxopt.spaces.labels import Numbers, Tuples
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
 from dxopt.spaces.positions import Positions, in_degrees, local_plane, together
 from dxopt.spaces.space import MetricSpace, required_space
-
-AnySpace = TypeVar("AnySpace", bound=MetricSpace)
 
 
 def positions(space: MetricSpace) -> Positions:
@@ -51,11 +49,6 @@ def known(space: MetricSpace) -> Positions | None:
     if space.positions is None and isinstance(space.metric, OnEarth) and space.points is not None:
         return Positions(space.points, unit=space.metric.unit)
     return space.positions
-
-
-def placed(space: AnySpace, found: Positions) -> AnySpace:
-    """The same space with positions."""
-    return replace(space, positions=found)
 
 
 MOST_DISTORTION = 0.1
@@ -105,7 +98,7 @@ def points(
         raise SpecError("project", f"makes straight distances, not {metric} ones", "leave out one of the two")
     _require_local(together(located))
     plane = MetricSpace.from_points(local_plane(located, unit), unit=unit)
-    return placed(replace(plane, labels=globe.labels), Positions(located, unit=unit))
+    return replace(plane, labels=globe.labels, positions=Positions(located, unit=unit))
 
 
 def _require_local(degrees: NDArray[np.float64]) -> None:
@@ -274,7 +267,7 @@ def bounding_grid(
     space = replace(
         points(centres, project=project, unit=unit, metric=metric), labels=Tuples((Numbers(rows), Numbers(columns)))
     )
-    return placed(space, Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
+    return replace(space, positions=Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
 
 
 def _cells(shape: ArrayLike | None, key: str = "shape") -> Shape:

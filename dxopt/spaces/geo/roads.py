@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.distances import required_graph
-from dxopt.spaces.geo.points import placed
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.positions import Positions, together
 from dxopt.spaces.space import MetricSpace
@@ -87,7 +87,7 @@ def roads(
         for part in (network, weighted):
             part.remove_nodes_from(lost)
     space = MetricSpace.from_graph(weighted, LENGTH, unit=unit or "")
-    return placed(space, Positions(degrees, streets=_streets(network, degrees), unit=length or "km"))
+    return replace(space, positions=Positions(degrees, streets=_streets(network, degrees), unit=length or "km"))
 
 
 def _read(path: Path) -> nx.Graph:
