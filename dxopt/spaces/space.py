@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.spaces.axes import coordinates_of, names_of, require_latitude_first
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.distances import (
     Matrix,
@@ -25,11 +24,10 @@ from dxopt.spaces.distances import (
     nodes_and_edges,
     require_few,
 )
-from dxopt.spaces.geometries import without_geometry
 from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, OnEarth, metric_named
 from dxopt.spaces.naming import Naming, checked_labels
-from dxopt.spaces.positions import Positions
+from dxopt.spaces.positions import Positions, coordinates_of, names_of, require_latitude_first, without_geometry
 from dxopt.spaces.units import in_unit, unit_of
 
 if TYPE_CHECKING:
@@ -384,7 +382,7 @@ class MetricSpace:
     @cached_property
     def naming(self) -> Naming:
         """What finds points by label, index or coordinates."""
-        return Naming.of(self.labels, self.points)
+        return Naming(self.labels, self.points)
 
     def index(self, name: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> int:
         """Return the index of one point, given by its label, its index or its coordinates; see `spaces.naming`.

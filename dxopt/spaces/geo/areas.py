@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.geo.points import positions
-from dxopt.spaces.geometries import as_wgs84, has_geometry
-from dxopt.spaces.positions import in_degrees
+from dxopt.spaces.positions import as_wgs84, has_geometry, in_degrees
 from dxopt.spaces.space import MetricSpace
 
 Area = Any
