@@ -119,7 +119,7 @@ def has_geometry(given: Any) -> bool:
 
 
 def without_geometry(given: Any, metric: Any) -> Any:
-    """Convert points of GeoPandas to degrees, SpecError unless the metric is on the Earth; return others as they are."""
+    """Convert points of GeoPandas to degrees, SpecError unless the metric is on the Earth; pass on others."""
     if not has_geometry(given):
         return given
     if not (isinstance(metric, OnEarth) or (isinstance(metric, str) and metric in METRICS_ON_EARTH)):
