@@ -55,7 +55,7 @@ class Wrapped(OnNumbers):
 
 
 def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
-    """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query.
+    """Make points 0, step, …, (size-1)·step with the numeric distance, such as answers of a counting query.
 
     Labels are these values, in 10 digits.
 
@@ -86,7 +86,7 @@ def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
 
 
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
-    """A rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
+    """Make a rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
 
     Takes 8·k bytes a point in k dimensions; labels and distances are computed when they are read.
 
@@ -118,7 +118,7 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
 
 
 def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
-    """A grid whose opposite sides are joined: a ring in one dimension, a torus in two.
+    """Make a grid whose opposite sides are joined: a ring in one dimension, a torus in two.
 
     Parameters
     ----------
