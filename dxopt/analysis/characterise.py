@@ -254,7 +254,7 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
 
 
 def _found(mechanism: Mechanism, reports: ArrayLike) -> NDArray[np.int64]:
-    given, naming = np.atleast_1d(reports), Naming.of(mechanism.reports.labels, None, "report")
+    given, naming = np.atleast_1d(reports), Naming(mechanism.reports.labels, None, "report")
     try:
         return naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
     except SpecError as error:

@@ -15,9 +15,9 @@ from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import factor
-from dxopt.spaces.axes import are_degrees
 from dxopt.spaces.distances import BLOCK_CELLS
 from dxopt.spaces.geo.points import known
+from dxopt.spaces.positions import are_degrees
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import Spread, spread_of
 

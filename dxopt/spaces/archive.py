@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.geo.points import placed
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric, OnEarth
 from dxopt.spaces.positions import Positions, local_plane, on_sphere
@@ -25,7 +24,7 @@ SAME_PLACE = 1e-9
 
 
 def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
-    """The arrays that `unpack` makes the space of; lattices take no memory, other structured spaces O(n)."""
+    """Write a space as arrays for `unpack`; lattices take no memory, other structured spaces O(n)."""
     structure = space.structure
     metric = space.metric
     if structure.kind in ("lattice", "torus") and metric is not None:
@@ -37,7 +36,7 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
             own |= pack(factor, f"{prefix}.{index}")
     elif structure.kind == "tree":
         own = {"kind": "tree", "edges": structure.edges, "lengths": structure.lengths, "labels": list(space.labels)}
-    elif space.points is not None and space.points.dtype.kind in "fU" and _registered(metric):
+    elif space.points is not None and space.points.dtype.kind in "fU" and _is_registered(metric):
         own = {"kind": "points", "points": space.points, "metric": metric.name, "labels": list(space.labels)}
         own["parameters"] = json.dumps(asdict(metric))
     else:
@@ -60,7 +59,7 @@ def are_same(one: MetricSpace, other: MetricSpace) -> bool:
 
 
 def _stated(space: MetricSpace) -> Positions | None:
-    """The positions of a space, but for those that its points and metric say already."""
+    """Return the positions of a space, but None where its points and metric tell them."""
     found, metric = space.positions, space.metric
     if found is None or found.outlines is not None or found.streets is not None or not isinstance(metric, OnEarth):
         return found
@@ -68,7 +67,7 @@ def _stated(space: MetricSpace) -> Positions | None:
 
 
 def pack_positions(found: Positions | None, prefix: str = "positions") -> Arrays:
-    """The arrays that `unpack_positions` makes the positions of; none where there are none."""
+    """Write positions as arrays for `unpack_positions`; no arrays where there are none."""
     if found is None:
         return {}
     arrays = {key: getattr(found, key) for key in ("degrees", "outlines", "streets", "unit")}
@@ -76,7 +75,7 @@ def pack_positions(found: Positions | None, prefix: str = "positions") -> Arrays
 
 
 def unpack_positions(arrays: Mapping[str, NDArray[Any]], prefix: str = "positions") -> Positions | None:
-    """The positions of `pack_positions`; KeyError where one is missing."""
+    """Read the positions of `pack_positions`; KeyError where an array is missing."""
     if f"{prefix}.degrees" not in arrays:
         return None
     outlines = arrays.get(f"{prefix}.outlines")
@@ -85,34 +84,27 @@ def unpack_positions(arrays: Mapping[str, NDArray[Any]], prefix: str = "position
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
-    """The space of `pack`; KeyError or SpecError where the arrays are not of one."""
+    """Read the space of `pack`; KeyError or SpecError where the arrays are not of one."""
     space = _unpacked(arrays, prefix)
     if f"{prefix}.unit" in arrays:
         space = replace(space, unit=str(arrays[f"{prefix}.unit"]))
     found = unpack_positions(arrays, f"{prefix}.positions")
     if found is None:
         return space
-    _check_found(space, found)
-    return placed(space, found)
+    _check_positions(space, found)
+    return replace(space, positions=found)
 
 
-def _check_found(space: MetricSpace, found: Positions) -> None:
-    """Raise SpecError unless positions are finite, one for each point, in its unit, and do not contradict it."""
-    degrees = found.degrees
-    if degrees.shape != (len(space), 2) or degrees.dtype.kind not in "fiu" or not np.isfinite(degrees).all():
-        raise SpecError("positions", f"are not {len(space)} finite locations", _AGAIN)
+def _check_positions(space: MetricSpace, found: Positions) -> None:
+    """Raise SpecError unless positions are the points, in the unit of the space, or the points are their plane."""
+    points, degrees = space.points, found.degrees
+    if len(degrees) != len(space):
+        raise SpecError("positions", f"are not {len(space)} locations", _AGAIN)
     if isinstance(space.metric, OnEarth) and found.unit != space.metric.unit:
         raise SpecError("positions", "contradict the points or their unit", _AGAIN)
-    if space.points is not None:
-        check_positions(space.points, found)
-
-
-def check_positions(points: NDArray[Any], found: Positions) -> None:
-    """Raise SpecError unless points are the positions, or these in the plane around them."""
-    degrees = found.degrees
-    if found.unit not in OnEarth.units:
-        raise SpecError("positions", f"have the unit {found.unit!r}", _AGAIN)
-    if points.shape != degrees.shape or points.dtype.kind not in "fiu" or degrees.dtype.kind not in "fiu":
+    if points is None:
+        return
+    if points.shape != degrees.shape or points.dtype.kind not in "fiu":
         raise SpecError("positions", "are on the Earth, but the points are not", _AGAIN)
     # a longitude may be written a full turn away
     if (np.abs(points) <= (90, 360)).all() and np.abs(on_sphere(degrees) - on_sphere(points)).max() <= SAME_PLACE:
@@ -133,7 +125,14 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
         case "product":
             return product(*(unpack(arrays, f"{prefix}.{index}") for index in range(int(of("factors")))))
         case "tree":
-            return _tree(of("edges"), of("lengths"), of("labels"))
+            import networkx as nx
+
+            graph = nx.Graph()
+            names = dict(enumerate(of("labels").tolist()))
+            graph.add_nodes_from(names.values())
+            edges = zip(of("edges").tolist(), of("lengths").tolist(), strict=True)
+            graph.add_weighted_edges_from((names[start], names[end], length) for (start, end), length in edges)
+            return MetricSpace.from_graph(graph, weight="weight")
         case "points":
             metric = METRICS.get(str(of("metric")))(**json.loads(str(of("parameters"))))
             labels = of("labels").tolist()
@@ -146,7 +145,7 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
 
 
 def _evenly_spaced(space: MetricSpace) -> MetricSpace:
-    """Return a path with the spacing of its points where these are even and start at 0, as those of `line`."""
+    """Give a path the spacing of its points where these are even and start at 0, as those of `line`."""
     if space.structure.kind != "path" or space.points is None or len(space) < 2:
         return space
     spacing = float(space.points[1, 0])
@@ -154,18 +153,6 @@ def _evenly_spaced(space: MetricSpace) -> MetricSpace:
     return replace(space, structure=replace(space.structure, spacing=spacing)) if even and spacing > 0 else space
 
 
-def _registered(metric: Metric | None) -> TypeGuard[Any]:
+def _is_registered(metric: Metric | None) -> TypeGuard[Any]:
     """Return True if a metric can be rebuilt from its name and parameters."""
     return metric is not None and metric.name in METRICS and type(metric) is METRICS.get(metric.name)
-
-
-def _tree(edges: NDArray[np.int64], lengths: NDArray[np.float64], labels: NDArray[np.str_]) -> MetricSpace:
-    import networkx as nx
-
-    names = labels.tolist()
-    graph = nx.Graph()
-    graph.add_nodes_from(range(len(names)))
-    graph.add_weighted_edges_from(
-        (*ends, length) for ends, length in zip(edges.tolist(), lengths.tolist(), strict=True)
-    )
-    return MetricSpace.from_graph(nx.relabel_nodes(graph, dict(enumerate(names))), weight="weight")

@@ -55,9 +55,7 @@ class Called:
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         distances = self.given(rows, columns)
-        bad = np.argwhere(~(distances >= 0))
-        if len(bad):
-            one, other = bad[0]
+        for one, other in np.argwhere(~(distances >= 0))[:1]:
             told = f"{distances[one, other]} for the points {rows[one]} and {columns[other]}"
             raise SpecError("metric", f"{self.whose}gives {told}", "give numbers of 0 or more, or inf")
         return distances
@@ -68,20 +66,14 @@ class Called:
         if calls > MOST_CALLS:
             wrong = f"is a function, to be called for {calls:,} pairs of points; {MOST_CALLS:,} at most"
             raise SpecError("metric", wrong, "give a matrix to MetricSpace.from_distances, or the name of a metric")
-        sources = self._passed(rows)
-        targets = self._passed(columns)
-        distances = [[self._distance(one, other) for other in targets] for one in sources]
+        sources, targets = (points[:, 0].tolist() if self.flat else list(points) for points in (rows, columns))
+        told = {"field": "metric", "whose": self.whose}
+        distances = [[number_of(self.function, one, other, **told) for other in targets] for one in sources]
         return np.array(distances, dtype=float).reshape(len(rows), len(columns))
-
-    def _passed(self, points: NDArray) -> list[Any]:
-        return points[:, 0].tolist() if self.flat else list(points)
-
-    def _distance(self, one: Any, other: Any) -> float:
-        return number_of(self.function, one, other, field="metric", whose=self.whose)
 
     @property
     def whose(self) -> str:
-        """Return the beginning of errors: the name and the package of a plug-in."""
+        """The beginning of errors: the name and the package of a plug-in."""
         return "" if self.plugin is None else f"{self.name} of {self.plugin.where} "
 
 
@@ -139,7 +131,7 @@ def number_of(
         return float(np.asarray(function(one, other)).item())
     except Exception as error:  # whatever a function of the user raises
         wrong = f"{whose}gives no number for {about.format(one, other)} ({said(error)})"
-        fix = f"give a function of {takes} that returns one number; it gets each {as_passed(one)}"
+        fix = f"give a function of {takes} that returns one number; it gets each {_as_passed(one)}"
         raise SpecError(field, wrong, fix) from error
 
 
@@ -170,15 +162,13 @@ def value_distances(values: Sequence[Any], distance: Distance | None) -> NDArray
     about = "the values {!r} and {!r}"
     between = {"field": "distance", "about": about, "takes": "two values"}
     found = np.array([[number_of(distance, v, w, **between) for w in values] for v in values])
-    bad = np.argwhere(~((found >= 0) & np.isfinite(found)))
-    if len(bad):
-        one, other = bad[0]
+    for one, other in np.argwhere(~((found >= 0) & np.isfinite(found)))[:1]:
         told = f"gives {found[one, other]:g} for {about.format(values[one], values[other])}"
         raise SpecError("distance", told, "give finite numbers of 0 or more")
     return found
 
 
-def as_passed(given: Any) -> str:
+def _as_passed(given: Any) -> str:
     """Describe the form in which a function of the user gets a point."""
     if isinstance(given, str):
         return "as its label, a text"

@@ -25,7 +25,7 @@ class TightChains:
 
     @classmethod
     def of(cls, distances: NDArray[np.float64], allowed: NDArray[np.bool_]) -> TightChains:
-        """Of distances `(n, n)` and the pairs that are steps `(n, n)`."""
+        """Find the pairs without a chain, by distances `(n, n)` and the pairs that are steps `(n, n)`."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import shortest_path
 
@@ -44,7 +44,7 @@ class TightChains:
         return not len(self.missing)
 
     def chain(self, first: int, last: int) -> list[int]:
-        """The points of a shortest chain of steps; empty where there is none."""
+        """List the points of a shortest chain of steps; empty where there is none."""
         # from the end back to the start; -9999 is before a point that cannot be reached
         chain = [last]
         while chain[-1] != first:

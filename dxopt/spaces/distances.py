@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,12 +31,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Distances that were given, one for each pair of points; a source of distances, as `Paths` is.
-
-    Attributes
-    ----------
-    matrix : (n, n) array
-    """
+    """Distances `(n, n)` that were given; a source of distances, as `Paths` is."""
 
     matrix: Array
     origin: ClassVar[str] = "given distances"
@@ -45,22 +41,24 @@ class Matrix:
         """Return True if the matrix is its own transpose, exactly."""
         return bool(np.array_equal(self.matrix, self.matrix.T))
 
-    @cached_property
-    def nearest(self) -> float:
-        """The least distance that is neither 0 nor infinite; infinite where there is none."""
-        return least_by_rows(self.block, len(self.matrix))
-
     def block(self, rows: NDArray, columns: NDArray) -> Array:
-        """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
+        """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
         return self.matrix[np.ix_(rows, columns)]
 
     def row(self, index: int) -> Array:
-        """A copy of the distances `(n,)` from one point to every point."""
+        """Copy the distances `(n,)` from one point to every point."""
         return self.matrix[index].copy()
 
 
+def in_blocks(indices: NDArray[np.int64], width: int, cells: int = BLOCK_CELLS) -> Iterator[NDArray[np.int64]]:
+    """Yield some indices at a time, so that as many rows of this width have at most `cells` entries."""
+    step = max(1, cells // width)
+    for start in range(0, len(indices), step):
+        yield indices[start : start + step]
+
+
 def between(sources: NDArray, targets: NDArray, metric: Metric) -> Array:
-    """Distances `(p, q)` between points `(p, k)` and `(q, k)` under a metric prepared for them."""
+    """Return the distances `(p, q)` between points `(p, k)` and `(q, k)` under a metric prepared for them."""
     # metrics take p·q·k cells of memory: cut rows and columns so that no piece takes more than BLOCK_CELLS
     cells = max(1, BLOCK_CELLS // sources.shape[1])
     wide = max(1, min(len(targets), cells))
@@ -73,19 +71,14 @@ def between(sources: NDArray, targets: NDArray, metric: Metric) -> Array:
 
 
 def least(distances: Array) -> float:
-    """The least of some distances that is not 0; infinite where there is none."""
+    """Return the least of some distances that is not 0; infinite where there is none."""
     return float(np.min(distances, where=distances > 0, initial=np.inf))
 
 
 def least_step(axes: Iterable[Array], ring: float | None = None) -> float:
-    """The least distance between neighbours along some axes, and over the seam of each that is closed to a ring.
+    """Return the least distance between neighbours along axes of sorted coordinates.
 
-    Parameters
-    ----------
-    axes : iterable of (k,) array
-        Sorted coordinates.
-    ring : float, optional
-        The spacing, where axes are closed.
+    Where the axes are closed to rings, `ring` is their spacing, and distances over the seams count too.
     """
     steps = [np.abs(np.diff(axis)) for axis in axes]
     seams = [] if ring is None else [(len(step) + 1) * ring - step.sum() for step in steps if len(step)]
@@ -93,11 +86,9 @@ def least_step(axes: Iterable[Array], ring: float | None = None) -> float:
 
 
 def least_by_rows(block: Callable[[NDArray, NDArray], Array], size: int) -> float:
-    """The least distance between `size` points that is not 0, from blocks of whole rows."""
-    rows_at_once = max(1, BLOCK_CELLS // size)
+    """Return the least distance between `size` points that is not 0, from blocks of whole rows."""
     everything = np.arange(size)
-    starts = range(0, size, rows_at_once)
-    return min(least(block(everything[start : start + rows_at_once], everything)) for start in starts)
+    return min(least(block(rows, everything)) for rows in in_blocks(everything, size))
 
 
 def require_few(size: int) -> None:
@@ -115,7 +106,7 @@ class BrokenTriangle(SpecError):
 
 
 def checked_matrix(distances: ArrayLike) -> Array:
-    """A copy of square distances; raises SpecError where one is negative or NaN, or the diagonal is not 0."""
+    """Copy square distances; raise SpecError where one is negative or NaN, or the diagonal is not 0."""
     matrix = as_numbers(distances, "distances", "give an n × n array of numbers")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise SpecError("distances", f"have shape {matrix.shape}", "give a square matrix")
@@ -130,13 +121,12 @@ def checked_matrix(distances: ArrayLike) -> Array:
 
 
 def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: float = 0.0) -> Array:
-    """The same distances where they obey the triangle inequality, else their closure if `close` is set.
+    """Return distances that obey the triangle inequality as they are, others as their closure if `close` is set.
 
     Raises
     ------
     BrokenTriangle
-        If they do not, by more than 1e-12 relative and `slack`, and `close` is not set; the message names the three
-        points.
+        If they break it by more than 1e-12 relative and `slack`, and `close` is not set; it names the three points.
     """
     broken = _triangle_violation(matrix, slack)
     if broken is None:
@@ -166,7 +156,7 @@ def require_triangles(matrix: Array, names: Sequence[str]) -> None:
 
 
 def _triangle_violation(matrix: Array, slack: float = 0.0) -> tuple[int, int, int] | None:
-    """Indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding and some slack, or None."""
+    """Return indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding and some slack, or None."""
     for via in range(len(matrix)):
         detour = matrix[:, via, None] + matrix[None, via, :]
         bad = matrix > detour * (1 + TRIANGLE_SLACK) + slack
@@ -177,7 +167,7 @@ def _triangle_violation(matrix: Array, slack: float = 0.0) -> tuple[int, int, in
 
 
 def path_closure(lengths: Array) -> Array:
-    """Lengths `(n, n)` of shortest paths, where a step from i to j is `lengths[i, j]` long."""
+    """Return the lengths `(n, n)` of shortest paths, where a step from i to j is `lengths[i, j]` long."""
     # Floyd and Warshall: after round k, `closed` has the shortest paths whose inner points are among the first k
     closed = lengths.copy()
     for via in range(len(closed)):
@@ -208,7 +198,7 @@ class Paths:
 
     @classmethod
     def along(cls, edges: NDArray[np.int64], lengths: Array, size: int, *, directed: bool) -> Paths:
-        """The paths between `size` points along edges `(m, 2)` of some lengths `(m,)`."""
+        """Return the paths between `size` points along edges `(m, 2)` of some lengths `(m,)`."""
         from scipy.sparse import csr_array
 
         start, end = edges.T.astype(np.int32)
@@ -224,13 +214,7 @@ class Paths:
 
     @cached_property
     def matrix(self) -> Array:
-        """All distances, `(n, n)`, read-only.
-
-        Raises
-        ------
-        UnsupportedError
-            If there are more than 20,000 points.
-        """
+        """All distances, `(n, n)`, read-only; UnsupportedError where there are more than 20,000 points."""
         require_few(self.size)
         distances = self._from(np.arange(self.size))
         if not self.directed:
@@ -253,7 +237,7 @@ class Paths:
         return float(np.min(lengths, initial=np.inf))
 
     def block(self, rows: NDArray, columns: NDArray) -> Array:
-        """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
+        """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
         if self.size <= MATRIX_AT_ONCE:
             return self.matrix[np.ix_(rows, columns)]
         distances = np.empty((len(rows), len(columns)))
@@ -262,7 +246,7 @@ class Paths:
         return distances
 
     def row(self, index: int) -> Array:
-        """Distances `(n,)` from one point to every point."""
+        """Return the distances `(n,)` from one point to every point."""
         return self.matrix[index].copy() if self.size <= MATRIX_AT_ONCE else self._from(index)
 
     def is_forest(self) -> bool:
@@ -283,7 +267,7 @@ class Paths:
 
 
 def required_graph(graph: Any) -> None:
-    """SpecError unless a graph of networkx is given."""
+    """Raise SpecError unless a graph of networkx is given."""
     if not hasattr(graph, "is_multigraph"):
         raise SpecError("graph", f"is of type {type(graph).__name__}", "give a graph of networkx, as nx.Graph(edges)")
 
@@ -291,7 +275,9 @@ def required_graph(graph: Any) -> None:
 def nodes_and_edges(
     graph: nx.Graph | nx.DiGraph, weight: str | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64], Array]:
-    """Names of the nodes of a graph, ends `(m, 2)` and lengths `(m,)` of its edges; no loops, no parallel edges.
+    """Return the names of the nodes of a graph, ends `(m, 2)` and lengths `(m,)` of its edges.
+
+    Loops are left out; of parallel edges the shortest stays.
 
     Raises
     ------
@@ -302,41 +288,24 @@ def nodes_and_edges(
     nodes = list(graph)
     if not nodes:
         raise SpecError("graph", "has no nodes", "give at least one")
-    edges, lengths = _shortest_edges(graph, {node: i for i, node in enumerate(nodes)}, weight)
-    edges.flags.writeable = False
-    lengths.flags.writeable = False
-    return tuple(map(str, nodes)), edges, lengths
-
-
-def _shortest_edges(graph: nx.Graph, position: dict[Any, int], weight: str | None) -> tuple[NDArray[np.int64], Array]:
-    """Ends and lengths of the edges, without loops, the shortest of parallel ones."""
+    position = {node: i for i, node in enumerate(nodes)}
     # Graphs of any kind take the name of an attribute here; where there is none, the lengths are not looked at.
     listed: Iterable[tuple[Any, Any, Any]] = graph.edges(data=weight or "")  # pyright: ignore[reportCallIssue]
     named = [edge for edge in listed if edge[0] != edge[1]]
-    start = np.fromiter((position[edge[0]] for edge in named), np.int64, len(named))
-    end = np.fromiter((position[edge[1]] for edge in named), np.int64, len(named))
-    lengths = np.ones(len(named)) if weight is None else _lengths(named, weight)
-    edges = np.stack([start, end], axis=1)
-    if not graph.is_multigraph():
-        return edges, lengths
-    # of the edges of each pair of ends the shortest, where the pair comes first
-    _, first, pair = np.unique(start * len(position) + end, return_index=True, return_inverse=True)
-    shortest = np.full(len(first), np.inf)
-    np.minimum.at(shortest, pair.reshape(-1), lengths)
-    order = np.argsort(first)
-    return edges[first[order]], shortest[order]
-
-
-def _lengths(named: list[tuple[Any, Any, Any]], weight: str) -> Array:
-    """The lengths of edges, given as (start, end, length)."""
-    try:
-        lengths = np.array([length for _, _, length in named], dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        lengths = None
-    # One by one where some is wrong, which says of which edge, or of a kind that NumPy does not read.
-    if lengths is not None and lengths.shape == (len(named),) and (lengths >= 0).all() and np.isfinite(lengths).all():
-        return lengths
-    return np.array([_length(*edge, weight) for edge in named], dtype=float)
+    ends = (position[node] for edge in named for node in edge[:2])
+    edges = np.fromiter(ends, np.int64, 2 * len(named)).reshape(-1, 2)
+    lengths = np.array([1.0 if weight is None else _length(*edge, weight) for edge in named], dtype=float)
+    if graph.is_multigraph():
+        # of the edges of each pair of ends the shortest, where the pair comes first
+        pairs = edges[:, 0] * len(nodes) + edges[:, 1]
+        _, first, pair = np.unique(pairs, return_index=True, return_inverse=True)
+        shortest = np.full(len(first), np.inf)
+        np.minimum.at(shortest, pair.reshape(-1), lengths)
+        order = np.argsort(first)
+        edges, lengths = edges[first[order]], shortest[order]
+    edges.flags.writeable = False
+    lengths.flags.writeable = False
+    return tuple(map(str, nodes)), edges, lengths
 
 
 def _length(start: Any, end: Any, value: Any, weight: str) -> float:
@@ -344,7 +313,7 @@ def _length(start: Any, end: Any, value: Any, weight: str) -> float:
         length = float(value)
     except (TypeError, ValueError, OverflowError):
         length = float("nan")
-    if not (length >= 0 and np.isfinite(length)):
+    if not (length >= 0 and math.isfinite(length)):
         raise SpecError(
             "weight",
             f"edge ({start}, {end}) has {weight} = {value!r}",

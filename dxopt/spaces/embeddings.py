@@ -7,7 +7,6 @@ import math
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def embedding(
     metric: str | Metric = "euclidean",
     unit: str = "",
 ) -> MetricSpace:
-    """The words of a file of word vectors, with distances between their vectors.
+    """Take the words of a file of word vectors as points, with distances between their vectors.
 
     Files have a line for each word: the word and its numbers, between blanks, as GloVe and fastText are published
     and word2vec is saved as text, packed by gzip or not. A first line with the number of words and of coordinates is
@@ -55,11 +54,6 @@ def embedding(
     metric : str or Metric
     unit : str
         As for `MetricSpace.from_points`.
-
-    Returns
-    -------
-    MetricSpace
-        Labels are the words, points the vectors `(n, k)`.
 
     Raises
     ------
@@ -94,7 +88,7 @@ def embedding(
 
 
 def _first(path: Path, top: int | None) -> dict[str, Array]:
-    """The first words of a file, or all, with their vectors."""
+    """Read the first words of a file, or all, with their vectors."""
     found: dict[str, Array] = {}
     for line, word, vector in islice(_vectors(path), top):
         if word in found:
@@ -110,7 +104,7 @@ def _first(path: Path, top: int | None) -> dict[str, Array]:
 
 
 def _chosen(path: Path, words: Iterable[str]) -> dict[str, Array]:
-    """Some words of a file, in the order in which they are asked for; the first line of each counts."""
+    """Read some words of a file, in the order in which they are asked for; the first line of each counts."""
     asked = [words] if isinstance(words, str) else list(words)
     if not asked or not all(isinstance(word, str) for word in asked):
         raise SpecError("words", "are no words", "give at least one, as text")
@@ -131,7 +125,7 @@ def _chosen(path: Path, words: Iterable[str]) -> dict[str, Array]:
 
 
 def _vectors(path: Path, wanted: set[str] | None = None) -> Iterator[tuple[int, str, Array]]:
-    """Each word with the number of its line and its vector; of those that are still wanted only, where given."""
+    """Yield each word, or each wanted one, with the number of its line and its vector."""
     width = None
     with closing(_lines(path)) as lines:
         for number, text in lines:
@@ -145,21 +139,16 @@ def _vectors(path: Path, wanted: set[str] | None = None) -> Iterator[tuple[int, 
                 width = len(parts) - 1
                 if width < 1:
                     raise _wrong(path, number, "has no numbers", "give a word and its numbers between blanks")
-            word = _word(parts, width, path, number)
+            # there are words with blanks in them, but none that ends in a number
+            if len(parts) <= width or (len(parts) > width + 1 and _number(parts[-width - 1]) is not None):
+                wrong = f"has {len(parts) - 1} numbers where others have {width}"
+                raise _wrong(path, number, wrong, "give every word as many")
+            word = " ".join(parts[:-width])
             if wanted is None or word in wanted:
-                yield number, word, _vector(parts[len(parts) - width :], path, number)
-
-
-def _word(parts: list[str], width: int, path: Path, line: int) -> str:
-    """The word before the last `width` parts; there are words with blanks in them, but none that ends in a number."""
-    if len(parts) <= width or (len(parts) > width + 1 and _number(parts[-width - 1]) is not None):
-        wrong = f"has {len(parts) - 1} numbers where others have {width}"
-        raise _wrong(path, line, wrong, "give every word as many")
-    return " ".join(parts[:-width])
+                yield number, word, _vector(parts[-width:], path, number)
 
 
 def _vector(cells: list[str], path: Path, line: int) -> Array:
-    """Cells as finite numbers."""
     numbers = [_number(cell) for cell in cells]
     for cell, number in zip(cells, numbers, strict=True):
         if number is None or not math.isfinite(number):
@@ -175,10 +164,11 @@ def _number(cell: str) -> float | None:
 
 
 def _lines(path: Path) -> Generator[tuple[int, str]]:
-    """The lines of a file, packed or not, with their numbers; whatever goes wrong with it becomes a SpecError."""
+    """Yield the lines of a file, packed or not, with their numbers; SpecError for whatever goes wrong with it."""
     number = 0
     try:
-        with opened(path, MOST_VECTORS) as raw, _unpacked(raw) as stream:
+        with opened(path, MOST_VECTORS) as raw:
+            stream = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
             while line := stream.readline(_LONGEST_LINE + 1):
                 number += 1
                 if len(line) > _LONGEST_LINE:
@@ -197,11 +187,6 @@ def _lines(path: Path) -> Generator[tuple[int, str]]:
         raise SpecError("file", f"{str(path)!r} is a folder", "name a file") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise SpecError("file", f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
-
-
-def _unpacked(raw: BufferedReader) -> BufferedReader | gzip.GzipFile:
-    """The stream itself, or what is packed in it."""
-    return gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
 
 
 def _wrong(path: Path, line: int, wrong: str, fix: str) -> SpecError:

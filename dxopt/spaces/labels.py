@@ -19,11 +19,11 @@ class LazyLabels(Sequence[str]):
 
     @abstractmethod
     def _label(self, index: int) -> str:
-        """The label at an index from 0 to n - 1."""
+        """Write the label at an index from 0 to n - 1."""
 
     @abstractmethod
     def _index(self, label: str) -> int:
-        """The first index of a label; raises ValueError where there is none."""
+        """Find the first index of a label; ValueError where there is none."""
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -35,7 +35,7 @@ class LazyLabels(Sequence[str]):
         return tuple(map(self._label, wanted)) if isinstance(wanted, range) else self._label(wanted)
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """The first index of a label, found without writing the others where the kind of labels allows."""
+        """Find the first index of a label, without writing the others where the kind of labels allows."""
         if start or stop is not None:
             return super().index(value, start, len(self) if stop is None else stop)
         if not isinstance(value, str):
@@ -108,7 +108,7 @@ class Tuples(LazyLabels):
 
 
 def _parsed(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
-    """The index of each name in its part; names may contain the separator themselves."""
+    """Return the index of each name in its part; names may contain the separator themselves."""
     first, *rest = parts
     if not rest:
         return [first.index(text)]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.numerics.coerce import shown
-from dxopt.spaces.labels import Coordinates, LazyLabels, Numbers, Tuples
-from dxopt.spaces.metrics import Euclidean, Metric, metric_named, require_numbers
+from dxopt.spaces.distances import in_blocks
+from dxopt.spaces.labels import Coordinates, Numbers, Tuples
+from dxopt.spaces.metrics import NORMS, Euclidean, Metric, OnNumbers, metric_named
 from dxopt.spaces.space import MetricSpace, Structure
 
 MOST_COORDINATES = 200_000_000
@@ -21,38 +22,28 @@ MOST_COORDINATES = 200_000_000
 
 
 def require_room(field: str, sizes: Sequence[int], width: int, fix: str) -> None:
-    """SpecError where all tuples of indices below these sizes, with `width` coordinates each, are too many."""
+    """Raise SpecError where all tuples of indices below these sizes, with `width` coordinates each, are too many."""
     count = math.prod(sizes)
     if count * max(width, 1) > MOST_COORDINATES:
         shape = f" ({' x '.join(map(str, sizes))})" if 1 < len(sizes) <= 4 else ""
         most = f"at most {MOST_COORDINATES // max(width, 1):,} fit in memory"
         makes = "make" if field.endswith("s") else "makes"
-        raise SpecError(field, f"{makes} {_counted(count)} points{shape}; {most}", fix)
-
-
-def _counted(count: int) -> str:
-    return f"{count:,}" if count < 10**12 else f"{count:.2e}"
+        counted = f"{count:,}" if count < 10**12 else f"{count:.2e}"
+        raise SpecError(field, f"{makes} {counted} points{shape}; {most}", fix)
 
 
 Array = NDArray[np.float64]
 
 _STEPS_AT_ONCE = 64
 
-LATTICE_METRICS = ("euclidean", "manhattan", "chebyshev")
-
 
 @dataclass(frozen=True)
-class Wrapped:
+class Wrapped(OnNumbers):
     """A lattice metric on a torus: each coordinate difference is the shorter way round its circumference."""
 
     flat: Metric
     circumference: tuple[float, ...]
     name = "wrapped"
-    symmetric = True
-
-    def prepare(self, points: NDArray) -> Wrapped:
-        require_numbers(points, self.name)
-        return self
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         around = np.asarray(self.circumference)
@@ -64,7 +55,7 @@ class Wrapped:
 
 
 def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
-    """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query.
+    """Make points 0, step, …, (size-1)·step with the numeric distance, such as answers of a counting query.
 
     Labels are these values, in 10 digits.
 
@@ -95,7 +86,7 @@ def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
 
 
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
-    """A rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
+    """Make a rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
 
     Takes 8·k bytes a point in k dimensions; labels and distances are computed when they are read.
 
@@ -127,7 +118,7 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
 
 
 def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
-    """A grid whose opposite sides are joined: a ring in one dimension, a torus in two.
+    """Make a grid whose opposite sides are joined: a ring in one dimension, a torus in two.
 
     Parameters
     ----------
@@ -153,8 +144,8 @@ def _lattice(
     kind: Literal["lattice", "torus"], shape: Sequence[int], spacing: float, metric: str
 ) -> tuple[Structure, Metric]:
     structure = Structure(kind, _whole(shape), _positive(spacing))
-    if metric not in LATTICE_METRICS:
-        fix = f"choose one of {', '.join(LATTICE_METRICS)}"
+    if metric not in NORMS:
+        fix = f"choose one of {', '.join(NORMS)}"
         if callable(metric):
             wrong = "is a function, which makes no regular grid"
             raise SpecError("metric", wrong, f"{fix}, or use dx.MetricSpace.from_points(points, metric)")
@@ -173,13 +164,9 @@ def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
     points.flags.writeable = False
     # A line of step 1 has the same labels either way; those of numbers are found without writing any.
     valued = structure.kind == "path" and structure.spacing != 1
-    labels = Coordinates(points) if valued else _labels(shape)
+    counted = Numbers(*shape) if axes == 1 else Tuples(tuple(map(Numbers, shape)))
+    labels = Coordinates(points) if valued else counted
     return MetricSpace(labels, points, metric.prepare(points), structure, unit=unit)
-
-
-def _labels(shape: tuple[int, ...]) -> LazyLabels:
-    parts = tuple(map(Numbers, shape))
-    return parts[0] if len(parts) == 1 else Tuples(parts)
 
 
 def _whole(shape: Sequence[int] | int, field: str = "shape") -> tuple[int, ...]:
@@ -188,7 +175,7 @@ def _whole(shape: Sequence[int] | int, field: str = "shape") -> tuple[int, ...]:
         if field == "size":
             raise SpecError(field, f"is {shown(sizes[0])}", "give a whole number of points, 1 or more")
         raise SpecError(field, f"is {shown(shape)}", "give positive whole numbers, such as (4, 3)")
-    return tuple(int(s) for s in sizes)
+    return tuple(map(int, sizes))
 
 
 def _positive(spacing: float) -> float:
@@ -198,7 +185,7 @@ def _positive(spacing: float) -> float:
 
 
 def coordinates_of_line(space: MetricSpace) -> Array | None:
-    """The coordinate `(n,)` along which the points of a line are sorted, or None where the space is no line.
+    """Return the coordinate `(n,)` along which the points of a line are sorted; None where the space is no line.
 
     A grid with one axis of more than one point is a line.
     """
@@ -211,9 +198,7 @@ def coordinates_of_line(space: MetricSpace) -> Array | None:
 
 
 def line_steps(space: MetricSpace) -> Array:
-    """The distances `(n - 1,)` between neighbours, as the space gives them."""
-    steps = len(space) - 1
+    """Return the distances `(n - 1,)` between neighbours, as the space gives them."""
     # each block of distances is a few steps wide, and the steps are its diagonal
-    starts = range(0, steps, _STEPS_AT_ONCE)
-    blocks = (np.arange(start, min(start + _STEPS_AT_ONCE, steps)) for start in starts)
+    blocks = in_blocks(np.arange(len(space) - 1), 1, _STEPS_AT_ONCE)
     return np.concatenate([np.zeros(0), *(space.block(at, at + 1).diagonal() for at in blocks)])

@@ -6,7 +6,7 @@ Every metric computes a block of distances between two arrays of points, `(p, k)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Protocol, Self
 
@@ -32,11 +32,11 @@ class Metric(Protocol):
         ...
 
     def prepare(self, points: NDArray) -> Metric:
-        """The metric with all that it needs of the whole set of points; raises SpecError on bad points."""
+        """Return the metric with all that it needs of the whole set of points; SpecError on bad points."""
         ...
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        """Distances `(p, q)` between points `(p, k)` and `(q, k)`."""
+        """Return the distances `(p, q)` between points `(p, k)` and `(q, k)`."""
         ...
 
 
@@ -47,18 +47,14 @@ class OnNumbers:
     symmetric = True
 
     def prepare(self, points: NDArray) -> Self:
-        """The metric itself; SpecError unless every coordinate is a finite number."""
-        require_numbers(points, self.name)
+        """Return the metric itself; SpecError unless every coordinate is a finite number."""
+        if not np.issubdtype(points.dtype, np.number):
+            fix = "give numeric coordinates, or use hamming or discrete"
+            raise SpecError("points", f"{self.name} needs numbers", fix)
+        if not np.isfinite(points).all():
+            row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+            raise SpecError("points", f"point {row} has a coordinate that is not finite", "remove or mend it")
         return self
-
-
-def require_numbers(points: NDArray, name: str) -> None:
-    """Raise SpecError unless every coordinate is a finite number."""
-    if not np.issubdtype(points.dtype, np.number):
-        raise SpecError("points", f"{name} needs numbers", "give numeric coordinates, or use hamming or discrete")
-    if not np.isfinite(points).all():
-        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise SpecError("points", f"point {row} has a coordinate that is not finite", "remove or mend it")
 
 
 Array = NDArray[np.float64]
@@ -76,25 +72,19 @@ _SHORT = 20_000.0
 
 
 def beyond_degrees(places: NDArray) -> NDArray[np.int64]:
-    """The indices of places `(m, 2)` that are no latitude and longitude."""
+    """Return the indices of places `(m, 2)` that are no latitude and longitude."""
     return np.flatnonzero((np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360))
 
 
 @dataclass(frozen=True)
 class OnEarth(OnNumbers):
-    """A metric between (latitude, longitude) in degrees.
-
-    Parameters
-    ----------
-    unit : {"km", "m", "mi"}
-        Unit of the distances.
-    """
+    """A metric between (latitude, longitude) in degrees, in a unit: "km", "m" or "mi"."""
 
     unit: str = "km"
     units: ClassVar[dict[str, float]] = {"km": 1.0, "m": 1000.0, "mi": 1 / 1.609344}
 
     def prepare(self, points: NDArray) -> Self:
-        """The metric itself; SpecError where the unit is none, or a point has no latitude and longitude."""
+        """Return the metric itself; SpecError where the unit is none, or a point has no latitude and longitude."""
         super().prepare(points)
         if self.unit not in self.units:
             raise SpecError("unit", f"there is no {self.unit!r}", f"choose one of {', '.join(self.units)}")
@@ -106,7 +96,7 @@ class OnEarth(OnNumbers):
         return self
 
     def block(self, rows: NDArray, columns: NDArray) -> Array:
-        """Distances `(p, q)` between points `(p, 2)` and `(q, 2)`."""
+        """Return the distances `(p, q)` between points `(p, 2)` and `(q, 2)`."""
         raise NotImplementedError
 
 
@@ -150,7 +140,7 @@ class Geodesic(OnEarth):
     name = "geodesic"
 
     def prepare(self, points: NDArray) -> Self:
-        """As of every metric on the Earth; UnsupportedError where pyproj is not installed."""
+        """Prepare as every metric on the Earth; UnsupportedError where pyproj is not installed."""
         _ellipsoid()
         return super().prepare(points)
 
@@ -181,7 +171,7 @@ def _ellipsoid() -> Any:
 
 
 def _by_chord(lat: Array, lon: Array, lat_other: Array, lon_other: Array) -> Array:
-    """Metres between places near each other, `(p, 1)` and `(1, q)` in degrees; NaN or more where they are not."""
+    """Return metres between near places, `(p, 1)` and `(1, q)` in degrees; NaN or more between others."""
     # 1. angles: differences in degrees are exact
     apart = np.radians(np.abs(lat - lat_other))
     around = np.radians(_between_meridians(lon, lon_other))
@@ -210,7 +200,7 @@ def _by_chord(lat: Array, lon: Array, lat_other: Array, lon_other: Array) -> Arr
 
 
 def _between_meridians(lon: Array, lon_other: Array) -> Array:
-    """Degrees from one meridian to another, the shorter way round; exact where they are near, also across ±180°."""
+    """Return the degrees between meridians, the shorter way round; exact where they are near, also across ±180°."""
     lon, lon_other = (np.where(np.abs(x) > 180, x - np.copysign(360.0, x), x) for x in (lon, lon_other))
     plain = np.abs(lon - lon_other)
     over_seam = (180.0 - np.abs(lon)) + (180.0 - np.abs(lon_other))
@@ -218,24 +208,23 @@ def _between_meridians(lon: Array, lon_other: Array) -> Array:
 
 
 def _reduced(latitude: Array) -> Array:
-    """The reduced latitude β, in radians."""
+    """Return the reduced latitude β, in radians."""
     phi = np.radians(latitude)
     return phi - np.arctan2(_THIRD * np.sin(2 * phi), 1 + _THIRD * np.cos(2 * phi))
 
 
 def _from_axis(latitude: Array, beta: Array) -> Array:
-    """Metres to the axis of the Earth, exactly 0 at the poles."""
+    """Return metres to the axis of the Earth, exactly 0 at the poles."""
     return np.where(np.abs(latitude) == 90.0, 0.0, _MAJOR * np.cos(beta))
 
 
 METRICS_ON_EARTH: dict[str, type[OnEarth]] = {
     kind.name: kind for kind in (Haversine, ConservativeHaversine, Geodesic)
 }
-"""The metrics between places on the Earth, by their names."""
 
 
 def on_earth(name: str, unit: str) -> OnEarth:
-    """A metric on the Earth by its name; SpecError where there is none of this name."""
+    """Return a metric on the Earth by its name; SpecError where there is none of this name."""
     if name not in METRICS_ON_EARTH:
         raise SpecError("metric", f"{name!r} is not one on the Earth", f"choose one of {', '.join(METRICS_ON_EARTH)}")
     return METRICS_ON_EARTH[name](unit)
@@ -246,10 +235,12 @@ for _name, _on_earth in METRICS_ON_EARTH.items():
     METRICS.register(_name)(_on_earth)
 METRIC_PLUGINS = Plugins("metric", METRICS, "block")
 METRIC_NAMES = OrPlugins(METRICS, METRIC_PLUGINS)
+NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
+"""Metrics that are norms of differences of coordinates, with their order."""
 
 
 def metric_named(metric: str | Metric, unit: str = "") -> Metric:
-    """A metric from its registered name, in a unit where it is on the Earth; an object is returned as it is."""
+    """Return a metric by its registered name, in a unit where it is on the Earth; an object as it is."""
     if isinstance(metric, str):
         if metric not in METRICS:
             raise SpecError("metric", f"there is no {metric!r}", METRIC_NAMES.fix())
@@ -295,7 +286,7 @@ class Manhattan(OnNumbers):
 
 @METRICS.register("normalised_manhattan")
 @dataclass(frozen=True)
-class NormalisedManhattan:
+class NormalisedManhattan(OnNumbers):
     """`d_1 / d_V(V)`: Manhattan distance over the diameter of one record's values (CABP13 §5).
 
     Parameters
@@ -306,19 +297,22 @@ class NormalisedManhattan:
 
     diameter: float | None = None
     name = "normalised_manhattan"
-    symmetric = True
 
-    def prepare(self, points: NDArray) -> NormalisedManhattan:
-        require_numbers(points, self.name)
+    def prepare(self, points: NDArray) -> Self:
+        super().prepare(points)
         width = float(np.ptp(points, axis=0).max()) if self.diameter is None else self.diameter
         if not (np.isfinite(width) and width > 0):
             raise SpecError("diameter", f"is {width}", "give the positive diameter of one record's values")
-        return NormalisedManhattan(width)
+        return replace(self, diameter=width)
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        if self.diameter is None:
-            raise SpecError("diameter", "is not known yet", "prepare the metric with the points first")
-        return _differences(rows, columns).sum(axis=2) / self.diameter
+        return _differences(rows, columns).sum(axis=2) / _known(self.diameter)
+
+
+def _known(diameter: float | None) -> float:
+    if diameter is None:
+        raise SpecError("diameter", "is not known yet", "prepare the metric with the points first")
+    return diameter
 
 
 @METRICS.register("chebyshev")
@@ -337,8 +331,8 @@ class _OnValues:
 
     symmetric = True
 
-    def prepare(self, points: NDArray) -> Metric:
-        return self  # pyright: ignore[reportReturnType]
+    def prepare(self, points: NDArray) -> Self:
+        return self
 
 
 @METRICS.register("hamming")
@@ -412,12 +406,10 @@ class WithNull:
         return WithNull(values, float(values.block(present, present).max()))
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        if self.diameter is None:
-            raise SpecError("diameter", "is not known yet", "prepare the metric with the points first")
         null_r = _is_null(rows)
         null_c = _is_null(columns)
         distance = self.values.block(np.nan_to_num(rows), np.nan_to_num(columns))
-        distance[null_r[:, None] != null_c[None, :]] = self.diameter
+        distance[null_r[:, None] != null_c[None, :]] = _known(self.diameter)
         distance[null_r[:, None] & null_c[None, :]] = 0.0
         return distance
 

@@ -37,8 +37,8 @@ class SeveralPoints(SpecError):
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
-    """Finds points by label or by coordinates.
+class Naming:
+    """Finds points by label, index or coordinates; see the rule above.
 
     Attributes
     ----------
@@ -52,14 +52,12 @@ class Lookup:
     points: NDArray[Any] | None = field(default=None, repr=False)
     noun: str = "point"
 
-    def label(self, given: Any) -> int | None:
+    def with_label(self, given: Any) -> int | None:
         """Return the point with a label, which may be given as a number or a tuple; None where there is none."""
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
-            if len(parts) != len(given):
-                return None
-            found = [part.label(name) for part, name in zip(parts, given, strict=True)]
-            if None in found:
+            found = [part.with_label(name) for part, name in zip(parts, given, strict=False)]
+            if len(parts) != len(given) or None in found:
                 return None
             return int(np.ravel_multi_index(found, [len(part.labels) for part in parts]))  # pyright: ignore
         try:
@@ -100,26 +98,18 @@ class Lookup:
         return isinstance(self.labels, Numbers) or all(label == str(x) for x, label in enumerate(self.labels))
 
     @cached_property
-    def _parts(self) -> tuple[Lookup, ...]:
-        return tuple(map(Lookup, self.labels.parts)) if isinstance(self.labels, Tuples) else ()
+    def _parts(self) -> tuple[Naming, ...]:
+        return tuple(map(Naming, self.labels.parts)) if isinstance(self.labels, Tuples) else ()
 
     @cached_property
     def _texts(self) -> dict[str, int]:
-        """Return the point of each label; -1 where there are several."""
-        found: dict[str, int] = {}
-        for index, label in enumerate(self.labels):
-            found[label] = _SEVERAL if label in found else index
-        return found
+        """The point of each label; -1 where there are several."""
+        return _indexed(enumerate(self.labels))
 
     @cached_property
     def _values(self) -> dict[Decimal, int]:
-        """Return the point of each label that is a number, by its value; -1 where there are several."""
-        found: dict[Decimal, int] = {}
-        for index, label in enumerate(self.labels):
-            if _NUMBER.fullmatch(label):
-                value = Decimal(label)
-                found[value] = _SEVERAL if value in found else index
-        return found
+        """The point of each label that is a number, by its value; -1 where there are several."""
+        return _indexed((x, Decimal(label)) for x, label in enumerate(self.labels) if _NUMBER.fullmatch(label))
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
         """Return the points that have these coordinates, up to rounding where none has them exactly."""
@@ -141,51 +131,6 @@ class Lookup:
         return SeveralPoints(
             "secret", f"{shown(given)} names several {self.noun}s", "give an index, as ", Option("index")
         )
-
-
-def written(label: Any) -> str:
-    """Write a label as text; numbers of NumPy in a tuple are written as those of Python."""
-    if not isinstance(label, tuple):
-        return str(label)
-    return str(tuple(map(plain, label)))
-
-
-def shown(given: Any) -> str:
-    """Write a label, an index or coordinates for a message: numbers of NumPy as those of Python."""
-    try:
-        return repr(tuple(map(plain, given)) if isinstance(given, tuple) else plain(given))
-    except ValueError:
-        return "of so many digits"
-
-
-def plain(part: Any) -> Any:
-    """Return a number of NumPy as one of Python, and anything else as it is."""
-    return part.item() if isinstance(part, np.generic) else part
-
-
-def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
-    """Return labels as text; SpecError where their number is not that of the points, or two points have the same."""
-    required("labels", labels, Iterable, "give one label per point")
-    names = tuple(map(written, labels))
-    if len(names) != size:
-        raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
-    if len(set(names)) < len(names):
-        first: dict[str, int] = {}
-        name, one, other = next((n, first[n], k) for k, n in enumerate(names) if first.setdefault(n, k) != k)
-        raise SpecError("labels", f"points {one} and {other} are both {name!r}", "give each point a label of its own")
-    return names
-
-
-@dataclass(frozen=True, eq=False)
-class Naming:
-    """Finds points by label, index or coordinates; see the rule above."""
-
-    lookup: Lookup
-
-    @classmethod
-    def of(cls, labels: Sequence[str], points: NDArray[Any] | None, noun: str = "point") -> Naming:
-        """Return the names of n points: their labels, and their coordinates `(n, k)` where they have some."""
-        return cls(Lookup(labels, points, noun))
 
     def find(
         self, bare: Any = None, *, label: Any = None, index: Any = None, point: Any = None, called: str = "secret"
@@ -219,7 +164,7 @@ class Naming:
         """Return the index of one point; SpecError as for `find`, and where several are given."""
         found = self.find(bare, label=label, index=index, point=point, called=called)
         if found.ndim:
-            raise SpecError(called, f"is a list of {len(found)}", f"give one {self.lookup.noun}")
+            raise SpecError(called, f"is a list of {len(found)}", f"give one {self.noun}")
         return int(found)
 
     def _by_label(self, given: Any) -> Indices:
@@ -227,7 +172,7 @@ class Naming:
         if several is None:
             return np.array(self._labelled(_single(given)))
         if isinstance(several, np.ndarray):
-            if self.lookup.aligned and self._are_indices(several):
+            if self.aligned and self._are_indices(several):
                 return several.astype(np.int64, copy=False)
             several = several.tolist()
         known: dict[tuple[type, Any], int] = {}
@@ -245,13 +190,13 @@ class Naming:
 
     def _by_index(self, given: Any) -> Indices:
         several = _several(given)
-        last = len(self.lookup.labels) - 1
+        last = len(self.labels) - 1
         if several is None:
             single = _single(given)
             if not _whole(single):
                 raise SpecError("index", f"is {shown(single)}", "give a whole number")
             if not 0 <= single <= last:
-                wrong = f"there is no {self.lookup.noun} with index {shown(single)}"
+                wrong = f"there is no {self.noun} with index {shown(single)}"
                 raise NoSuchPoint("index", wrong, f"give an index from 0 to {last}, or a label")
             return np.array(int(single))
         if not isinstance(several, np.ndarray):
@@ -261,14 +206,14 @@ class Naming:
         return several.astype(np.int64, copy=False)
 
     def _by_point(self, given: Any) -> Indices:
-        if self.lookup.points is None:
-            raise SpecError("point", f"the {self.lookup.noun}s have no coordinates", "give a label or an index")
+        if self.points is None:
+            raise SpecError("point", f"the {self.noun}s have no coordinates", "give a label or an index")
         # One point is as long as a row of points; on one axis a list has many of them.
         try:
             targets = np.asarray(given)
         except ValueError:
             raise SpecError("point", "is no array", "give a row of coordinates for each") from None
-        width = self.lookup.points.shape[1]
+        width = self.points.shape[1]
         one = targets.ndim == 0 or (targets.ndim == 1 and (width > 1 or isinstance(given, tuple)))
         rows = targets.reshape(1, -1) if one else targets.reshape(len(targets), -1 if targets.size else width)
         if rows.shape[1:] != (width,):
@@ -277,44 +222,81 @@ class Naming:
         return found.reshape(()) if one else found
 
     def _labelled(self, given: Any) -> int:
-        found = self.lookup.label(given)
+        found = self.with_label(given)
         if found is None:
-            raise NoSuchPoint("secret", f"there is no {self.lookup.noun} {shown(given)}", *self._otherwise(given))
+            raise NoSuchPoint("secret", f"there is no {self.noun} {shown(given)}", *self._otherwise(given))
         return found
 
     def _otherwise(self, given: Any = None) -> tuple[str | Option, ...]:
         """Return the fix where what is given is no label, but may be an index or coordinates."""
-        index = plain(given) if _whole(given) and 0 <= given < len(self.lookup.labels) else None
-        if index is None and isinstance(given, tuple) and len(self.lookup.candidates(given)):
+        index = plain(given) if _whole(given) and 0 <= given < len(self.labels) else None
+        if index is None and isinstance(given, tuple) and len(self.candidates(given)):
             return "write ", Option("point", tuple(map(plain, given))), " for coordinates"
         several = ", a list of several" if isinstance(given, tuple) else ""
         return f"give a label{several}, an index as ", Option("index", index), ", or coordinates as ", Option("point")
 
     def _are_indices(self, given: NDArray[Any]) -> bool:
-        return not len(given) or bool(given.min() >= 0 and given.max() < len(self.lookup.labels))
+        return not len(given) or bool(given.min() >= 0 and given.max() < len(self.labels))
 
     def _located(self, row: list[Any]) -> int:
-        found = self.lookup.candidates(row)
+        found = self.candidates(row)
         if not len(found):
             fix = "exchange the two coordinates" if self._fits_swapped(row) else "give the coordinates of one"
-            raise NoSuchPoint("point", f"there is no {self.lookup.noun} at {row}", fix)
+            raise NoSuchPoint("point", f"there is no {self.noun} at {row}", fix)
         if len(found) > 1:
-            raise self.lookup.repeated(tuple(row))
+            raise self.repeated(tuple(row))
         return int(found[0])
 
     def _fits_swapped(self, row: list[Any]) -> bool:
         """Return whether two numbers lie among the points in the other order alone."""
-        points = self.lookup.points
-        if (
-            points is None
-            or len(row) != 2
-            or points.dtype.kind != "f"
-            or not all(isinstance(one, Real) for one in row)
-        ):
+        points = self.points
+        numbers = len(row) == 2 and all(isinstance(one, Real) for one in row)
+        if points is None or points.dtype.kind != "f" or not numbers:
             return False
         low, high = points.min(axis=0), points.max(axis=0)
         within = [bool(((low <= tried) & (tried <= high)).all()) for tried in (np.array(row), np.array(row[::-1]))]
         return within == [False, True]
+
+
+def _indexed(names: Iterable[tuple[int, Any]]) -> dict[Any, int]:
+    """Return the index of each name; -1 for those of several points."""
+    found: dict[Any, int] = {}
+    for index, name in names:
+        found[name] = _SEVERAL if name in found else index
+    return found
+
+
+def written(label: Any) -> str:
+    """Write a label as text; numbers of NumPy in a tuple are written as those of Python."""
+    if not isinstance(label, tuple):
+        return str(label)
+    return str(tuple(map(plain, label)))
+
+
+def shown(given: Any) -> str:
+    """Write a label, an index or coordinates for a message: numbers of NumPy as those of Python."""
+    try:
+        return repr(tuple(map(plain, given)) if isinstance(given, tuple) else plain(given))
+    except ValueError:
+        return "of so many digits"
+
+
+def plain(part: Any) -> Any:
+    """Return a number of NumPy as one of Python, and anything else as it is."""
+    return part.item() if isinstance(part, np.generic) else part
+
+
+def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
+    """Return labels as text; SpecError where their number is not that of the points, or two points have the same."""
+    required("labels", labels, Iterable, "give one label per point")
+    names = tuple(map(written, labels))
+    if len(names) != size:
+        raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
+    if len(set(names)) < len(names):
+        first: dict[str, int] = {}
+        name, one, other = next((n, first[n], k) for k, n in enumerate(names) if first.setdefault(n, k) != k)
+        raise SpecError("labels", f"points {one} and {other} are both {name!r}", "give each point a label of its own")
+    return names
 
 
 def _several(given: Any) -> list[Any] | NDArray[Any] | None:

@@ -1,16 +1,28 @@
-"""Positions on the Earth: arithmetic of degrees, and drawing in a plane."""
+"""Positions on the Earth: coordinates as people give them, arithmetic of degrees, and drawing in a plane.
+
+Coordinates come as arrays, as data frames whose columns have names, or as points of GeoPandas in any coordinate
+reference system (CRS).
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.axes import names_of, require_latitude_first
-from dxopt.spaces.geometries import degrees_of, has_geometry
-from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth
+from dxopt.numerics.coerce import ragged
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
+
+_LATITUDE = {"lat", "lats", "latitude", "latitudes"}
+_LONGITUDE = {"lon", "lons", "lng", "long", "longitude", "longitudes"}
+_WORDS = re.compile(r"[a-z]+")
+WGS84 = "OGC:CRS84"
+"""Longitude and latitude in degrees, as in GeoJSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +61,109 @@ class Positions:
             if array is not None:
                 array.flags.writeable = False
 
+    @property
+    def radii(self) -> NDArray[np.float64] | None:
+        """The straight ways `(n, k, 3)` from points to the corners of their outlines, on the unit sphere."""
+        if self.outlines is None:
+            return None
+        corners = on_sphere(self.outlines.reshape(-1, 2)).reshape(*self.outlines.shape[:2], 3)
+        return corners - on_sphere(self.degrees)[:, None, :]
 
-def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
-    """Rows of finite numbers `(m, columns)`.
+
+def coordinates_of(given: ArrayLike) -> NDArray:
+    """Return points as a new read-only array `(n, k)`; SpecError unless there is a row of coordinates for each."""
+    try:
+        located = np.array(given, order="C")
+    except ValueError:
+        raise SpecError("points", f"have {ragged(given)}", "give each point as many coordinates") from None
+    if located.ndim == 1:
+        located = located[:, None]
+    if located.ndim != 2 or not located.size:
+        raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
+    if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
+        located = located.astype(float, copy=False)
+    located.flags.writeable = False
+    return located
+
+
+def names_of(given: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame; none where something else is given."""
+    columns = getattr(given, "columns", None)
+    return () if columns is None or len(getattr(given, "shape", ())) != 2 else tuple(map(str, columns))
+
+
+def are_degrees(names: Sequence[str]) -> bool:
+    """Return True if two names, in either order, mean a latitude and a longitude, as `pickup_lat` and `lng`."""
+    return len(names) == 2 and (_ordered(*names) or _ordered(names[1], names[0]))
+
+
+def require_latitude_first(names: Sequence[str], field: str) -> None:
+    """Raise SpecError where two names are those of a longitude and a latitude, in this order."""
+    if len(names) == 2 and _ordered(names[1], names[0]):
+        fix = f"places are (latitude, longitude): give [{names[1]!r}, {names[0]!r}]"
+        raise SpecError(field, f"are {names[0]!r} and {names[1]!r}, in this order", fix)
+
+
+def _ordered(first: str, second: str) -> bool:
+    """Return True if the first name is a latitude and the second a longitude."""
+    return bool(_LATITUDE & _words(first)) and bool(_LONGITUDE & _words(second))
+
+
+def _words(name: str) -> set[str]:
+    return set(_WORDS.findall(name.lower()))
+
+
+def has_geometry(given: Any) -> bool:
+    """Return True for a GeoDataFrame or a GeoSeries of GeoPandas."""
+    return all(hasattr(given, name) for name in ("geom_type", "to_crs", "crs"))
+
+
+def without_geometry(given: Any, metric: Any) -> Any:
+    """Convert points of GeoPandas to degrees, SpecError unless the metric is on the Earth; pass on others."""
+    if not has_geometry(given):
+        return given
+    if not (isinstance(metric, OnEarth) or (isinstance(metric, str) and metric in METRICS_ON_EARTH)):
+        wrong = "are places on the Earth, which the metric does not measure"
+        raise SpecError("points", wrong, f"use metric {' or '.join(METRICS_ON_EARTH)}")
+    return degrees_of(given)
+
+
+def degrees_of(given: Any) -> NDArray[np.float64]:
+    """Return the latitudes and longitudes `(n, 2)` in degrees of the points of a GeoDataFrame or GeoSeries.
+
+    Coordinates are taken by name, as GeoPandas keeps x for east and y for north in every CRS.
 
     Raises
     ------
     SpecError
-        If they are not.
+        If it has no CRS, a geometry is missing or no point, or a point is none on the Earth.
     """
+    kinds = np.array([str(kind) for kind in given.geom_type])
+    missing = np.asarray(given.geometry.isna() | given.geometry.is_empty)
+    if missing.any():
+        raise SpecError("points", f"row {int(np.flatnonzero(missing)[0])} has no geometry", "remove or mend it")
+    if (kinds != "Point").any():
+        row = int(np.flatnonzero(kinds != "Point")[0])
+        fix = "give points, such as frame.representative_point()"
+        raise SpecError("points", f"row {row} is a {kinds[row]}, not a point", fix)
+    placed = as_wgs84(given.geometry, "points")
+    degrees = np.column_stack([np.asarray(placed.y, dtype=float), np.asarray(placed.x, dtype=float)])
+    if not np.isfinite(degrees).all():
+        row = int(np.flatnonzero(~np.isfinite(degrees).all(axis=1))[0])
+        crs = getattr(given.crs, "name", given.crs)
+        raise SpecError("points", f"row {row} is nowhere on the Earth in {crs}", "check the CRS")
+    return degrees
+
+
+def as_wgs84(given: Any, field: str) -> Any:
+    """Convert geometries to longitude and latitude; SpecError where they have no CRS."""
+    if given.crs is None:
+        raise SpecError(field, "have no CRS", "set it, such as frame.set_crs('EPSG:4326') for degrees")
+    return given.to_crs(WGS84)
+
+
+def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
+    """Return rows of finite numbers as an array `(m, columns)`; SpecError where they are none."""
     try:
         located = np.array(rows, dtype=float, order="C")
     except (TypeError, ValueError):
@@ -71,10 +177,7 @@ def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
 
 
 def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
-    """Locations on the Earth, `(m, 2)`; SpecError where one is none, or columns are (longitude, latitude).
-
-    Points of GeoPandas are taken from their CRS.
-    """
+    """Return locations `(m, 2)`, those of GeoPandas from their CRS; SpecError where one is none or turned round."""
     if has_geometry(degrees):
         degrees = degrees_of(degrees)
     require_latitude_first(names_of(degrees), "points")
@@ -84,25 +187,25 @@ def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
 
 
 def unrolled(longitudes: NDArray[np.float64], start: ArrayLike) -> NDArray[np.float64]:
-    """The same longitudes, in degrees, from `start - 180` up to `start + 180`; those in it as they are."""
+    """Return the same longitudes, in degrees, from `start - 180` up to `start + 180`; those in it as they are."""
     turns = np.floor((longitudes - np.asarray(start) + 180.0) / 360.0)
     return np.where(turns == 0, longitudes, longitudes - 360.0 * turns)
 
 
 def together(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Locations `(n, 2)` with longitudes that do not jump at ±180°, if all lie within 180° of the first."""
+    """Return locations `(n, 2)` whose longitudes do not jump at ±180°, if all lie within 180° of the first."""
     return np.column_stack([degrees[:, 0], unrolled(degrees[:, 1], float(degrees[0, 1]))])
 
 
 def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Unit vectors `(n, 3)` of locations `(n, 2)`."""
+    """Return the unit vectors `(n, 3)` of locations `(n, 2)`."""
     latitude, longitude = np.radians(degrees).T
     to_axis = np.cos(latitude)
     return np.column_stack([to_axis * np.cos(longitude), to_axis * np.sin(longitude), np.sin(latitude)])
 
 
 def distance_of(chords: ArrayLike, unit: str) -> NDArray[np.float64]:
-    """The great-circle distances of locations whose unit vectors are so far apart, straight through the globe."""
+    """Return the great-circle distances over chords of the unit sphere."""
     return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0)) * (EARTH_RADIUS_KM * OnEarth.units[unit])
 
 
@@ -110,7 +213,7 @@ _WIDEST = 180.0
 
 
 def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
-    """Coordinates in the equirectangular plane around the middle of some locations.
+    """Project locations to the equirectangular plane around their middle.
 
     x = R cos(lat₀) (lon - lon₀) points east and y = R (lat - lat₀) north, with R = 6371.0088 km, both angles in
     radians, and (lat₀, lon₀) the middle of the ranges of latitudes and longitudes. Distances are those of the globe
@@ -122,12 +225,7 @@ def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
     degrees : (n, 2) array
         Latitude and longitude in degrees.
     unit : {"km", "m", "mi"}
-        Of the coordinates.
-
-    Returns
-    -------
-    (n, 2) array
-        x and y.
+        Of the coordinates x and y, which are returned as `(n, 2)`.
 
     Raises
     ------

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
-from dxopt.numerics.coerce import shown
+from dxopt.errors import SpecError, required
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.lattices import line, require_room
 from dxopt.spaces.space import MetricSpace, Structure
@@ -23,7 +22,7 @@ _APART = (
 
 
 def product(*factors: MetricSpace) -> MetricSpace:
-    """All tuples of points of some spaces, the last factor fastest, under the sum of their distances.
+    """Make the space of all tuples of points, the last factor fastest, under the sum of their distances.
 
     The `d_1` product of spaces (ECP14 §6); of n copies of a space of values, databases of n records (CABP13 §5).
     Labels are `(a, b)`. Products of products are joined to one; a single factor is returned as it is. Where all
@@ -49,8 +48,7 @@ def product(*factors: MetricSpace) -> MetricSpace:
     [0.0, 10.0, 1.0, 11.0, 2.0, 12.0]
     """
     for factor in factors:
-        if not isinstance(factor, MetricSpace):
-            raise SpecError("factors", f"{shown(factor)} is no space", "give spaces such as dx.line(5)")
+        required("factors", factor, MetricSpace, "give spaces such as dx.line(5)")
     if not factors:
         raise SpecError("factors", "there are none", "give at least one space")
     if len(factors) == 1:
@@ -114,24 +112,24 @@ class ProductSpace(MetricSpace):
         return distances
 
     def _in_factors(self, points: ArrayLike) -> tuple[NDArray[np.intp], ...]:
-        """The index of each point in each factor."""
+        """Return the index of each point in each factor."""
         return np.unravel_index(np.asarray(points), self.structure.shape)
 
 
 def _distinct(indices: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The distinct indices, and which of them each index is."""
+    """Return the distinct indices, and which of them each index is."""
     distinct, which = np.unique(indices, return_inverse=True)
     return distinct, which.reshape(-1)
 
 
 def _located(factors: list[MetricSpace]) -> list[NDArray[np.float64]]:
-    """The coordinates of each factor; none where one has no numbers for coordinates."""
+    """Return the coordinates of each factor; none where one has no numbers for coordinates."""
     parts = [factor.points for factor in factors if factor.points is not None and factor.points.dtype == float]
     return parts if len(parts) == len(factors) else []
 
 
 def _coordinates(parts: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
-    """The coordinates of all factors side by side, `(n, k)`; None where there are none."""
+    """Put the coordinates of all factors side by side, `(n, k)`; None where there are none."""
     if not parts:
         return None
     shape = [len(part) for part in parts]
@@ -147,7 +145,7 @@ def _coordinates(parts: list[NDArray[np.float64]]) -> NDArray[np.float64] | None
 
 
 def sides(space: MetricSpace) -> tuple[MetricSpace, ...]:
-    """The spaces of which a space is the product under the sum of distances: one, itself, if nothing is known."""
+    """Return the factors of a space under the sum of distances: itself alone where no others are known."""
     structure = space.structure
     if structure.kind == "product":
         return structure.factors

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.spaces.axes import coordinates_of, names_of, require_latitude_first
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.distances import (
     Matrix,
@@ -25,30 +24,18 @@ from dxopt.spaces.distances import (
     nodes_and_edges,
     require_few,
 )
-from dxopt.spaces.geometries import without_geometry
 from dxopt.spaces.labels import Coordinates
-from dxopt.spaces.metrics import Hamming, Manhattan, Metric, NormalisedManhattan, OnEarth, metric_named
+from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, OnEarth, metric_named
 from dxopt.spaces.naming import Naming, checked_labels
-from dxopt.spaces.positions import Positions
+from dxopt.spaces.positions import Positions, coordinates_of, names_of, require_latitude_first, without_geometry
 from dxopt.spaces.units import in_unit, unit_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-_ON_A_LINE = ("euclidean", "manhattan", "chebyshev")
-
-
-def is_path(points: NDArray, metric: Metric) -> bool:
-    """Return True if points `(n, k)` have one monotonic coordinate whose differences are the distances."""
-    if points.shape[1] != 1 or metric.name not in _ON_A_LINE:
-        return False
-    steps = np.diff(points[:, 0])
-    return bool((steps > 0).all() or (steps < 0).all())
-
-
 def product_columns(points: NDArray, metric: Metric) -> list[NDArray] | None:
-    """The values of each column where points `(n, k)` are a product under a metric prepared for them, else None.
+    """Return the values of each column where points `(n, k)` are a product under a prepared metric, else None.
 
     A full product of two or more columns in row-by-row order, the last column fastest, is a product under hamming,
     manhattan and normalised_manhattan, which are sums over columns; its factors are the columns under the summands.
@@ -56,22 +43,6 @@ def product_columns(points: NDArray, metric: Metric) -> list[NDArray] | None:
     """
     if points.shape[1] == 1 or not isinstance(metric, Hamming | Manhattan | NormalisedManhattan):
         return None
-    columns = _candidate_columns(points)
-    if columns is None:
-        return None
-    shape = [len(values) for values in columns]
-    if math.prod(shape) != len(points) or sum(size > 1 for size in shape) < 2:
-        return None
-    # as many rows as combinations: they are these combinations in order if column by column the values are
-    whole = points.reshape(*shape, len(shape))
-    for axis, values in enumerate(columns):
-        if not (whole[..., axis] == values.reshape(-1, *[1] * (len(shape) - axis - 1))).all():
-            return None
-    return columns
-
-
-def _candidate_columns(points: NDArray) -> list[NDArray] | None:
-    """The values that each column would have in a product, or None where values repeat."""
     columns: list[NDArray] = []
     inner = 1
     for column in points.T[::-1]:
@@ -83,6 +54,14 @@ def _candidate_columns(points: NDArray) -> list[NDArray] | None:
         if len(set(columns[0].tolist())) < len(columns[0]):
             return None
         inner *= len(columns[0])
+    shape = [len(values) for values in columns]
+    if math.prod(shape) != len(points) or sum(size > 1 for size in shape) < 2:
+        return None
+    # as many rows as combinations: they are these combinations in order if column by column the values are
+    whole = points.reshape(*shape, len(shape))
+    for axis, values in enumerate(columns):
+        if not (whole[..., axis] == values.reshape(-1, *[1] * (len(shape) - axis - 1))).all():
+            return None
     return columns
 
 
@@ -186,7 +165,7 @@ class MetricSpace:
             return least_step(structure.ticks, structure.spacing if structure.kind == "torus" else None)
         if structure.kind == "path":
             return least_step([self._located()[:, 0]])
-        return least_by_rows(self.block, len(self)) if self._source is None else self._source.nearest
+        return self._source.nearest if isinstance(self._source, Paths) else least_by_rows(self.block, len(self))
 
     @classmethod
     def from_points(
@@ -197,7 +176,7 @@ class MetricSpace:
         labels: Sequence[Any] | None = None,
         unit: str = "",
     ) -> MetricSpace:
-        """A space from coordinates; a sorted line or a full product under a sum over columns is recognised.
+        """Make a space of coordinates; a sorted line or a full product under a sum over columns is recognised.
 
         Parameters
         ----------
@@ -238,14 +217,14 @@ class MetricSpace:
     def from_distances(
         cls, distances: ArrayLike, *, close: bool = False, labels: Sequence[Any] | None = None, unit: str = ""
     ) -> MetricSpace:
-        """A space from a matrix of distances; may be asymmetric, infinite, or 0 off the diagonal.
+        """Make a space of a matrix of distances; may be asymmetric, infinite, or 0 off the diagonal.
 
         Parameters
         ----------
         distances : (n, n) array
         close : bool
-            Replace distances that break the triangle inequality by their shortest-path closure, which
-            induces the same constraints. Without it such distances are an error.
+            Replace distances that break the triangle inequality by their shortest-path closure, which induces the
+            same constraints.
         labels : sequence, optional
             A name for each point; 0, 1, … by default.
         unit : str
@@ -254,8 +233,8 @@ class MetricSpace:
         Raises
         ------
         SpecError
-            If entries are negative or NaN, the diagonal is not 0, or the triangle inequality fails
-            (by more than 1e-12 relative); the message names the three points.
+            If entries are negative or NaN, the diagonal is not 0, or the triangle inequality fails by more than
+            1e-12 relative.
 
         Examples
         --------
@@ -275,7 +254,7 @@ class MetricSpace:
 
     @classmethod
     def from_graph(cls, graph: nx.Graph | nx.DiGraph, weight: str | None = None, *, unit: str = "") -> MetricSpace:
-        """Shortest-path distances of a networkx graph, directed or not (CABP13 §2), computed when they are read.
+        """Make a space of shortest paths in a networkx graph (CABP13 §2), computed when they are read.
 
         Parameters
         ----------
@@ -292,7 +271,7 @@ class MetricSpace:
         ------
         SpecError
             If it is no graph, it is empty, two nodes are the same as text, or a length is missing, negative or not
-            finite; the message names the edge.
+            finite.
 
         Examples
         --------
@@ -341,7 +320,7 @@ class MetricSpace:
         return distances
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Distances `(p, q)` from the points `rows` to the points `columns` (indices).
+        """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices).
 
         Examples
         --------
@@ -355,12 +334,7 @@ class MetricSpace:
         return self.distances_to(self._located()[columns], rows)
 
     def row(self, x: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> NDArray[np.float64]:
-        """Distances `(n,)` from a point, named as for `index`, to every point; in memory for a few arrays of n.
-
-        Raises
-        ------
-        SpecError
-            If there is no such point, or several have that label.
+        """Return the distances `(n,)` from a point, named as for `index`, to every point, in O(n) memory.
 
         Examples
         --------
@@ -376,7 +350,7 @@ class MetricSpace:
         return self.distances_to(self._located(), np.array([index]))[0]
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
-        """Distances `(p, q)` from the points `rows` (all by default) to any points `(q, k)` of the same kind.
+        """Return the distances `(p, q)` from the points `rows`, by default all, to any points `(q, k)` of this kind.
 
         Raises
         ------
@@ -397,7 +371,7 @@ class MetricSpace:
 
     @cached_property
     def symmetric(self) -> bool:
-        """True if d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
+        """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
         if self._source is not None:
             return self._source.symmetric
         # metrics from elsewhere need not have the attribute
@@ -407,11 +381,11 @@ class MetricSpace:
 
     @cached_property
     def naming(self) -> Naming:
-        """Finds points by label, index or coordinates; `spaces.naming` has the rule."""
-        return Naming.of(self.labels, self.points)
+        """What finds points by label, index or coordinates."""
+        return Naming(self.labels, self.points)
 
     def index(self, name: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> int:
-        """The index of one point, given by its label, its index or its coordinates; `spaces.naming` has the rule.
+        """Return the index of one point, given by its label, its index or its coordinates; see `spaces.naming`.
 
         Raises
         ------
@@ -434,14 +408,16 @@ class MetricSpace:
 
 
 def required_space(space: Any, field: str = "space") -> None:
-    """SpecError unless a space is given."""
+    """Raise SpecError unless a space is given."""
     required(field, space, MetricSpace, "give a dx.MetricSpace, such as dx.line(5)")
 
 
 def _recognised(points: NDArray, metric: Metric, unit: str) -> Structure:
-    """The structure of points `(n, k)` under a metric prepared for them: a path, a product, or none."""
-    if is_path(points, metric):
-        return Structure("path", (len(points),))
+    """Recognise a path or a product in points `(n, k)` under a metric prepared for them."""
+    if points.shape[1] == 1 and metric.name in NORMS:
+        steps = np.diff(points[:, 0])
+        if (steps > 0).all() or (steps < 0).all():
+            return Structure("path", (len(points),))
     columns = product_columns(points, metric)
     if columns is None:
         return Structure()

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.spaces.distances import BLOCK_CELLS, Paths
+from dxopt.spaces.distances import Paths, in_blocks
 from dxopt.spaces.space import MetricSpace
 
 _MOST_CELLS = 4_000_000
@@ -39,7 +39,7 @@ class Spread:
 
     @property
     def typical(self) -> float:
-        """The median distance to the nearest point, where there is one; infinite where no point has any."""
+        """The median distance to the nearest point; infinite where no point has any at a finite distance."""
         found = self.nearest[np.isfinite(self.nearest)]
         return float(np.median(found)) if len(found) else float("inf")
 
@@ -53,7 +53,7 @@ class Spread:
 
 
 def spread_of(space: MetricSpace) -> Spread:
-    """Bound the distances between the points of a space; O(n) by structure, at most 4 million distances without."""
+    """Measure the distances between the points of a space; O(n) by structure, at most 4 million without."""
     if len(space) == 1:
         return Spread(0.0, np.array([np.inf]))
     structure = space.structure
@@ -66,15 +66,11 @@ def spread_of(space: MetricSpace) -> Spread:
         case "product":
             parts = [spread_of(factor) for factor in structure.factors]
             # the nearest point differs in one coordinate; the furthest in all of them
-            nearest = reduce(_least_of_pairs, (part.nearest for part in parts))
+            nearest = reduce(np.minimum.outer, (part.nearest for part in parts)).ravel()
             return Spread(sum(part.diameter for part in parts), nearest)
     if isinstance(space.given, Paths) and len(space) ** 2 > _MOST_CELLS:
         return _along(space.given)
     return _by_rows(space)
-
-
-def _least_of_pairs(some: Array, more: Array) -> Array:
-    return np.minimum.outer(some, more).ravel()
 
 
 def _on_a_line(places: Array) -> Spread:
@@ -84,7 +80,7 @@ def _on_a_line(places: Array) -> Spread:
 
 
 def _along(paths: Paths) -> Spread:
-    """By the edges at each point, and by searches that each start where the one before ended."""
+    """Measure by the edges at each point, and by searches that each start where the one before ended."""
     steps = paths.steps.tocoo()
     nearest = np.full(paths.size, np.inf)
     np.minimum.at(nearest, steps.row, steps.data)
@@ -105,14 +101,13 @@ def _along(paths: Paths) -> Spread:
 
 
 def _by_rows(space: MetricSpace) -> Spread:
-    """By whole rows of distances, evenly spaced where all of them would be too many."""
+    """Measure by whole rows of distances, evenly spaced where all of them would be too many."""
     size = len(space)
     chosen = np.linspace(0, size - 1, min(size, max(1, _MOST_CELLS // size))).round().astype(np.int64)
     everything = np.arange(size)
-    at_once = max(1, BLOCK_CELLS // size)
     diameter = 0.0
     nearest: list[Array] = []
-    for rows in np.split(chosen, range(at_once, len(chosen), at_once)):
+    for rows in in_blocks(chosen, size):
         apart = space.block(rows, everything)
         diameter = max(diameter, _largest(apart))
         apart[np.arange(len(rows)), rows] = np.inf

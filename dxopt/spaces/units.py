@@ -18,7 +18,7 @@ _ENDINGS = ((r"ies$", "y"), (r"(ss|sh|ch|x)es$", r"\1"), (r"([^s])s$", r"\1"))
 
 
 def checked_unit(unit: Any, field: str = "unit") -> str:
-    """The unit without blanks around it; SpecError unless it is short text that can stand after a number."""
+    """Strip a unit of blanks; SpecError unless it is short text that can stand after a number."""
     if not isinstance(unit, str):
         raise SpecError(field, f"is of type {type(unit).__name__}", 'give text, such as "km" or "people"')
     text = unit.strip()
@@ -36,7 +36,7 @@ def in_unit(unit: str) -> str:
 
 
 def unit_of(unit: Any, metric: object) -> str:
-    """The unit of a space: the one that its metric knows, or the one that is given; SpecError where they differ."""
+    """Return the unit that the metric of a space knows, or the one that is given; SpecError where they differ."""
     given = checked_unit(unit)
     # metrics from elsewhere may use the name for something else
     known = found if isinstance(found := getattr(metric, "unit", ""), str) else ""
@@ -46,19 +46,19 @@ def unit_of(unit: Any, metric: object) -> str:
 
 
 def common_unit(units: list[str]) -> str:
-    """The unit of a sum of distances: that of its parts, or none where they differ."""
-    return units[0] if units and len(set(units)) == 1 else ""
+    """Return the unit of a sum of distances: that of its parts, or none where they differ."""
+    return units[0] if len(set(units)) == 1 else ""
 
 
 def squared_unit(unit: str) -> str:
-    """The unit of a squared distance, such as "km²"; "" without one."""
+    """Write the unit of a squared distance, such as "km²"; "" without one."""
     if not unit:
         return ""
     return f"{unit}²" if re.fullmatch(r"[^\W\d_]+", unit) else f"({unit})²"
 
 
 def singular(unit: str) -> str:
-    """One of a unit: "person" of "people", "visit" of "visits"; abbreviations as they are."""
+    """Return the singular of a unit: "person" of "people", "visit" of "visits"; abbreviations as they are."""
     if unit in _IRREGULAR:
         return _IRREGULAR[unit]
     # abbreviations have capitals or few letters
@@ -75,10 +75,10 @@ def per(unit: str) -> str:
 
 
 def with_unit(amount: str, unit: str) -> str:
-    """An amount, as text, with its unit: "0.84 km", "1 person", "3 people"; the amount alone without one."""
+    """Write an amount with its unit: "0.84 km", "1 person", "3 people"; the amount alone without one."""
     return f"{amount} {singular(unit) if amount == '1' else unit}".rstrip()
 
 
 def distance_of_one(unit: str) -> str:
-    """A distance of 1 in words: "1 km", or "distance 1" where no unit is known."""
+    """Write a distance of 1: "1 km", or "distance 1" where no unit is known."""
     return with_unit("1", unit) if unit else "distance 1"

@@ -65,7 +65,7 @@ class Universe:
     def databases(
         cls, values: Iterable[Hashable], records: int, *, absent: bool = False, empty: bool = True
     ) -> Universe:
-        """All databases V^n, the last record fastest (CABP13 §2).
+        """List all databases V^n, the last record fastest (CABP13 §2).
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Universe:
 
     @classmethod
     def graphs(cls, nodes: int) -> Universe:
-        """All simple graphs on the nodes 0, 1, … (Des20 §2.2.3).
+        """List all simple graphs on the nodes 0, 1, … (Des20 §2.2.3).
 
         Examples
         --------
@@ -114,7 +114,7 @@ class Universe:
 
     @classmethod
     def streams(cls, values: Iterable[Hashable], times: int, *, users: int = 1) -> Universe:
-        """All streams of one event for each user at each time (Des20 §2.2.3).
+        """List all streams of one event for each user at each time (Des20 §2.2.3).
 
         Examples
         --------
@@ -130,7 +130,7 @@ class Universe:
 
     @classmethod
     def words(cls, alphabet: Iterable[Hashable], longest: int, *, shortest: int | None = None) -> Universe:
-        """All words of some lengths; of one length where no shortest is given (Des20 §2.2.3).
+        """List all words of some lengths; of one length where no shortest is given (Des20 §2.2.3).
 
         Examples
         --------
@@ -150,7 +150,7 @@ class Universe:
         return cls("words", tuple(words), letters)
 
     def where(self, holds: Callable[[Any], bool]) -> Universe:
-        """The secrets for which a predicate holds: those the adversary deems possible.
+        """Keep the secrets for which a predicate holds: those the adversary deems possible.
 
         Examples
         --------
@@ -172,11 +172,11 @@ class Universe:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Format of the secrets: `(0, ∅)`, `{0-1, 1-2}`, `ab|ba`, `abba`; `10,2` where values are long."""
-        return tuple(self._label(secret) for secret in self.secrets)
-
-    def _label(self, secret: Any) -> str:
+        """The secrets as text: `(0, ∅)`, `{0-1, 1-2}`, `ab|ba`, `abba`; `10,2` where values are long."""
         between = "" if all(len(_written(value)) == 1 for value in self.values) else ","
+        return tuple(self._label(secret, between) for secret in self.secrets)
+
+    def _label(self, secret: Any, between: str) -> str:
         match self.kind:
             case "databases":
                 return f"({', '.join(map(_written, secret))})" if len(secret) > 1 else _written(secret[0])
@@ -188,7 +188,7 @@ class Universe:
                 return between.join(map(_written, secret)) or "ε"
 
     def space(self, metric: str = "hamming", *, distance: Distance | None = None, unit: str = "") -> MetricSpace:
-        """Databases under a metric that sums over records, or takes their maximum (CABP13 §2, §5, §6.1).
+        """Put databases under a metric that sums over records, or takes their maximum (CABP13 §2, §5, §6.1).
 
         An absent record is as far from every value as two values can be. All databases under a sum are an implicit
         product of their records.
@@ -224,8 +224,7 @@ class Universe:
         if metric != "chebyshev" and len(self) == len(self.values) ** records:
             return product(*[one] * records)
         # otherwise record by record: each record adds its distances, or raises them to its own
-        number = {value: index for index, value in enumerate(self.values)}
-        codes = np.array([[number[value] for value in secret] for secret in self.secrets])  # pyright: ignore
+        codes = np.array([[self.values.index(value) for value in secret] for secret in self.secrets])  # pyright: ignore
         distances = np.zeros((len(self), len(self)))
         join = np.maximum if metric == "chebyshev" else np.add
         for column in codes.T:
@@ -234,7 +233,7 @@ class Universe:
         return MetricSpace(self.labels, given=distances, unit=unit)
 
     def _between_values(self, metric: str, distance: Distance | None) -> NDArray[np.float64]:
-        """Distances between the values of a record, `(v, v)`."""
+        """Return the distances between the values of a record, `(v, v)`."""
         present = [value for value in self.values if value is not None]
         steps = 1.0 - np.eye(len(self.values))
         if metric == "hamming":
@@ -250,7 +249,7 @@ class Universe:
 
 
 def required_universe(universe: Any) -> None:
-    """SpecError unless a universe is given."""
+    """Raise SpecError unless a universe is given."""
     required("universe", universe, Universe, "give a dx.Universe, such as dx.Universe.databases([0, 1], 2)")
 
 
@@ -288,9 +287,8 @@ def _few(values: int, size: int, field: str) -> None:
 
 def _allow(count: int, more: str = "") -> None:
     if count > MATRIX_POINTS:
-        raise SpecError(
-            "universe", f"has {more}{count:,} secrets, over the {MATRIX_POINTS:,} allowed", "make it smaller"
-        )
+        wrong = f"has {more}{count:,} secrets, over the {MATRIX_POINTS:,} allowed"
+        raise SpecError("universe", wrong, "make it smaller")
 
 
 def _tuples(values: Sequence[Hashable], size: int, field: str) -> Iterable[tuple[Hashable, ...]]:

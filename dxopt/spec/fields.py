@@ -32,8 +32,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 from dxopt.errors import SpecError
 from dxopt.numerics.number_syntax import EXPRESSION, is_expression, number_of, shortened
 from dxopt.runtime.plugins import RENAME, OrPlugins
-from dxopt.spaces.lattices import LATTICE_METRICS
-from dxopt.spaces.metrics import METRIC_NAMES, METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.metrics import METRIC_NAMES, METRICS_ON_EARTH, NORMS, OnEarth
 from dxopt.spaces.units import LONGEST
 
 _CLOSE = 0.7
@@ -303,7 +302,7 @@ Path = Annotated[str, *_matching(r"^\S(.{0,998}\S)?$", _PATH)]
 File = Annotated[Path, Field(description="File name, relative to the folder of this problem file.")]
 Columns = Annotated[list[Text], Field(min_length=1)]
 MetricName = Annotated[str, OneOf(METRIC_NAMES)]
-LatticeMetric = Annotated[str, OneOf(LATTICE_METRICS)]
+LatticeMetric = Annotated[str, OneOf(NORMS)]
 UnitOnEarth = Annotated[str, OneOf(tuple(OnEarth.units))]
 _UNIT = f"give a word of at most {LONGEST} letters that can stand after a number, such as km or people"
 Unit = Annotated[

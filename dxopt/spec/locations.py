@@ -14,11 +14,11 @@ from pydantic_core import PydanticCustomError
 from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
-from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.geo.hexagons import coarser, estimated
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.positions import require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u

@@ -18,8 +18,8 @@ from dxopt.model.prior import Prior as Beliefs
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as HowSmooth
-from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.geo.points import known
+from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import pytest
 import dxopt as dx
 from dxopt.release.tables import IntegerTable
 from dxopt.results.folder import write_digests
-from dxopt.spaces.geo.points import placed
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.positions import Positions
 from dxopt.verify import Outcome, verify
@@ -130,7 +130,7 @@ def test_another_metric_of_a_table(folder: Path, metric: str) -> None:
 def test_positions_of_a_table_are_its_points(tmp_path: Path) -> None:
     space = dx.MetricSpace.from_points(DEGREES, "haversine")
     degrees = np.array(DEGREES)
-    space = placed(space, Positions(degrees, streets=degrees[None, :2]))
+    space = replace(space, positions=Positions(degrees, streets=degrees[None, :2]))
     report = dx.solve(dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space)))
     file = report.save(tmp_path / "out") / "table.npz"
     IntegerTable.load(file)

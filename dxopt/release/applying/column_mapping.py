@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.header_guess import no_column
-from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
 from dxopt.spaces.metrics import Haversine, OnEarth
+from dxopt.spaces.positions import require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.verify.published.sidecar import GENERALIZATIONS, SHARE
 
@@ -278,7 +278,7 @@ class Snapper:
         """Return the secret of a label, and what the row is."""
         if is_missing(value) or value == "":
             return 0, BAD
-        found = self.space.naming.lookup.label(value)
+        found = self.space.naming.with_label(value)
         return (0, UNKNOWN) if found is None else (found, GOOD)
 
 

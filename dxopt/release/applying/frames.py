@@ -16,7 +16,7 @@ from dxopt.release.applying.formats import ROWS, places_of_shapes, require_wgs84
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
 from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
-from dxopt.spaces.axes import names_of
+from dxopt.spaces.positions import names_of
 from dxopt.verify.published.sidecar import Noun
 
 

@@ -195,7 +195,7 @@ class IntegerTable(Sampler):
         if by not in (None, "label", "index", "point"):
             raise SpecError("by", f"is {by!r}", 'give "label", "index" or "point"')
         kind = by or "bare"
-        reports = Naming.of(self.reports.labels, self.reports.points, "report")
+        reports = Naming(self.reports.labels, self.reports.points, "report")
         x = self.space.naming.one(**{kind: secret})
         return Fraction(self.counts[x, reports.one(**{kind: report}, called="report")], self.total)
 

@@ -13,8 +13,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.results.maps.located import Located
 from dxopt.results.report import Report
-from dxopt.spaces.geometries import WGS84
-from dxopt.spaces.positions import Positions, unrolled
+from dxopt.spaces.positions import WGS84, Positions, unrolled
 
 Ring = NDArray[np.float64]
 

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.geo.points import positions
-from dxopt.spaces.geometries import as_wgs84, has_geometry
-from dxopt.spaces.positions import in_degrees
+from dxopt.spaces.positions import as_wgs84, has_geometry, in_degrees
 from dxopt.spaces.space import MetricSpace
 
 Area = Any
@@ -48,7 +47,7 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
     """
     shapely = _library()
     degrees = positions(places).degrees if isinstance(places, MetricSpace) else in_degrees(places)
-    shapes = geometries(area)
+    shapes = [shape for shape, _ in described(area, "area")]
     other = [shape.geom_type for shape in shapes if shape.geom_type not in _AREAS]
     if other or not shapes:
         raise SpecError("area", f"has {'a ' + other[0] if other else 'no polygon'}", "give polygons alone")
@@ -60,29 +59,22 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
     return np.asarray(np.any(found, axis=0))
 
 
-def geometries(given: Area, field: str = "area") -> list[Any]:
-    """Geometries of Shapely in longitude and latitude, those of collections one by one; none of them empty.
+def described(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Return geometries in longitude and latitude, with the properties of the feature or other columns of the frame.
+
+    Those of collections come one by one, empty ones are left out.
 
     Raises
     ------
     SpecError
         If it is no file of GeoJSON, mapping, geometry or frame, or in another CRS than it may be.
     """
-    return [shape for shape, _ in described(given, field)]
-
-
-def described(given: Area, field: str = "area") -> list[tuple[Any, Mapping[str, Any]]]:
-    """Return `geometries`, each with the properties of its feature or the other columns of its frame.
-
-    Raises
-    ------
-    SpecError
-        As `geometries`.
-    """
     shapely = _library()
     if has_geometry(given):
         shapes = as_wgs84(given.geometry, field)
-        rows = _columns(given) if hasattr(given, "columns") else [{}] * len(shapes)
+        rows = [{}] * len(shapes)
+        if hasattr(given, "columns"):
+            rows = given.drop(columns=given.geometry.name).to_dict("records")
         found = [(shape, row) for shape, row in zip(shapes, rows, strict=True) if shape is not None]
     elif isinstance(given, shapely.Geometry):
         found = [(given, {})]
@@ -94,11 +86,6 @@ def described(given: Area, field: str = "area") -> list[tuple[Any, Mapping[str, 
         if not (-90 <= south <= north <= 90 and -540 <= west <= east <= 540):
             raise SpecError(field, "is not in degrees, longitude before latitude", "convert it to WGS 84")
     return parts
-
-
-def _columns(frame: Any) -> list[Mapping[str, Any]]:
-    """The rows of a frame without its geometry."""
-    return frame.drop(columns=frame.geometry.name).to_dict("records")
 
 
 def _single(shape: Any) -> list[Any]:
@@ -122,7 +109,7 @@ def _read(file: Path, field: str) -> Any:
 
 
 def _of_geojson(given: Any, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
-    """The geometries of GeoJSON (RFC 7946), which is in longitude and latitude on WGS 84, with their properties."""
+    """Return the geometries of GeoJSON (RFC 7946), in longitude and latitude on WGS 84, with their properties."""
     shapely = _library()
     wrong = SpecError(field, "is no GeoJSON", "give a file or mapping of GeoJSON, a geometry of Shapely, or a frame")
     if not isinstance(given, Mapping):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.spaces.geo.points import MOST_CELLS, Box, placed
+from dxopt.spaces.geo.points import MOST_CELLS, Box
 from dxopt.spaces.metrics import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, together
 from dxopt.spaces.space import MetricSpace
@@ -27,7 +28,7 @@ def h3_cells(
     unit: str = "km",
     metric: str = "haversine",
 ) -> MetricSpace:
-    """H3 cells as locations: named by their ids, at their centres, with distances on the globe.
+    """Take H3 cells as locations: named by their ids, at their centres, with distances on the globe.
 
     Exactly one of `box`, `polygon`, `points` and `cells` is given. Cells come in the order of their ids, `cells` in
     their own.
@@ -62,7 +63,8 @@ def h3_cells(
     ['872baa444ffffff', '872baa46affffff'] 5.03 km
     """
     h3 = _library()
-    given = [name for name, value in _named(box, polygon, points, cells).items() if value is not None]
+    areas = {"box": box, "polygon": polygon, "points": points, "cells": cells}
+    given = [name for name, value in areas.items() if value is not None]
     if len(given) != 1:
         raise SpecError("h3_cells", f"{' and '.join(given) or 'no area'} given", "give box, polygon, points or cells")
     if cells is not None:
@@ -74,11 +76,14 @@ def h3_cells(
             raise SpecError("resolution", f"{fineness} has no cell with its centre there", "give a finer one")
     centres = np.array([h3.cell_to_latlng(cell) for cell in chosen])
     space = MetricSpace.from_points(centres, on_earth(metric, unit), labels=chosen)
-    return placed(space, Positions(centres, _outlines(h3, chosen), unit=unit))
+    rings = [together(np.array(h3.cell_to_boundary(cell))) for cell in chosen]
+    most = max(map(len, rings))
+    outlines = np.stack([np.pad(ring, ((0, most - len(ring)), (0, 0)), "edge") for ring in rings])
+    return replace(space, positions=Positions(centres, outlines, unit=unit))
 
 
 def estimated(box: Box, resolution: int) -> float:
-    """About how many cells of a resolution have their centre in a box."""
+    """Estimate how many cells of a resolution have their centre in a box."""
     return box.area / _library().average_hexagon_area(_fineness(resolution), unit="km^2")
 
 
@@ -98,10 +103,6 @@ def _library() -> Any:
     except ImportError:
         raise UnsupportedError("h3", "needs the package h3, which is not installed", "install dxopt[geo]") from None
     return h3
-
-
-def _named(*given: Any) -> dict[str, Any]:
-    return dict(zip(("box", "polygon", "points", "cells"), given, strict=True))
 
 
 def _fineness(resolution: int | None) -> int:
@@ -138,17 +139,11 @@ def _boxed(box: Sequence[float] | Box) -> tuple[Box, NDArray[np.float64]]:
     if not isinstance(box, Box) and len(box) != 4:
         raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
     area = box if isinstance(box, Box) else Box(*box)
-    corners = [
-        [area.south, area.west],
-        [area.south, area.east],
-        [area.north, area.east],
-        [area.north, area.west],
-    ]
+    corners = [(area.south, area.west), (area.south, area.east), (area.north, area.east), (area.north, area.west)]
     return area, np.array(corners, dtype=float)
 
 
 def _polygon(polygon: ArrayLike) -> tuple[Box, NDArray[np.float64]]:
-    """The box around a polygon, and its corners."""
     corners = in_degrees(polygon)
     if len(corners) < 3:
         raise SpecError("polygon", f"has {len(corners)} corners", "give 3 or more")
@@ -164,10 +159,3 @@ def _around(h3: Any, resolution: int, points: ArrayLike) -> list[str]:
     if not len(located):
         raise SpecError("points", "are none", "give at least one place")
     return list({h3.latlng_to_cell(*point, resolution) for point in located.tolist()})
-
-
-def _outlines(h3: Any, cells: Sequence[str]) -> NDArray[np.float64]:
-    """Corners `(n, k, 2)`, their longitudes near those of the first corner."""
-    corners = [together(np.array(h3.cell_to_boundary(cell))) for cell in cells]
-    most = max(map(len, corners))
-    return np.stack([np.concatenate([ring, np.repeat(ring[-1:], most - len(ring), axis=0)]) for ring in corners])

@@ -39,7 +39,6 @@ class Level(float):
     positions: bool
 
     def __new__(cls, epsilon: float, level: float, radius: float, positions: bool) -> Self:
-        """An ε that was derived from a level within a radius."""
         made = super().__new__(cls, epsilon)
         made.level, made.radius, made.positions = level, radius, positions
         return made
@@ -54,7 +53,7 @@ class Level(float):
 
 
 def level(level: Written, radius: Written, *, space: MetricSpace | None = None) -> Level:
-    """ε for a privacy loss of at most `level`, such as ln 4, between locations one `radius` apart.
+    """Derive ε for a privacy loss of at most `level`, such as ln 4, between locations one `radius` apart.
 
     Without a space it is about the places of a space: level / radius, which is how geo-indistinguishability is stated
     (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013, Definition 3.1). With a space it is about positions,
@@ -75,11 +74,6 @@ def level(level: Written, radius: Written, *, space: MetricSpace | None = None) 
         In the unit of the distances of the space, and as the space measures them; ε is per that unit.
     space : MetricSpace, optional
         One with cells on the Earth (`bounding_grid`, `h3_cells`), for a level between positions.
-
-    Returns
-    -------
-    Level
-        A float, of which a problem remembers level and radius.
 
     Raises
     ------

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.geo.points import known
-from dxopt.spaces.positions import Positions, coordinates, distance_of, in_degrees, on_sphere
+from dxopt.spaces.metrics import NORMS
+from dxopt.spaces.positions import coordinates, distance_of, in_degrees, on_sphere
 from dxopt.spaces.space import MetricSpace
 
 OUTSIDE = ("refuse", "nearest", "drop")
-_NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf}
 _TIES = 8
 _TIE = 1e-12
 _CELLS = 2.0
@@ -48,14 +47,14 @@ class Near:
     unit: str
 
     def length(self, distance: float) -> str:
-        """A distance as text, with its unit."""
+        """Write a distance with its unit."""
         return f"{distance:,.4g} {self.unit}".rstrip()
 
 
 def nearest(
     space: MetricSpace, places: ArrayLike, *, within: float | None = None, outside: str | None = None
 ) -> NDArray[np.int64]:
-    """The index of the nearest point of a space for each of some locations, `(m,)`; the first of equally near ones.
+    """Find the index of the nearest point of a space for some locations, `(m,)`; the first of equally near ones.
 
     Parameters
     ----------
@@ -63,10 +62,9 @@ def nearest(
         Where it has positions on the Earth, nearest is meant by great circles, road networks included.
     places : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
     within : float, optional
-        Locations further away than this are outside; in the unit of its positions, or of its coordinates. Without
-        it those are that are further from the nearest centre than 2 radii of a cell; or, of points that are no
-        cells, further from the box around them than twice the widest gap between nearest neighbours and a tenth of
-        the diagonal of the box.
+        Locations further away than this are outside; in the unit of its positions, or of its coordinates. By default
+        those further from the nearest centre than 2 radii of a cell; or, of points that are no cells, further from
+        the box around them than twice the widest gap between nearest neighbours and a tenth of its diagonal.
     outside : {"refuse", "nearest", "drop"}
         What becomes of locations outside: an error, the nearest point all the same, or index -1. "refuse" by
         default; "drop" where `within` is given.
@@ -91,69 +89,57 @@ def nearest(
     found = nearest_of(space, places)
     far = found.outside if within is None else found.apart > within * (1 + _TIE)
     if policy == "refuse" and far.any():
-        raise _refused(found, far, within)
+        furthest = int(np.where(far, found.apart, -1.0).argmax())
+        beyond = "outside of the space" if within is None else f"further than {within:g} from all points"
+        away = found.length(float(found.apart[furthest]))
+        wrong = f"{int(far.sum())} of {len(far)} lie {beyond}: number {furthest} is {away} from the nearest point"
+        raise SpecError("points", wrong, "check their order and unit, or set outside to 'nearest' or 'drop'")
     return np.where(far & (policy == "drop"), -1, found.index)
 
 
 def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
-    """The nearest points of a space for some locations, how far they are, and from where on that is outside.
-
-    Raises
-    ------
-    SpecError
-        If the locations are no such numbers.
-    """
+    """Find the nearest points for locations, and how far they are; SpecError where these are no such numbers."""
     found = known(space)
     if found is not None:
         located = on_sphere(in_degrees(places))
         centres = on_sphere(found.degrees)
         index, apart = _by_tree(centres, located, 2.0)
-        if found.outlines is None:
+        if found.radii is None:
             outside = _outside(centres, located, 2.0)
         else:
-            outside = apart > _CELLS * _radius(found) * (1 + _TIE)
+            outside = apart > _CELLS * float(np.linalg.norm(found.radii, axis=2).max()) * (1 + _TIE)
         return Near(index, distance_of(apart, found.unit), outside, found.unit)
     if space.points is None:
         raise SpecError("space", "has no points, only distances", "use one with coordinates")
     located = coordinates(places, space.points.shape[1])
-    norm = None if space.metric is None else _NORMS.get(space.metric.name)
+    norm = None if space.metric is None else NORMS.get(space.metric.name)
     if norm is None:
         return Near(*_by_blocks(space, located), np.zeros(len(located), dtype=bool), "")
     index, apart = _by_tree(space.points, located, norm)
     return Near(index, apart, _outside(space.points, located, norm), "")
 
 
-def _refused(found: Near, far: NDArray[np.bool_], within: float | None) -> SpecError:
-    """Describe the furthest of the locations that lie outside."""
-    furthest = int(np.where(far, found.apart, -1.0).argmax())
-    beyond = "outside of the space" if within is None else f"further than {within:g} from all points"
-    away = found.length(float(found.apart[furthest]))
-    wrong = f"{int(far.sum())} of {len(far)} lie {beyond}: number {furthest} is {away} from the nearest point"
-    return SpecError("points", wrong, "check their order and unit, or set outside to 'nearest' or 'drop'")
-
-
 def _outside(points: NDArray[np.float64], located: NDArray[np.float64], norm: float) -> NDArray[np.bool_]:
     """Return the mask of the locations outside of points; none where all points are one."""
+    gap = widest_gap(points, norm)
+    if not gap:
+        return np.zeros(len(located), dtype=bool)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
+    beyond = np.maximum(np.maximum(low - located, located - high), 0.0)
+    margin = max(_GAPS * gap, _SHARE * float(np.linalg.norm(high - low, ord=norm)))
+    return np.linalg.norm(beyond, ord=norm, axis=1) > margin * (1 + _TIE)
+
+
+def widest_gap(points: NDArray[np.float64], norm: float = 2.0) -> float:
+    """Return the largest distance of a point `(k,)` to its nearest neighbour; 0 where all points are one."""
     from scipy.spatial import KDTree
 
     distinct = np.unique(points, axis=0)
     if len(distinct) == 1:
-        return np.zeros(len(located), dtype=bool)
-    low = distinct.min(axis=0)
-    high = distinct.max(axis=0)
-    beyond = np.maximum(np.maximum(low - located, located - high), 0.0)
-    gaps, _ = KDTree(distinct).query(distinct, k=2, p=norm)
-    margin = max(_GAPS * float(gaps[:, 1].max()), _SHARE * float(np.linalg.norm(high - low, ord=norm)))
-    return np.linalg.norm(beyond, ord=norm, axis=1) > margin * (1 + _TIE)
-
-
-def _radius(found: Positions) -> float:
-    """The largest chord from a centre to a corner of its cell."""
-    corners = found.outlines
-    if corners is None:
         return 0.0
-    ends = on_sphere(corners.reshape(-1, 2)).reshape(*corners.shape[:2], 3)
-    return float(np.linalg.norm(ends - on_sphere(found.degrees)[:, None, :], axis=2).max())
+    gaps, _ = KDTree(distinct).query(distinct, k=2, p=norm)
+    return float(gaps[:, 1].max())
 
 
 def _by_tree(
@@ -175,9 +161,8 @@ def _by_tree(
 def _by_blocks(space: MetricSpace, located: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     chosen = np.empty(len(located), dtype=np.int64)
     near = np.empty(len(located))
-    wide = max(1, BLOCK_CELLS // len(space))
-    for start in range(0, len(located), wide):
-        apart = space.distances_to(located[start : start + wide])
-        chosen[start : start + wide] = apart.argmin(axis=0)
-        near[start : start + wide] = apart.min(axis=0)
+    for some in in_blocks(np.arange(len(located)), len(space)):
+        apart = space.distances_to(located[some])
+        chosen[some] = apart.argmin(axis=0)
+        near[some] = apart.min(axis=0)
     return chosen, near

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,9 @@ from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
 from dxopt.spaces.positions import Positions, in_degrees, local_plane, together
 from dxopt.spaces.space import MetricSpace, required_space
 
-AnySpace = TypeVar("AnySpace", bound=MetricSpace)
-
 
 def positions(space: MetricSpace) -> Positions:
-    """The positions of the points of a space.
+    """Return the positions of the points of a space.
 
     Raises
     ------
@@ -46,16 +44,11 @@ def positions(space: MetricSpace) -> Positions:
 
 
 def known(space: MetricSpace) -> Positions | None:
-    """The positions of the points of a space, or None where they are not on the Earth."""
+    """Return the positions of the points of a space, or None where they are not on the Earth."""
     required_space(space)
     if space.positions is None and isinstance(space.metric, OnEarth) and space.points is not None:
         return Positions(space.points, unit=space.metric.unit)
     return space.positions
-
-
-def placed(space: AnySpace, found: Positions) -> AnySpace:
-    """The same space with positions."""
-    return replace(space, positions=found)
 
 
 MOST_DISTORTION = 0.1
@@ -69,7 +62,7 @@ def points(
     unit: str = "km",
     metric: str = "haversine",
 ) -> MetricSpace:
-    """Locations with distances on the globe, or with straight ones on a local map.
+    """Make a space of locations with distances on the globe, or with straight ones on a local map.
 
     Parameters
     ----------
@@ -105,7 +98,7 @@ def points(
         raise SpecError("project", f"makes straight distances, not {metric} ones", "leave out one of the two")
     _require_local(together(located))
     plane = MetricSpace.from_points(local_plane(located, unit), unit=unit)
-    return placed(replace(plane, labels=globe.labels), Positions(located, unit=unit))
+    return replace(plane, labels=globe.labels, positions=Positions(located, unit=unit))
 
 
 def _require_local(degrees: NDArray[np.float64]) -> None:
@@ -190,7 +183,7 @@ class Box:
         return EARTH_RADIUS_KM**2 * math.radians(self.width) * (math.sin(north) - math.sin(south))
 
     def shape(self, spacing: float, unit: str = "km") -> Shape:
-        """Rows and columns of cells whose sides are nearest to `spacing`, columns measured half-way up the box."""
+        """Count rows and columns of cells with sides nearest to `spacing`, columns as half-way up the box."""
         Haversine(unit).prepare(np.zeros((1, 2)))
         if not 0 < as_number(spacing, "spacing", "give a positive distance") < math.inf:
             raise SpecError("spacing", f"is {spacing:g}", "give a positive distance")
@@ -199,26 +192,20 @@ class Box:
         return max(1, round(self.height * degree / spacing)), max(1, round(self.width * across / spacing))
 
     def centres(self, shape: Shape) -> NDArray[np.float64]:
-        """The centres of equal cells `(rows · columns, 2)`, row by row from the south-west."""
-        return _pairs(*(_middles(*side, count) for side, count in zip(self._sides, _cells(shape), strict=True)))
+        """Return the centres of equal cells `(rows · columns, 2)`, row by row from the south-west."""
+        rows, columns = _cells(shape)
+        up = self.south + self.height * (np.arange(rows) + 0.5) / rows
+        return _pairs(up, self.west + self.width * (np.arange(columns) + 0.5) / columns)
 
     def outlines(self, shape: Shape) -> NDArray[np.float64]:
-        """The corners of those cells, `(rows · columns, 4, 2)`, counterclockwise; longitudes may exceed 180°."""
-        shape = _cells(shape)
-        (south, height), (west, width) = self._sides
-        up = np.linspace(south, south + height, shape[0] + 1)
-        across = np.linspace(west, west + width, shape[1] + 1)
-        corners = [
-            _pairs(up[:-1], across[:-1]),
-            _pairs(up[:-1], across[1:]),
-            _pairs(up[1:], across[1:]),
-            _pairs(up[1:], across[:-1]),
-        ]
-        return np.stack(corners, axis=1)
-
-    @property
-    def _sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        return (self.south, self.height), (self.west, self.width)
+        """Return the corners of those cells, `(n, 4, 2)`, counterclockwise; longitudes may exceed 180°."""
+        rows, columns = _cells(shape)
+        up = np.linspace(self.south, self.south + self.height, rows + 1)
+        across = np.linspace(self.west, self.west + self.width, columns + 1)
+        south, north = up[:-1], up[1:]
+        west, east = across[:-1], across[1:]
+        corners = ((south, west), (south, east), (north, east), (north, west))
+        return np.stack([_pairs(*corner) for corner in corners], axis=1)
 
 
 def bounding_grid(
@@ -233,7 +220,7 @@ def bounding_grid(
     project: bool = False,
     metric: str = "haversine",
 ) -> MetricSpace:
-    """The centres of equal cells that tile a bounding box; named (row, column) from the south-west.
+    """Take the centres of equal cells that tile a bounding box; named (row, column) from the south-west.
 
     Parameters
     ----------
@@ -274,28 +261,20 @@ def bounding_grid(
     space = replace(
         points(centres, project=project, unit=unit, metric=metric), labels=Tuples((Numbers(rows), Numbers(columns)))
     )
-    return placed(space, Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
+    return replace(space, positions=Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
 
 
 def _cells(shape: ArrayLike | None, key: str = "shape") -> Shape:
-    """Rows and columns; SpecError where they are no positive numbers, or too many."""
-    rows, columns = _whole(shape)
-    if rows * columns > MOST_CELLS:
-        raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")
-    return rows, columns
-
-
-def _whole(shape: ArrayLike | None) -> Shape:
+    """Return rows and columns; SpecError where they are no positive numbers, or too many."""
     counts = np.array(None)
     with suppress(ValueError):
         counts = np.asarray(shape)
     if counts.shape != (2,) or not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1:
         raise SpecError("shape", f"{shape} is not a shape", "give positive numbers of rows and columns")
-    return int(counts[0]), int(counts[1])
-
-
-def _middles(start: float, length: float, count: int) -> NDArray[np.float64]:
-    return start + length * (np.arange(count) + 0.5) / count
+    rows, columns = counts.tolist()
+    if rows * columns > MOST_CELLS:
+        raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")
+    return rows, columns
 
 
 def _pairs(latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]) -> NDArray[np.float64]:

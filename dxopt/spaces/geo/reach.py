@@ -3,14 +3,11 @@
 The region of a centre a has the positions x, as unit vectors, with x·(a - c) ≥ 0 for all other centres c, up to an
 angle from a. In the gnomonic projection at a, where great circles are straight, half-planes of some c and tangents to
 the circle around a leave a convex polygon that holds the region.
-
-Both are derived from the points alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.distances import in_blocks, least
+from dxopt.spaces.geo.nearest import widest_gap
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.lattices import Wrapped
-from dxopt.spaces.metrics import EARTH_RADIUS_KM, STRETCH, OnEarth
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, NORMS, STRETCH, OnEarth
 from dxopt.spaces.positions import Positions, distance_of, on_sphere
 from dxopt.spaces.space import MetricSpace
 
@@ -55,20 +54,20 @@ class Regions:
 
     @classmethod
     def of(cls, centres: Array, within: float) -> Self:
-        """Polygons that hold the regions of centres `(n, 3)`, for an angle from 0 to `WIDEST`."""
+        """Make polygons that hold the regions of centres `(n, 3)`, for an angle from 0 to `WIDEST`."""
         blocks = [_polygons(centres, slice(at, at + _BLOCK), within) for at in range(0, len(centres), _BLOCK)]
         most = max(block.shape[1] for block in blocks)
         edges = np.concatenate([np.pad(b, ((0, 0), (0, most - b.shape[1]), (0, 0), (0, 0)), "edge") for b in blocks])
         return cls(edges[:, :, 0], edges[:, :, 1] - edges[:, :, 0], centres)
 
     def may_meet(self, first: NDArray[np.int64], second: NDArray[np.int64], angle: float) -> NDArray[np.bool_]:
-        """Pairs `(p,)` that the corners furthest from their centres leave no further apart than an angle."""
+        """Return the mask of pairs `(p,)` whose circles around all corners are no more than an angle apart."""
         radii = _angles(np.linalg.norm(self.corners - self.centres[:, None], axis=2).max(axis=1))
         between = _angles(np.linalg.norm(self.centres[first] - self.centres[second], axis=1))
         return between <= radii[first] + radii[second] + angle
 
     def gaps(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Array:
-        """The angles `(p,)` between pairs of polygons; 0 where they meet.
+        """Return the angles `(p,)` between pairs of polygons; 0 where they meet.
 
         The shortest way between polygons that do not meet ends at a corner of one of them. They do not where the
         great circle at right angles to it, half-way, has one on each side.
@@ -86,7 +85,7 @@ def _angles(chords: Array) -> Array:
 
 
 def _polygons(centres: Array, rows: slice, within: float) -> Array:
-    """The edges of some polygons by both ends, `(b, k, 2, 3)`."""
+    """Return the edges of some polygons by both ends, `(b, k, 2, 3)`."""
     here = centres[rows]
     frames = _frames(here)
     normals, offsets = _half_planes(centres, here, frames, within)
@@ -104,7 +103,7 @@ def _polygons(centres: Array, rows: slice, within: float) -> Array:
 
 
 def _frames(centres: Array) -> Array:
-    """East and north `(b, 2, 3)`; at the poles some right angle."""
+    """Return east and north `(b, 2, 3)`; at the poles some right angle."""
     east = np.stack([-centres[:, 1], centres[:, 0], np.zeros(len(centres))], axis=1)
     east[~east.any(axis=1), 1] = 1.0
     east /= np.linalg.norm(east, axis=1, keepdims=True)
@@ -113,7 +112,7 @@ def _frames(centres: Array) -> Array:
 
 
 def _half_planes(centres: Array, here: Array, frames: Array, within: float) -> tuple[Array, Array]:
-    """Unit normals `(b, m, 2)` and offsets `(b, m)` of the half-planes normal·u ≥ -offset, in the projections."""
+    """Return unit normals `(b, m, 2)` and offsets `(b, m)` of the half-planes normal·u ≥ -offset, projected."""
     more = _REGIONS_SLACK * within + _ROUNDING
     apart = centres - here[:, None]
     squares = (apart * apart).sum(axis=2)
@@ -134,7 +133,7 @@ def _half_planes(centres: Array, here: Array, frames: Array, within: float) -> t
 
 
 def _left(normals: Array, offsets: Array, along: Array) -> Array:
-    """From where to where each line is in all half-planes, `(b, m, 2)`; the first is the greater where it is not."""
+    """Return from where to where each line is in all half-planes, `(b, m, 2)`; in the wrong order where nowhere."""
     slopes = along @ normals.transpose(0, 2, 1)
     levels = offsets[:, None] - offsets[..., None] * (normals @ normals.transpose(0, 2, 1))
     parallel = np.abs(slopes) < _PARALLEL
@@ -146,7 +145,7 @@ def _left(normals: Array, offsets: Array, along: Array) -> Array:
 
 
 def _ways(corners: Array, starts: Array, sides: Array) -> Array:
-    """The shortest ways `(p, 3)` from edges `(p, k)` to corners `(p, j)`, straight."""
+    """Return the shortest ways `(p, 3)` from edges `(p, k)` to corners `(p, j)`, straight."""
     apart = corners[:, :, None] - starts[:, None]
     squares = (sides * sides).sum(axis=2)[:, None]
     # the foot is a multiple of start + t·side, by normal equations in differences, which lose no digits
@@ -163,12 +162,9 @@ def _ways(corners: Array, starts: Array, sides: Array) -> Array:
     return ways[np.arange(len(ways)), nearest]
 
 
-NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
-"""Metrics of the plane that are norms, with their order."""
 ELLIPSOID = 1.0045
 """WGS 84 is at most so many times as long as a sphere of radius 6371.0088 km: its largest radius of curvature is
 a²/b = 6399.594 km."""
-_ROWS = 500
 _MOST_LOOKED_AT = 2_000
 """Distances between centres are looked at one by one up to so many of them,"""
 _AT_ONCE = 1_000
@@ -207,16 +203,14 @@ def ways(space: MetricSpace) -> Ways | None:
     3.81 2.06
     """
     found = known(space)
-    if found is None or found.outlines is None:
+    if found is None or found.radii is None:
         return None
     within = _on_earth(found)
     stretched = _stretched(space, found, within)
     if stretched is None:
         return None
-    centres = on_sphere(found.degrees)
-    corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3) - centres[:, None, :]
-    mean = float(distance_of(_mean_ways(corners).max(), found.unit))
-    return Ways(within * stretched.longer, mean * stretched.longer)
+    mean = float(distance_of(_mean_ways(found.radii).max(), found.unit))
+    return Ways(within * stretched[0], mean * stretched[0])
 
 
 def across(space: MetricSpace, distance: float, within: float | None = None) -> float | None:
@@ -230,14 +224,10 @@ def across(space: MetricSpace, distance: float, within: float | None = None) -> 
     ----------
     space : MetricSpace
     distance : float
-        In the unit of distances, and as the space measures them.
+        As the space measures distances, and in their unit, like the result: None where points stand for no areas, or
+        distances are not those of positions.
     within : float, optional
         h, along a great circle in the unit of positions; by default that of the cells.
-
-    Returns
-    -------
-    float or None
-        In the unit of distances; None where points stand for no areas, or distances are not those of positions.
     """
     found = known(space)
     if found is None or (within is None and found.outlines is None):
@@ -246,27 +236,23 @@ def across(space: MetricSpace, distance: float, within: float | None = None) -> 
     stretched = _stretched(space, found, within)
     if stretched is None:
         return None
-    most = (distance + 2 * within * stretched.longer) * (1 + _SLACK)
+    longer, shorter = stretched
+    most = (distance + 2 * within * longer) * (1 + _SLACK)
     if len(space) > _MOST_LOOKED_AT:
         return most
     radius = EARTH_RADIUS_KM * OnEarth.units[found.unit]
-    angles = within / radius, distance * stretched.shorter / radius * (1 + _SLACK)
+    angles = within / radius, distance * shorter / radius * (1 + _SLACK)
     if max(angles) > WIDEST:
-        return _largest(space, most) or most
+        return _apart(space, most, most)[0] or most
     near, pairs = _apart(space, distance * (1 + _SLACK), most)
     return max(near, _reached(on_sphere(found.degrees), pairs, *angles)) or most
 
 
-@dataclass(frozen=True)
-class _Stretched:
-    """Bound the ratio of distances to great circles, and of great circles to distances."""
+def _stretched(space: MetricSpace, found: Positions, within: float) -> tuple[float, float] | None:
+    """Bound the ratio of distances to great circles, and its inverse, for positions up to `within` from a space's.
 
-    longer: float
-    shorter: float
-
-
-def _stretched(space: MetricSpace, found: Positions, within: float) -> _Stretched | None:
-    """Of positions up to `within` from those of a space; None where distances are not those of positions."""
+    None where distances are not those of positions.
+    """
     if space.metric is None:
         return None
     if space.metric.name == "euclidean":
@@ -277,23 +263,21 @@ def _stretched(space: MetricSpace, found: Positions, within: float) -> _Stretche
         margin = within / (EARTH_RADIUS_KM * OnEarth.units[found.unit])
         far = min(float(np.abs(latitudes).max()) + margin, math.pi / 2)
         near = max(float(latitudes.min()) - margin, -float(latitudes.max()) - margin, 0.0)
-        return _Stretched(max(1.0, middle / math.cos(far)), max(1.0, math.cos(near) / middle))
+        return max(1.0, middle / math.cos(far)), max(1.0, math.cos(near) / middle)
     if not isinstance(space.metric, OnEarth):
         return None
     longer = ELLIPSOID if space.metric.name == "geodesic" else 1.0
-    return _Stretched(longer, 1.0 if space.metric.name == "haversine" else STRETCH)
+    return longer, 1.0 if space.metric.name == "haversine" else STRETCH
 
 
 def _reached(centres: NDArray[np.float64], pairs: tuple[NDArray[Any], ...], within: float, apart: float) -> float:
-    """The largest distance of pairs of centres with regions no more than an angle apart; 0 where there is none."""
+    """Return the largest distance of pairs of centres with regions no more than an angle apart, or 0."""
     if not len(pairs[0]):
         return 0.0
     regions = Regions.of(centres, within)
     likely = regions.may_meet(pairs[0], pairs[1], apart)
     first, second, lengths = (part[likely] for part in pairs)
-    furthest = np.argsort(-lengths, kind="stable")
-    for start in range(0, len(furthest), _AT_ONCE):
-        some = furthest[start : start + _AT_ONCE]
+    for some in in_blocks(np.argsort(-lengths, kind="stable"), 1, _AT_ONCE):
         reached = some[regions.gaps(first[some], second[some]) <= apart]
         if len(reached):
             return float(lengths[reached[0]])
@@ -301,30 +285,20 @@ def _reached(centres: NDArray[np.float64], pairs: tuple[NDArray[Any], ...], with
 
 
 def _apart(space: MetricSpace, near: float, most: float) -> tuple[float, tuple[NDArray[Any], ...]]:
-    """The largest distance up to `near`, and pairs of points from there up to `most`, with their distances."""
+    """Return the largest distance up to `near`, and pairs of points beyond, up to `most`, with their distances."""
     found, largest = [], 0.0
-    for start, apart in _blocks(space):
+    everything = np.arange(len(space))
+    for rows in in_blocks(everything, len(space)):
+        apart = space.block(rows, everything)
         largest = max(largest, float(apart[apart <= near].max(initial=0.0)))
         first, second = np.nonzero((apart > near) & (apart <= most))
-        once = first + start < second
-        found.append((first[once] + start, second[once], apart[first[once], second[once]]))
+        once = rows[first] < second
+        found.append((rows[first[once]], second[once], apart[first[once], second[once]]))
     return largest, tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
 
 
-def _largest(space: MetricSpace, most: float) -> float:
-    """The largest distance up to `most`, by blocks of rows; 0 where there is none."""
-    return max(float(apart[apart <= most].max(initial=0.0)) for _, apart in _blocks(space))
-
-
-def _blocks(space: MetricSpace) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield the first of some rows of distances, and these rows."""
-    everything = np.arange(len(space))
-    for start in range(0, len(space), _ROWS):
-        yield start, space.block(everything[start : start + _ROWS], everything)
-
-
 def _mean_ways(corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean distance from the origin over polygons around it, `(n, k, 3)`: by triangles with a corner there."""
+    """Return the mean distance from the origin over polygons around it, `(n, k, 3)`: by triangles from there."""
     following = np.roll(corners, -1, axis=1)
     areas = np.linalg.norm(np.cross(corners, following), axis=2)
     places, weights = np.polynomial.legendre.leggauss(16)
@@ -341,10 +315,7 @@ def reach(space: MetricSpace) -> float:
     Of cells (grids, hexagons, lattices) the largest distance from a centre to a corner of its cell; on one axis half
     of the widest gap between neighbours; of other points the largest distance of one to its nearest neighbour.
 
-    Returns
-    -------
-    float
-        In the unit of the positions on the Earth where the space has some, otherwise in that of its distances.
+    It is in the unit of the positions on the Earth where the space has some, otherwise in that of its distances.
 
     Raises
     ------
@@ -362,36 +333,15 @@ def reach(space: MetricSpace) -> float:
         return float(np.linalg.norm(half, ord=NORMS[flat.name]))
     if space.points is not None and space.points.shape[1] == 1 and metric is not None and metric.name in NORMS:
         return _positive(float(np.diff(np.sort(space.points[:, 0])).max(initial=0.0)) / 2)
-    return _by_distances(space)
+    everything = np.arange(len(space))
+    nearest = np.array([least(space.block(point, everything)) for point in everything[:, None]])
+    return _positive(float(np.max(nearest, where=np.isfinite(nearest), initial=0.0)))
 
 
 def _on_earth(found: Positions) -> float:
-    centres = on_sphere(found.degrees)
-    if found.outlines is not None:
-        corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3)
-        furthest = np.linalg.norm(corners - centres[:, None, :], axis=2).max()
-        return float(distance_of(furthest, found.unit))
-    return _positive(float(distance_of(_widest(centres), found.unit)))
-
-
-def _widest(points: NDArray[np.float64]) -> float:
-    """The largest distance of a point `(k, 3)` to its nearest neighbour, straight; 0 where all points are one."""
-    from scipy.spatial import KDTree
-
-    distinct = np.unique(points, axis=0)
-    if len(distinct) == 1:
-        return 0.0
-    gaps, _ = KDTree(distinct).query(distinct, k=2)
-    return float(gaps[:, 1].max())
-
-
-def _by_distances(space: MetricSpace) -> float:
-    """The largest distance of a point to its nearest neighbour, by blocks of rows of distances."""
-    widest = 0.0
-    for _, apart in _blocks(space):
-        apart = np.where((apart > 0) & np.isfinite(apart), apart, np.inf).min(axis=1)
-        widest = max(widest, float(apart[np.isfinite(apart)].max(initial=0.0)))
-    return _positive(widest)
+    if found.radii is not None:
+        return float(distance_of(np.linalg.norm(found.radii, axis=2).max(), found.unit))
+    return _positive(float(distance_of(widest_gap(on_sphere(found.degrees)), found.unit)))
 
 
 def _positive(distance: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.distances import required_graph
-from dxopt.spaces.geo.points import placed
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.positions import Positions, together
 from dxopt.spaces.space import MetricSpace
@@ -34,7 +34,7 @@ def roads(
     directed: bool = True,
     largest: bool = False,
 ) -> MetricSpace:
-    """The nodes of a road network, with the length of the shortest way between them.
+    """Take the nodes of a road network as places, with the lengths of the shortest ways between them.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def roads(
         for part in (network, weighted):
             part.remove_nodes_from(lost)
     space = MetricSpace.from_graph(weighted, LENGTH, unit=unit or "")
-    return placed(space, Positions(degrees, streets=_streets(network, degrees), unit=length or "km"))
+    return replace(space, positions=Positions(degrees, streets=_streets(network, degrees), unit=length or "km"))
 
 
 def _read(path: Path) -> nx.Graph:
@@ -103,7 +103,7 @@ def _read(path: Path) -> nx.Graph:
 
 
 def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: bool) -> nx.Graph:
-    """The same nodes, with the lengths of the edges in the unit."""
+    """Return the same nodes, with the lengths of the edges in the unit."""
     import networkx as nx
 
     scale = 1.0 if unit is None else Haversine.units[unit] / 1000.0
@@ -120,12 +120,11 @@ def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: boo
 
 
 def _unreachable(weighted: nx.Graph) -> dict[Any, None]:
-    """The nodes outside of the largest part in which there is a way from every node to every other."""
+    """Return the nodes outside of the largest part with a way from every node to every other."""
     import networkx as nx
 
-    directed = isinstance(weighted, nx.DiGraph)
-    parts = nx.strongly_connected_components(weighted) if directed else nx.connected_components(weighted)
-    part = max(parts, key=len, default=set())
+    parts = nx.strongly_connected_components if weighted.is_directed() else nx.connected_components
+    part = max(parts(weighted), key=len)
     return dict.fromkeys(node for node in weighted if node not in part)
 
 
@@ -136,7 +135,7 @@ def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
     outside = next(iter(lost))
     there = nx.has_path(weighted, inside, outside)
     start, end = (outside, inside) if there else (inside, outside)
-    one_way = isinstance(weighted, nx.DiGraph) and nx.is_weakly_connected(weighted)
+    one_way = weighted.is_directed() and nx.is_weakly_connected(weighted)
     wrong = f"{len(lost)} of {len(weighted)} places are cut off: no way leads from {start} to {end}"
     fix = "give largest: true to leave them out" + (", or directed: false" if one_way else "")
     return SpecError("graph", wrong, fix)
@@ -144,27 +143,20 @@ def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
 
 def _positions(network: nx.Graph) -> NDArray[np.float64]:
     required_graph(network)
-    found = []
-    for node, attributes in network.nodes(data=True):
-        position = _position(attributes)
-        if position is None:
-            raise SpecError(
-                "graph", f"node {node} has no position in degrees", "give every node a longitude x and a latitude y"
-            )
-        found.append(position)
-    if not found:
+    if not len(network):
         raise SpecError("graph", "has no nodes", "give at least one")
-    return np.array(found)
+    return np.array([_position(node, attributes) for node, attributes in network.nodes(data=True)])
 
 
-def _position(attributes: Mapping[str, Any]) -> tuple[float, float] | None:
-    """(latitude, longitude) of a node, by `lat` and `lon` before `y` and `x`."""
+def _position(node: Any, attributes: Mapping[str, Any]) -> tuple[float, float]:
+    """Return (latitude, longitude) of a node, by `lat` and `lon` before `y` and `x`."""
     for north, east in (("lat", "lon"), ("y", "x")):
         latitude = _number(attributes.get(north))
         longitude = _number(attributes.get(east))
         if latitude is not None and longitude is not None and abs(latitude) <= 90 and abs(longitude) <= 180:
             return latitude, longitude
-    return None
+    fix = "give every node a longitude x and a latitude y"
+    raise SpecError("graph", f"node {node} has no position in degrees", fix)
 
 
 def _number(value: Any) -> float | None:
@@ -176,7 +168,7 @@ def _number(value: Any) -> float | None:
 
 
 def _streets(network: nx.Graph, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Straight pieces of road `(m, 2, 2)`: along the `geometry` of an edge, where it is in degrees."""
+    """Return straight pieces of road `(m, 2, 2)`, along the `geometry` of an edge where it is in degrees."""
     position = dict(zip(network, degrees, strict=True))
     pieces = {}
     for start, end, attributes in network.edges(data=True):
@@ -189,7 +181,7 @@ def _streets(network: nx.Graph, degrees: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def _course(attributes: Mapping[str, Any], ends: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The positions that an edge passes, from its `geometry` `LINESTRING (x y, x y, …)`; else its two ends."""
+    """Return the positions on the way of an edge, by its `geometry` `LINESTRING (x y, x y, …)`; else its two ends."""
     text = str(attributes.get("geometry", ""))
     numbers = [float(number) for number in _NUMBER.findall(text)] if text.startswith("LINESTRING (") else []
     if len(numbers) < 4 or len(numbers) % 2:

@@ -32,16 +32,13 @@ class Solved:
 
 
 class System(ABC):
-    """A symmetric matrix of doubles T near Φ[x, y] = e^{-εd(x, y)}, known by its structure.
+    """A symmetric matrix `(size, size)` of doubles T near Φ[x, y] = e^{-εd(x, y)}, known by its structure.
 
     Entries are e^{-min(εd, cap)} up to a relative error of `entry_error`, so none underflows; the cap changes Φ by
     less than e^{-64} / n. It is again a kernel, as min(d, cap) obeys the triangle inequality if d does.
 
     Attributes
     ----------
-    size : int
-        n.
-    cap : float
     entry_error : float
         Bounds the relative error of an entry against that of the space's own distances, up to the cap.
     norm : float
@@ -68,7 +65,7 @@ class System(ABC):
         self.entry_error = 2 * (self.cap * (distance_error + 8 * UNIT) + 16 * UNIT)
 
     def _inverse(self, least: float) -> float:
-        """A bound on ‖Φ⁻¹‖ from a lower bound on 1 / ‖A⁻¹‖, for T or any other matrix A that T is near to.
+        """Bound ‖Φ⁻¹‖ given a lower bound on 1 / ‖A⁻¹‖, for T or any other matrix A that T is near to.
 
         1 / ‖Φ⁻¹‖ ≥ 1 / ‖A⁻¹‖ - ‖Φ - A‖: entries are off by at most `entry_error`, relative, and by e^{-cap} more.
         Infinite where that leaves nothing.
@@ -78,26 +75,26 @@ class System(ABC):
 
     @abstractmethod
     def row(self, point: int) -> Array:
-        """One row of T, `(n,)`."""
+        """Return one row of T, `(n,)`."""
 
     @abstractmethod
     def apply(self, vector: Array) -> tuple[Array, float]:
-        """T v, and a bound on its rounding error in the norm `order`; v is `(n,)` or `(n, k)`."""
+        """Return T v, and a bound on its rounding error in the norm `order`; v is `(n,)` or `(n, k)`."""
 
     @abstractmethod
     def approximate(self, right: Array) -> Array:
-        """A solution of Tw = b to about working precision, unproven; b is `(n,)` or `(n, k)`."""
+        """Solve Tw = b to about working precision, unproven; b is `(n,)` or `(n, k)`."""
 
     @abstractmethod
     def closure(self, vector: Array) -> Array:
-        """max_x T[x, z] v_x for every z, `(n,)`, for v ≥ 0; T[x, z] below 1e-18 / n may be left out."""
+        """Return max_x T[x, z] v_x for every z, `(n,)`, for v ≥ 0; T[x, z] below 1e-18 / n may be left out."""
 
     @abstractmethod
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """For each point x one z with a probability proportional to T[x, z] w_z."""
+        """Draw for each point x one z with a probability proportional to T[x, z] w_z."""
 
     def weighting(self) -> tuple[Array, Array] | None:
-        """The w with Φw = 1 in closed form, and a bound on the error of each entry; None where none is known.
+        """Return the w with Φw = 1 in closed form, and a bound on the error of each entry; None where none is known.
 
         Φ is that of exact distances, which add up along branches and over factors. Nothing is divided by what is near
         0, so that both are as good at any ε.
@@ -105,7 +102,7 @@ class System(ABC):
         return None
 
     def solve(self, right: Array) -> Solved:
-        """A solution of Φw = b, b `(n,)`, and a proven bound on its error: ‖Φ⁻¹‖ times all that is left or unsure.
+        """Solve Φw = b, b `(n,)`, with a proven bound on the error: ‖Φ⁻¹‖ times all that is left or unsure.
 
         For any w, w - Φ⁻¹b = Φ⁻¹(Φw - b): whatever way the solution was found, its error is bounded afterwards by the
         residual Φw - b, which consists of the computed one and of what it may be off by.
@@ -130,14 +127,10 @@ class System(ABC):
             weighed, more = (product, rounding) if (values >= 0).all() else self.apply(size)
             unsure = self.entry_error * (float(weighed.max()) + more)
             left = float(residual.max())
-        # The rounding of the residual itself, and what the cap changes.
-        slack = 4 * UNIT * (float(np.abs(right).max()) + self.norm * float(size.max())) * self._spread
-        capped = math.exp(-self.cap) * float(size.sum()) * self._spread
+        # The rounding of the residual itself, and what the cap changes; `ones` is the norm of the vector of ones.
+        ones = math.sqrt(self.size) if self.order == 2 else 1.0
+        slack = 4 * UNIT * (float(np.abs(right).max()) + self.norm * float(size.max())) * ones
+        capped = math.exp(-self.cap) * float(size.sum()) * ones
         # The last factor is for the sums and products of this bound itself.
         error = self.inverse_norm * (left + rounding + unsure + slack + capped) * (1 + 1e-9)
         return Solved(values, error if math.isfinite(error) else math.inf)
-
-    @property
-    def _spread(self) -> float:
-        """The norm of the vector of ones."""
-        return math.sqrt(self.size) if self.order == 2 else 1.0

@@ -30,7 +30,7 @@ class Dense(System):
 
     @cached_property
     def matrix(self) -> Array:
-        """T, `(n, n)`."""
+        """The entries of T, `(n, n)`."""
         matrix = np.minimum(self._budgets, self.cap)
         np.negative(matrix, out=matrix)
         np.exp(matrix, out=matrix)
@@ -69,7 +69,7 @@ class Dense(System):
         return self._by_inverse() if self.order == np.inf else self._by_shift()
 
     def _by_inverse(self) -> float:
-        """For an approximate inverse Y with ‖I - YT‖ = r < 1, Neumann's series gives ‖T⁻¹‖ ≤ ‖Y‖ / (1 - r)."""
+        """Bound ‖T⁻¹‖ ≤ ‖Y‖ / (1 - r) by Neumann's series, for an approximate inverse Y with ‖I - YT‖ = r < 1."""
         try:
             inverse = np.linalg.inv(self.matrix)
         except np.linalg.LinAlgError:
@@ -103,10 +103,7 @@ class Dense(System):
         return np.inf
 
     def closure(self, vector: Array) -> Array:
-        closed = vector.copy()
-        for point in range(self.size):
-            closed[point] = (self.matrix[point] * vector).max()
-        return closed
+        return np.array([(row * vector).max() for row in self.matrix])
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         return by_rows(points, lambda point: self.matrix[point] * weights, rng)

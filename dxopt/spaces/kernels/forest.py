@@ -18,7 +18,6 @@ edges of v.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -34,53 +33,29 @@ Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
 class Exits:
-    """Sum up what lies behind every edge, from both of its ends, for n points of which c have a parent.
+    """What lies behind every edge, from both of its ends, for n points of which c have a parent.
 
-    Attributes
-    ----------
-    weights : (n,) array
-        Of stopping at each point.
-    parent : (n,) array
-        -1 for roots.
-    above : (n,) array
-        The mass behind the edge to the parent; 0 for roots.
-    children : (c,) array
-        Sorted by parent.
-    first : (n + 1,) array
-        The children of point v are `children[first[v] : first[v + 1]]`.
-    position : (n,) array
-        Where each point is among `children`; 0 for roots.
-    below : (c,) array
-        The mass behind the edge to each child.
-    running : (c + 1,) array
-        Its sums from the first child on.
+    Made of the weights, the parents (-1 for roots), p of the edges to them, and the sums of the kernel over each
+    subtree and over everything, all `(n,)` by point.
     """
 
-    weights: Array
-    parent: Indices
-    above: Array
-    children: Indices
-    first: Indices
-    position: Indices
-    below: Array
-    running: Array
-
-    @classmethod
-    def of(cls, weights: Array, parent: Indices, p: Array, inwards: Array, everywhere: Array) -> Exits:
-        """From p of the edge to each parent, and the sums of the kernel over each subtree and over everything."""
+    def __init__(self, weights: Array, parent: Indices, p: Array, inwards: Array, everywhere: Array) -> None:
         size = len(weights)
         has = parent >= 0
-        # The parent sees everything; what it sees of the subtree of v, p S_v, is not behind the edge from v to it.
-        above = np.where(has, np.maximum(everywhere[parent] - p * inwards, 0.0), 0.0) * p
-        children = np.argsort(np.where(has, parent, size), kind="stable")[: int(has.sum())]
-        below = (p * inwards)[children]
-        first = np.searchsorted(parent[children], np.arange(size + 1))
-        running = np.concatenate([[0.0], np.cumsum(below)])
-        position = np.zeros(size, dtype=np.int64)
-        position[children] = np.arange(len(children))
-        return cls(weights, parent, above, children, first, position, below, running)
+        self.weights = weights
+        self.parent = parent
+        # The mass behind the edge to the parent, 0 for roots. The parent sees everything; what it sees of the subtree
+        # of v, p S_v, is not behind the edge from v to it.
+        self.above = np.where(has, np.maximum(everywhere[parent] - p * inwards, 0.0), 0.0) * p
+        # The children `(c,)`, sorted by parent: those of point v are `children[first[v] : first[v + 1]]`.
+        self.children = np.argsort(np.where(has, parent, size), kind="stable")[: int(has.sum())]
+        self.first = np.searchsorted(parent[self.children], np.arange(size + 1))
+        self.position = np.zeros(size, dtype=np.int64)
+        self.position[self.children] = np.arange(len(self.children))
+        # The mass behind the edge to each child, and its sums from the first child on.
+        self.below = (p * inwards)[self.children]
+        self.running = np.concatenate([[0.0], np.cumsum(self.below)])
 
     def step(self, here: Indices, last: Indices, rng: np.random.Generator | None) -> tuple[Flags, Indices]:
         """Decide which of k walks stop, and move the others from `here`; they came from `last`, which is -1 at first.
@@ -111,39 +86,15 @@ class Exits:
         return stop, np.where(up, self.parent[here], child)
 
 
-def walks(exits: Exits, points: Indices, rng: np.random.Generator | None) -> Indices:
-    """Return the ends `(k,)` of walks from points `(k,)`; all walks take a step at a time."""
-    at = points.copy()
-    came = np.full(len(points), -1)
-    going = np.arange(len(points))
-    while len(going):
-        here = at[going]
-        stop, goal = exits.step(here, came[going], rng)
-        moved = ~stop
-        came[going[moved]] = here[moved]
-        at[going[moved]] = goal[moved]
-        going = going[moved]
-    return at
-
-
 _STEP = 16 * UNIT
 """The relative rounding of one step of a pass: 8 units for the factor (`exp` and `expm1` are taken to be accurate
 to 4 units in the last place), the others for a few products and sums, with room to spare."""
 
 
 class Forest(System):
-    """Shortest paths in a forest.
+    """Shortest paths in a forest along edges `(m, 2)`, with lengths `(m,)` times ε, all positive.
 
-    Parameters
-    ----------
-    size : int
-    edges : (m, 2) array
-    lengths : (m,) array
-        Times ε, all positive.
-    distance_error : float
-        Bounds the relative error of sums of lengths against the distances of the space.
-    room : float
-        The largest cap (see `System`).
+    `distance_error` bounds the relative error of sums of lengths against the distances of the space.
     """
 
     # Norms of vectors are largest entries, norms of matrices largest row sums of absolute values.
@@ -162,19 +113,19 @@ class Forest(System):
 
     @cached_property
     def _lengths(self) -> Array:
-        """Those of the edge to the parent of the point at each place of the walk; ROOM for roots."""
+        """The length of the edge to the parent of the point at each place of the walk; ROOM for roots."""
         # Longer ones count as ROOM only so that no p is subnormal: the cap is not above ROOM, and entries below
         # e^{-cap} need not be right.
         return self._walk.along(np.minimum(self.lengths, ROOM), ROOM)
 
     @cached_property
     def _factor(self) -> Array:
-        """p of these edges."""
+        """The p of these edges."""
         return np.exp(-self._lengths)
 
     @cached_property
     def _escape(self) -> Array:
-        """1 - p² of these edges, without cancellation."""
+        """The 1 - p² of these edges, without cancellation."""
         return -np.expm1(-2 * self._lengths)
 
     @cached_property
@@ -187,8 +138,7 @@ class Forest(System):
     def inverse_norm(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The norm of Φ⁻¹, without the cap, is its largest 1 + Σ (p + p²)/(1 - p²).
 
-        Its inverse, rounded down, is what `_inverse` takes the error of the entries and the cap off. If εl is 0 in
-        doubles, the sum is infinite, and so is the result: nothing is known of such systems.
+        If εl is 0 in doubles, the sum is infinite, and so is the result: nothing is known of such systems.
         """
         with np.errstate(divide="ignore"):
             spread = self._factor * (1 + self._factor) / self._escape
@@ -201,7 +151,7 @@ class Forest(System):
         return np.where(np.isinf(away), 0.0, np.exp(-np.minimum(away, self.cap)))
 
     def apply(self, vector: Array) -> tuple[Array, float]:
-        """Two passes, with running bounds on the rounding.
+        """Multiply by two passes, with running bounds on the rounding.
 
         T has entries e^{-min(εd, cap)}, the passes have e^{-εd}: both are at most e^{-cap} where they differ, and so
         is the difference, which is counted as rounding.
@@ -211,9 +161,7 @@ class Forest(System):
         return outwards, error + capped
 
     def _passes(self, vector: Array) -> tuple[Array, Array, float]:
-        """Of b = `vector`: Σ Φ[v, x] b_x over the subtree of each v, over all x, and a bound on the error of both.
-
-        The former by place of the walk, the latter by point.
+        """Sum Φ[v, x] b_x over the subtree of each v, by place, and over all x, by point; bound the errors.
 
         Inwards, S_v = b_v + Σ p S_c over the children c. Outwards, A_v = S_v + p (A_u - p S_v) for the parent u: all
         that u sees but the subtree of v, seen through the edge. It is written as (1 - p²) S_v + p A_u, where nothing
@@ -227,7 +175,7 @@ class Forest(System):
         return inwards, outwards, error * (1 + 1e-6)
 
     def approximate(self, right: Array) -> Array:
-        """Φ⁻¹b, so written that short edges cost few digits.
+        """Compute Φ⁻¹b, so written that short edges cost few digits.
 
         An edge from v to u adds (p² b_v - p b_u)/(1 - p²) = p (b_v - b_u)/(1 - p²) - p b_v/(1 + p) to b_v, and
         -p/(1 + p) is -1/2 + (1 - p)/(2(1 + p)). So b_v has the factor 1 - degree/2 + Σ (1 - p)/(2(1 + p)), where the
@@ -254,7 +202,7 @@ class Forest(System):
         return walk.by_point(solution)
 
     def weighting(self) -> tuple[Array, Array]:
-        """w_v = 1 - degree/2 + Σ tanh(εl/2)/2, which is what `approximate` gives where b is 1 everywhere."""
+        """Return w_v = 1 - degree/2 + Σ tanh(εl/2)/2, as `approximate` does where b is 1 everywhere."""
         walk = self._walk
         values = self.approximate(np.ones(self.size))
         half = 0.5 * np.tanh(0.5 * self._lengths)
@@ -270,28 +218,30 @@ class Forest(System):
         return self._walk.closure(self._factor, vector)
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """For each point x one z with a probability proportional to Φ[x, z] w_z, by a walk that never turns back.
+        """Draw for each point x one z in proportion to Φ[x, z] w_z, by a walk that never turns back.
 
         At each point it stops in proportion to the weight there, or takes an edge in proportion to the mass behind
-        it: what the points on the far side weigh, seen from the near end (see `walks`).
+        it: what the points on the far side weigh, seen from the near end (see `Exits`).
         """
         inwards, everywhere, _ = self._passes(weights)
         walk = self._walk
-        exits = Exits.of(weights, walk.parents, walk.by_point(self._factor), walk.by_point(inwards), everywhere)
-        return walks(exits, points, rng)
+        exits = Exits(weights, walk.parents, walk.by_point(self._factor), walk.by_point(inwards), everywhere)
+        at = points.copy()
+        came = np.full(len(points), -1)
+        going = np.arange(len(points))
+        # All walks take a step at a time.
+        while len(going):
+            here = at[going]
+            stop, goal = exits.step(here, came[going], rng)
+            moved = ~stop
+            came[going[moved]] = here[moved]
+            at[going[moved]] = goal[moved]
+            going = going[moved]
+        return at
 
 
 class Path(Forest):
-    """Numbers on a line, sorted.
-
-    Parameters
-    ----------
-    positions : (n,) array
-        Strictly increasing or decreasing.
-    epsilon : float
-    distance_error : float
-        Bounds the relative error of differences against the distances of the space.
-    """
+    """Numbers on a line: positions `(n,)`, strictly increasing or decreasing."""
 
     def __init__(self, positions: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
         self.positions = positions if positions[-1] >= positions[0] else -positions
@@ -309,7 +259,7 @@ class Path(Forest):
             return np.exp(-np.minimum(self.epsilon * np.abs(self.positions - self.positions[point]), self.cap))
 
     def products(self, columns: Array) -> Array:
-        """Φ times each column, `(n, k)`: sums of one sign where a column has one, so that no digits cancel."""
+        """Multiply columns `(n, k)` by Φ: sums of one sign where a column has one, so that no digits cancel."""
         factors = np.exp(-np.minimum(self.lengths, self.cap))
         sums = columns.copy()
         for x in range(1, self.size):
@@ -321,7 +271,7 @@ class Path(Forest):
         return sums
 
     def moments(self, masses: Array, power: int, table: NDArray[np.int64] | None = None) -> Array:
-        """Σ_x m_x Φ[x, z] |p_x - p_t|^k for all z, `(n,)`, k = 1 or 2; t = z, or `table[z]`; masses of 0 or more.
+        """Sum m_x Φ[x, z] |p_x - p_t|^k over x for all z, `(n,)`, k = 1 or 2; t = z, or `table[z]`; masses ≥ 0.
 
         In O(n) time, but for k = 1 with the points between each z and its t.
         """
@@ -338,7 +288,7 @@ class Path(Forest):
         return before[1] + after[1] + np.abs(way) * (behind - beyond) + 2 * self._between(masses, table)
 
     def _beside(self, masses: Array, order: int) -> Array:
-        """Σ_x m_x Φ[x, z] |p_x - p_z|^k for k = 0, 1, 2, `(3, n)`, over all x before z, or with order -1 after it."""
+        """Sum m_x Φ[x, z] |p_x - p_z|^k for k = 0, 1, 2, `(3, n)`, over all x before z, or with order -1 after it."""
         factors = np.exp(-np.minimum(self.lengths, self.cap)).tolist()
         steps = np.diff(self.positions).tolist()
         near = far = further = 0.0
@@ -351,7 +301,7 @@ class Path(Forest):
         return np.array(gathered[::order]).T
 
     def _between(self, masses: Array, table: NDArray[np.int64]) -> Array:
-        """Σ_x m_x Φ[x, z] |p_x - p_t| over all x between z and t = `table[z]`, `(n,)`."""
+        """Sum m_x Φ[x, z] |p_x - p_t| over all x between z and t = `table[z]`, `(n,)`."""
         found = np.zeros(self.size)
         places = self.positions
         z = x = np.arange(self.size)
@@ -365,7 +315,7 @@ class Path(Forest):
         return found
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """By inversion: the mass from a point on, seen from the near side, falls with the distance to it."""
+        """Draw by inversion: the mass from a point on, seen from the near side, falls with the distance to it."""
         # Seen from each point, the mass from it on, and the mass up to it.
         ahead, everywhere, _ = self._passes(weights)
         behind = np.maximum(everywhere - ahead, 0.0) + weights

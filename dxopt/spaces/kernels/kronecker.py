@@ -31,13 +31,15 @@ class Kronecker(System):
         self.cap = min(factor.cap for factor in factors)
         self.entry_error = 2 * sum(factor.entry_error + 4 * UNIT for factor in factors)
         self.norm = math.prod(factor.norm for factor in factors) * (1 + 8 * len(factors) * UNIT)
-        widened = math.prod(_widened(factor) for factor in factors) * (1 + 8 * len(factors) * UNIT)
-        self.inverse_norm = self._inverse(1 / widened)
+        # a norm in the largest row sum is at most √n times the one in the 2-norm
+        widths = (math.sqrt(factor.size) if factor.order == 2 else 1.0 for factor in factors)
+        widened = math.prod(width * factor.inverse_norm for width, factor in zip(widths, factors, strict=True))
+        self.inverse_norm = self._inverse(1 / (widened * (1 + 8 * len(factors) * UNIT)))
 
     def row(self, point: int) -> Array:
         coordinates = np.unravel_index(point, self.shape)
         rows = [factor.row(int(at)) for factor, at in zip(self.factors, coordinates, strict=True)]
-        return reduce(lambda row, more: np.outer(row, more).reshape(-1), rows)
+        return reduce(np.kron, rows)
 
     def apply(self, vector: Array) -> tuple[Array, float]:
         product = vector.reshape(*self.shape, -1)
@@ -54,15 +56,15 @@ class Kronecker(System):
         return self._each(right, lambda factor, block: factor.approximate(block))
 
     def weighting(self) -> tuple[Array, Array] | None:
-        """The product of those of the factors, where all of them have one."""
+        """Multiply the weightings of the factors, where all of them have one."""
         values = np.ones(1)
         above = np.ones(1)
         for factor in self.factors:
             known = factor.weighting()
             if known is None:
                 return None
-            values = np.outer(values, known[0]).reshape(-1)
-            above = np.outer(above, np.abs(known[0]) + known[1]).reshape(-1)
+            values = np.kron(values, known[0])
+            above = np.kron(above, np.abs(known[0]) + known[1])
         # |v v' - w w'| is at most the product of all |v| + error, less that of all |v|, and the rounding of both.
         return values, above - np.abs(values) + 4 * (len(self.factors) + 1) * UNIT * above
 
@@ -78,7 +80,7 @@ class Kronecker(System):
         return changed.reshape(vector.shape)
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """Coordinate by coordinate; the weights must be a Kronecker product themselves."""
+        """Draw coordinate by coordinate; the weights must be a Kronecker product themselves."""
         tensor = weights.reshape(self.shape)
         axes = range(len(self.shape))
         coordinates = np.unravel_index(points, self.shape)
@@ -88,8 +90,3 @@ class Kronecker(System):
             for axis, (factor, at) in enumerate(zip(self.factors, coordinates, strict=True))
         ]
         return np.ravel_multi_index(drawn, self.shape)
-
-
-def _widened(factor: System) -> float:
-    """A bound on the inverse in the largest row sum, from one in the factor's own norm."""
-    return factor.inverse_norm * (math.sqrt(factor.size) if factor.order == 2 else 1.0)

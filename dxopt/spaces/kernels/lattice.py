@@ -35,12 +35,12 @@ _FEW = 30
 
 
 def forward(values: Array, shape: tuple[int, ...]) -> NDArray[np.complex128]:
-    """The Fourier transform of real values, filled up with zeros to this shape."""
+    """Transform real values (Fourier), filled up with zeros to this shape."""
     return np.asarray(scipy.fft.rfftn(values, s=shape, workers=_WORKERS))
 
 
 def back(transformed: NDArray[np.complex128], shape: tuple[int, ...]) -> Array:
-    """The real values of this shape with that transform, which is overwritten."""
+    """Return the real values of this shape with that transform, which is overwritten."""
     return np.asarray(scipy.fft.irfftn(transformed, s=shape, workers=_WORKERS, overwrite_x=True))
 
 
@@ -63,21 +63,21 @@ class Invariant(System):
 
     @abstractmethod
     def _offsets_norm(self) -> float:
-        """The sum of the kernel over all offsets, of all signs."""
+        """Sum the kernel over all offsets, of all signs."""
 
     @cached_property
     def _spectrum(self) -> Array:
         return self.spectrum_of(self.table)
 
     def convolve(self, spectrum: Array, vector: Array) -> Array:
-        """The sums over y of f(y - x) v_y, where `spectrum` is the transform of f."""
+        """Return the sums over y of f(y - x) v_y, where `spectrum` is the transform of f."""
         transformed = forward(vector.reshape(self.shape), self._padded)
         transformed *= spectrum
         return back(transformed, self._padded)[tuple(slice(size) for size in self.shape)].reshape(self.size)
 
     @abstractmethod
     def spectrum_of(self, table: Array) -> Array:
-        """The transform of a function of the offset, the kernel or another, given like `table`; it is real."""
+        """Transform a function of the offset, the kernel or another, given like `table`; the result is real."""
 
     @property
     def _padded(self) -> tuple[int, ...]:
@@ -132,7 +132,7 @@ class Invariant(System):
 
     @abstractmethod
     def _raise_by_offset(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
-        """closed[x] ← max(closed[x], factor · tensor[y]) for all x and y that this offset is between, in place."""
+        """Raise closed[x] to factor · tensor[y], in place, for all x and y that this offset is between."""
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """Draw an offset by the kernel, and accept where it leads by its weight: rejection sampling.
@@ -182,12 +182,9 @@ class Toeplitz(Invariant):
     Parameters
     ----------
     distances : array in the shape of the box
-        From its first point.
-    epsilon : float
+        From its first point, with relative errors of at most `distance_error`.
     least : float
         A lower bound on the eigenvalues of Φ; 0 where none is known.
-    distance_error : float
-        Bounds the relative error of the distances.
     """
 
     def __init__(
@@ -198,7 +195,7 @@ class Toeplitz(Invariant):
 
     @cached_property
     def inverse_norm(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """From what is known of the lattice, diagonal dominance, and the torus of twice the size around the box.
+        """A bound by what is known of the lattice, diagonal dominance, and the torus of twice the size around it.
 
         Each bounds the least eigenvalue of Φ from below. The box is part of the lattice. By Gershgorin's circles the
         eigenvalue is at least the diagonal less the rest of a row, 1 - (norm - 1) = 2 - norm. And Φ is a principal
@@ -258,7 +255,7 @@ class Toeplitz(Invariant):
         return solution * size
 
     def _precondition(self, vector: Array) -> Array:
-        """A vector times the inverse of the kernel on the torus of the size of the box."""
+        """Multiply a vector by the inverse of the kernel on the torus of the size of the box."""
         transformed = forward(vector.reshape(self.shape), self.shape)
         transformed /= self._wrapped
         return back(transformed, self.shape).reshape(self.size)
@@ -293,12 +290,8 @@ class Toeplitz(Invariant):
             np.maximum(target, factor * tensor[tuple(there)], out=target)
 
     def _frequencies(self) -> Array:
-        """The kernel times 2 for every axis along which the offset is not 0: the number of choices of its signs."""
-        both = self.table
-        for axis, size in enumerate(self.shape):
-            twice = np.where(np.arange(size) > 0, 2.0, 1.0)
-            both = both * twice.reshape([-1 if a == axis else 1 for a in range(both.ndim)])
-        return both
+        """Multiply the kernel by 2 for every axis along which the offset is not 0: the choices of its signs."""
+        return self.table * 2.0 ** np.count_nonzero(np.indices(self.shape), axis=0)
 
     def _reach(
         self, at: NDArray[np.int64], offset: NDArray[np.int64], rng: np.random.Generator | None
@@ -322,7 +315,7 @@ class Circulant(Invariant):
         return forward(table.reshape(self.shape), self.shape).real
 
     def apply(self, vector: Array) -> tuple[Array, float]:
-        """Every row has the same entries in another order, so that constants need no transform."""
+        """Multiply; every row has the same entries in another order, so that constants need no transform."""
         if vector.ndim == 2 or vector.min() < vector.max():
             return super().apply(vector)
         # The rounding of one sum, by pairs, is the error of each entry; √n makes it one in the 2-norm.
@@ -342,7 +335,7 @@ class Circulant(Invariant):
         return self.convolve(1 / eigenvalues, right)
 
     def weighting(self) -> tuple[Array, Array]:
-        """1 over the row sums, which are all the same and at least 1."""
+        """Divide 1 by the row sums, which are all the same and at least 1."""
         values = self.approximate(np.ones(self.size))
         unsure = self.entry_error + 64 * UNIT * math.log2(2 + self.size) + math.exp(-self.cap) * self.size
         return values, values * unsure
@@ -360,7 +353,7 @@ class Circulant(Invariant):
 
 
 def least_eigenvalue(metric: str, dimension: int, epsilon: float) -> float:
-    """A lower bound on the eigenvalues of e^{-εd} on every finite part of the lattice Z^k; 0 where none is known.
+    """Bound the eigenvalues of e^{-εd} on every finite part of the lattice Z^k from below; 0 where nothing is known.
 
     Neighbours are at distance 1: for another spacing, `epsilon` is times that. No eigenvalue is below the least value
     of the symbol Σ_z e^{-εd(0, z)} e^{iωz} over the ω in [-π, π]^k.

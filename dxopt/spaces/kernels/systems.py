@@ -10,7 +10,7 @@ from dxopt.numerics.rounding import UNIT
 from dxopt.spaces.distances import TRIANGLE_SLACK
 from dxopt.spaces.kernels import ROOM, Circulant, Dense, Forest, Kronecker, Path, System, Toeplitz, least_eigenvalue
 from dxopt.spaces.metrics import METRICS_ON_EARTH, Haversine
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, Structure
 
 DENSE_POINTS = 20_000
 """The most points of a space without structure."""
@@ -18,14 +18,7 @@ _ROUGH = ("traces", "with_null")
 
 
 def system(space: MetricSpace, epsilon: float, room: float = ROOM) -> System:
-    """Φ of a space with symmetric distances.
-
-    Parameters
-    ----------
-    space : MetricSpace
-    epsilon : float
-    room : float
-        The largest budget that is distinguished from a larger one.
+    """Make Φ of a space with symmetric distances; `room` is the largest budget that it tells from a larger one.
 
     Raises
     ------
@@ -43,7 +36,7 @@ def system(space: MetricSpace, epsilon: float, room: float = ROOM) -> System:
 
 
 def structured(space: MetricSpace, epsilon: float, room: float = ROOM) -> System | None:
-    """Φ by its structure, or None where the space has none that helps."""
+    """Make Φ by the structure of a space, or return None where it has none that helps."""
     # Axes with a single point change nothing. Lattices: one axis is a path; under d_1 Φ factors into paths; any other
     # norm leaves a Toeplitz matrix, with a bound on its eigenvalues where the lattice has a known one.
     structure = space.structure
@@ -59,20 +52,20 @@ def structured(space: MetricSpace, epsilon: float, room: float = ROOM) -> System
             factors = structure.factors
             return Kronecker([system(factor, epsilon, room / len(factors)) for factor in factors])
         case "lattice" if len(long) == 1:
-            return Path(_coordinates(space)[:, long[0]], epsilon, distance_error(space), room)
+            return Path(structure.ticks[long[0]], epsilon, distance_error(space), room)
         case "lattice" if len(long) > 1 and space.metric is not None and space.metric.name == "manhattan":
-            ticks = [_ticks(space, axis) for axis in range(len(structure.shape))]
+            ticks = structure.ticks
             return Kronecker([Path(tick, epsilon, distance_error(space), room / len(ticks)) for tick in ticks])
         case "lattice" if len(long) > 1 and space.metric is not None:
             least = least_eigenvalue(space.metric.name, len(long), epsilon * structure.spacing)
-            return Toeplitz(_table(space, structure.shape), epsilon, least, distance_error(space), room)
+            return Toeplitz(space.row(index=0).reshape(structure.shape), epsilon, least, distance_error(space), room)
         case "torus":
-            return Circulant(_table(space, structure.shape), epsilon, distance_error(space), room)
+            return Circulant(space.row(index=0).reshape(structure.shape), epsilon, distance_error(space), room)
     return None
 
 
 def distance_error(space: MetricSpace) -> float:
-    """A bound on the relative error of distances against exact ones that obey the triangle inequality.
+    """Bound the relative error of distances against exact ones that obey the triangle inequality.
 
     Great-circle distances are exact up to rounding between the rounded points, as long as they stay below 90 degrees,
     where the arc sine is well conditioned.
@@ -87,7 +80,7 @@ def distance_error(space: MetricSpace) -> float:
         return max(distance_error(factor) for factor in structure.factors) + 4 * len(structure.factors) * UNIT
     if structure.kind == "tree":
         return 4 * len(space) * UNIT
-    if structure.kind in ("lattice", "torus") and not _exact(space):
+    if structure.kind in ("lattice", "torus") and not _is_exact(structure):
         return 16 * (max(structure.shape) + 2) * UNIT
     if space.metric is None:
         return max(TRIANGLE_SLACK, 4 * len(space) * UNIT)
@@ -99,7 +92,7 @@ def distance_error(space: MetricSpace) -> float:
 
 
 def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
-    """εd, finite where d is."""
+    """Return εd, finite where d is."""
     with np.errstate(over="ignore"):
         budgets = epsilon * distances
     if budgets.max(initial=0.0) <= 1e300:
@@ -107,22 +100,10 @@ def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float
     return np.where(np.isinf(distances), np.inf, np.minimum(budgets, 1e300))
 
 
-def _exact(space: MetricSpace) -> bool:
+def _is_exact(structure: Structure) -> bool:
     """Return True if the coordinates of a lattice are exact multiples of its spacing."""
-    spacing = space.structure.spacing
-    shape = space.structure.shape
-    return bool(float(spacing).is_integer() and spacing * max(shape) < 2**52) or np.frexp(spacing)[0] == 0.5
-
-
-def _ticks(space: MetricSpace, axis: int) -> NDArray[np.float64]:
-    """The coordinates along one axis of a lattice."""
-    shape = space.structure.shape
-    line = np.ravel_multi_index([np.arange(shape[axis]) if a == axis else 0 for a in range(len(shape))], shape)
-    return _coordinates(space)[line, axis]
-
-
-def _table(space: MetricSpace, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    return space.row(index=0).reshape(shape)
+    spacing = structure.spacing
+    return bool(float(spacing).is_integer() and spacing * max(structure.shape) < 2**52) or np.frexp(spacing)[0] == 0.5
 
 
 def _coordinates(space: MetricSpace) -> NDArray[np.float64]:

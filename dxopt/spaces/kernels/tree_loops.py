@@ -15,16 +15,10 @@ Entries = Any
 
 
 def adjacent(start: Entries, end: Entries, free: Entries, slots: Entries) -> None:
-    """Sort the two ends of each edge by the point that they are at.
+    """Sort the two ends `(m,)` of each edge by the point that they are at.
 
-    Parameters
-    ----------
-    start, end : (m,) entries
-        The ends of each edge.
-    free : (n,) entries
-        The first slot of each point; counted up.
-    slots : (4m,) entries
-        Two for each slot: the point at the other end, and the edge. Filled.
+    `free` `(n,)` has the first slot of each point, and is counted up. `slots` `(4m,)` is filled with two numbers for
+    each slot: the point at the other end, and the edge.
     """
     for edge in range(len(start)):
         here = start[edge]
@@ -38,20 +32,11 @@ def adjacent(start: Entries, end: Entries, free: Entries, slots: Entries) -> Non
 
 
 def walk(first: Entries, slots: Entries, order: Entries, above: Entries, edge: Entries, reached: Entries) -> None:
-    """Breadth first through one tree after the other, each from its first point.
+    """Walk breadth first through one tree after the other, each from its first point.
 
-    Parameters
-    ----------
-    first : (n + 1,) entries
-        The slots of point v are from `first[v]` on, before `first[v + 1]`.
-    slots : (4m,) entries
-        See `adjacent`.
-    order : (n,) entries
-        The point at each place; filled.
-    above, edge : (n,) entries
-        The place of the parent of the point at each place, and the edge to it; -1 for roots. Filled.
-    reached : (n,) entries
-        All false; set.
+    The slots of point v, see `adjacent`, are from `first[v]` on, before `first[v + 1]`. Filled are, all `(n,)`: the
+    point at each place in `order`, the place of its parent and the edge to it, -1 for roots, in `above` and `edge`,
+    and `reached`, which is all false before.
     """
     known = 0
     here = 0
@@ -80,11 +65,10 @@ def walk(first: Entries, slots: Entries, order: Entries, above: Entries, edge: E
 def inwards(
     above: Entries, p: Entries, step: float, sums: Entries, sizes: Entries, errors: Entries, signed: bool
 ) -> None:
-    """S_v = b_v + Σ p S_c over the children c: what is summed at a point reaches its parent times p.
+    """Compute S_v = b_v + Σ p S_c over the children c: what is summed at a point reaches its parent times p.
 
     Parameters
     ----------
-    above : (n,) entries
     p : (n,) entries
         Of the edge to each parent.
     step : float
@@ -92,12 +76,10 @@ def inwards(
     sums : (n,) entries
         b before, S afterwards.
     sizes : (n,) entries
-        The same of absolute values; `sums` itself unless `signed`.
+        The same of absolute values; `sums` itself unless `signed`, as where some entries are negative.
     errors : (n,) entries
         A bound on the error of `sums`: what the errors of the summands become, and one rounding of the step, which is
         in proportion to `sizes`.
-    signed : bool
-        Whether some entries are negative.
     """
     for v in range(len(above) - 1, -1, -1):
         u = above[v]
@@ -119,7 +101,7 @@ def outwards(
     errors: Entries,
     signed: bool,
 ) -> None:
-    """A_v = q S_v + p A_u for the parent u, q = 1 - p²; for a root A is S. Parameters as for `inwards`."""
+    """Compute A_v = q S_v + p A_u for the parent u, q = 1 - p²; for a root A is S. Parameters as for `inwards`."""
     for v in range(len(above)):
         u = above[v]
         if u >= 0:
@@ -130,7 +112,7 @@ def outwards(
 
 
 def closure(above: Entries, p: Entries, best: Entries) -> None:
-    """The two passes with maxima.
+    """Take the two passes with maxima.
 
     What comes back into a subtree from its own maximum is p² times that, which is no more, so nothing has to be taken
     out on the way outwards.
@@ -146,7 +128,7 @@ def closure(above: Entries, p: Entries, best: Entries) -> None:
 
 
 def distances(above: Entries, lengths: Entries, source: int, away: Entries) -> None:
-    """Distances from a place to all others, in `away`, infinite before; in other trees they stay so."""
+    """Set the distances from a place to all others in `away`, infinite before; in other trees they stay so."""
     # To all points between this one and its root.
     at = source
     travelled = 0.0

@@ -45,7 +45,7 @@ class Walk:
 
     @classmethod
     def of(cls, size: int, edges: Indices) -> Walk:
-        """The walk over `size` points that edges `(m, 2)` join without cycles, from the first point of each tree."""
+        """Walk over `size` points that edges `(m, 2)` join without cycles, from the first point of each tree."""
         large = _is_large(size)
         # The slots of each point: one for each edge that it has. Short integers, so that more of them stay in cache.
         first = np.zeros(size + 1, dtype=np.int32)
@@ -59,7 +59,7 @@ class Walk:
 
     @classmethod
     def along_a_path(cls, size: int) -> Walk:
-        """The walk from one end of a path to the other, whose points and edges are in order."""
+        """Walk from one end of a path to the other, whose points and edges are in order."""
         before = np.arange(-1, size - 1)
         return cls(before, before)
 
@@ -75,7 +75,7 @@ class Walk:
 
     @cached_property
     def degrees(self) -> Indices:
-        """Return the number of edges of the point at each place."""
+        """The number of edges of the point at each place."""
         return np.bincount(self.above + 1, minlength=len(self.above) + 1)[1:] + (self.above >= 0)
 
     @cached_property
@@ -86,11 +86,11 @@ class Walk:
         return self.by_point(np.where(self.above < 0, -1, self.order[self.above]))
 
     def by_place(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A copy of values by point, sorted by place."""
+        """Copy values by point, sorted by place."""
         return values.copy() if self.order is None else values[self.order]
 
     def by_point(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values by place, sorted by point."""
+        """Sort values by place by point."""
         if self.order is None:
             return values
         found = np.empty_like(values)
@@ -98,23 +98,18 @@ class Walk:
         return found
 
     def along(self, values: Array, at_roots: float) -> Array:
-        """Of values `(m,)` for each edge those of the edges to the parents, by place."""
+        """Take from values `(m,)` by edge those of the edges to the parents, by place."""
         return np.concatenate([values, [at_roots]])[self.edge]
 
     def at_parents(self, values: Array) -> Array:
-        """Sums over the children of each point, all by place."""
+        """Sum values over the children of each point, all by place."""
         return np.bincount(self.above + 1, values, len(values) + 1)[1:].astype(np.float64, copy=False)
 
     def sums(self, p: Array, q: Array, step: float, vector: Array) -> tuple[Array, Array, float]:
-        """The sums of `tree_loops.inwards` by place, of `outwards` by point, and a bound on the error of both.
+        """Return the sums of `tree_loops.inwards` by place, of `outwards` by point, and a bound on the error of both.
 
-        Parameters
-        ----------
-        p, q : (n,) arrays
-            Of the edge to each parent, by place.
-        step : float
-            The relative rounding of one step.
-        vector : (n,) or (n, k) array
+        `p` and `q` are those of the edge to each parent, by place, `step` the relative rounding of one step, and
+        `vector` is `(n,)` or `(n, k)`.
         """
         large = _is_large(len(vector))
         # Compiled loops take one vector at a time; lists of rows all of them at once.
@@ -135,12 +130,12 @@ class Walk:
         return inner, self.by_point(np.asarray(sums)), float(np.max(errors))
 
     def closure(self, p: Array, vector: Array) -> Array:
-        """`tree_loops.closure` by point, of a vector `(n,)`."""
+        """Run `tree_loops.closure` for a vector `(n,)` by point."""
         (best,) = _run(loops.closure, _is_large(len(vector)), (self.above, p), (self.by_place(vector),))
         return self.by_point(best)
 
     def distances(self, lengths: Array, point: int) -> Array:
-        """Distances `(n,)` from a point, given the lengths of the edges to the parents by place."""
+        """Return the distances `(n,)` from a point, given the lengths of the edges to the parents by place."""
         unknown = np.full(len(lengths), math.inf)
         source = int(self.place[point])
         (away,) = _run(loops.distances, _is_large(len(lengths)), (self.above, lengths, source), (unknown,))
@@ -163,7 +158,7 @@ def _run(
 
 
 def _entries(values: NDArray[Any], large: bool) -> Any:
-    """Values as the loops take them: an array, or a list of numbers or of rows."""
+    """Return values as the loops take them: an array, or a list of numbers or of rows."""
     if large:
         return np.ascontiguousarray(values)
     return values.tolist() if values.ndim == 1 else list(values)

@@ -4,7 +4,7 @@ Each relation defines what one step is; distances count steps, so that ε is wha
 relations make distances that are not symmetric: d(x, x') = 1 is K[x, z] ≤ e^ε K[x', z], and not the converse.
 """
 
-from dxopt.spaces.neighbours import databases, structures  # noqa: F401 - registers the relations
+from dxopt.spaces.neighbours import relations  # noqa: F401 - registers the relations
 from dxopt.spaces.neighbours.base import RELATIONS, Relation, neighbours
 
 __all__ = ["RELATIONS", "Relation", "neighbours"]

@@ -13,21 +13,13 @@ from dxopt.spaces.universes import Universe
 
 
 class Relation(Protocol):
-    """One step between neighbours.
-
-    Attributes
-    ----------
-    kind : str
-        The universes it suits; "" is any.
-    one_way : bool
-        Whether a step back is no step.
-    """
+    """One step between neighbours, in universes of a kind, "" for any; `one_way` where a step back is no step."""
 
     kind: ClassVar[str] = ""
     one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: Any) -> Iterable[Hashable]:
-        """The neighbours of a secret, some perhaps outside the universe."""
+        """Yield the neighbours of a secret, some perhaps outside the universe."""
         ...
 
 
@@ -35,7 +27,7 @@ RELATIONS: Registry[type[Relation]] = Registry("neighbours")
 
 
 def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", **parameters: Any) -> MetricSpace:
-    """The space in which a distance is the number of steps between neighbours.
+    """Make the space in which a distance is the number of steps between neighbours.
 
     Parameters
     ----------
@@ -83,10 +75,10 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:
     cls = RELATIONS.get(name)
     known = fields(cls)  # pyright: ignore[reportArgumentType]
-    needed = [field.name for field in known if field.default is MISSING]
     for wrong in parameters.keys() - {field.name for field in known}:
         takes = ", ".join(field.name for field in known) or "nothing"
         raise SpecError("neighbours", f"{name} takes no {wrong}", f"it takes {takes}")
+    needed = (field.name for field in known if field.default is MISSING)
     for missing in (one for one in needed if one not in parameters):
         raise SpecError("neighbours", f"{name} needs {missing}", "give it")
     return cls(**parameters)
