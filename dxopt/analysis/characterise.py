@@ -67,7 +67,7 @@ class _Odds(NamedTuple):
     less: Array
 
     def of(self, events: Array) -> Array:
-        """The ratio for weights of reports, `(..., m)`; negative where a posterior or the secret is missing."""
+        """Return the ratio for weights of reports, `(..., m)`; negative where a posterior is missing."""
         above, more, below, less = (events @ measure for measure in self)
         defined = (more > 0) & (less > 0) & (below > 0)
         return np.where(
@@ -76,7 +76,7 @@ class _Odds(NamedTuple):
 
 
 def most_telling(plain: Array, hidden: Array) -> Event:
-    """The event whose posteriors are furthest apart for two joint distributions of secrets and reports.
+    """Return the event whose posteriors are furthest apart for two joint distributions of secrets and reports.
 
     The ratio of the two posteriors of a secret is a product of two ratios of measures of the event. It may be larger
     for an event than for each of its reports, and the best event is as hard to find as a subset of a given sum, so:
@@ -118,7 +118,7 @@ def _all_odds(first: Array, second: Array) -> list[_Odds]:
 
 
 def _certain(odds: _Odds) -> tuple[int, ...] | None:
-    """An event that rules the secret out under the second explanation alone."""
+    """Return an event that rules the secret out under the second explanation alone."""
     silent = (odds.below == 0) & ((odds.above > 0) | (odds.more > 0))
     if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
         return tuple(map(int, np.flatnonzero(silent)))
@@ -126,7 +126,7 @@ def _certain(odds: _Odds) -> tuple[int, ...] | None:
 
 
 def _cap(odds: _Odds) -> float:
-    """Both ratios at their largest, each at a report of its own."""
+    """Return both ratios at their largest, each at a report of its own."""
     return _largest(odds.above, odds.below) * _largest(odds.more, odds.less)
 
 
@@ -137,7 +137,7 @@ def _largest(above: Array, below: Array) -> float:
 
 
 def _with_coins(odds: _Odds, least: float) -> float:
-    """The largest ratio for weights of two reports, 1 and t, where that exceeds some other.
+    """Return the largest ratio for weights of two reports, 1 and t, where that exceeds some other.
 
     It is a ratio of two quadratic polynomials in t, at most the larger A/C of the two reports times the larger B/D.
     """
@@ -159,7 +159,7 @@ def _with_coins(odds: _Odds, least: float) -> float:
 
 
 def _of_pairs(measures: list[tuple[Array, Array]]) -> Array:
-    """The largest ratio of each of some reports, with a weight of 1, and each of others, with any weight."""
+    """Return the largest ratio of each of some reports, with a weight of 1, and each of others, with any weight."""
     above, more, below, less = measures
     constant, linear, square = _product(above, more)
     under, under_linear, under_square = _product(below, less)
@@ -183,14 +183,14 @@ def _of_pairs(measures: list[tuple[Array, Array]]) -> Array:
 
 
 def _product(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    """The coefficients of (u_i + t u_j)(v_i + t v_j) for some i and some j."""
+    """Return the coefficients of (u_i + t u_j)(v_i + t v_j) for some i and some j."""
     (u, more_u), (v, more_v) = one, other
     mixed = u * more_v + more_u * v
     return np.broadcast_to(u * v, mixed.shape), mixed, np.broadcast_to(more_u * more_v, mixed.shape)
 
 
 def _enumerated(odds: _Odds) -> tuple[float, tuple[int, ...]]:
-    """The best of all events."""
+    """Return the best of all events."""
     size = len(odds.above)
     events = (np.arange(1, 2**size)[:, None] >> np.arange(size)) & 1
     ratios = odds.of(events.astype(float))
@@ -199,7 +199,7 @@ def _enumerated(odds: _Odds) -> tuple[float, tuple[int, ...]]:
 
 
 def _improved(odds: _Odds) -> tuple[float, tuple[int, ...]]:
-    """An event that no one report more or less improves, from the best report and from the best for each ratio."""
+    """Search an event that no one report more or less improves, from the best report and the best for each ratio."""
     above, more, below, less = odds
     with np.errstate(divide="ignore", invalid="ignore"):
         one, other = np.nan_to_num(above / below), np.nan_to_num(more / less)
@@ -228,7 +228,7 @@ def _climbed(odds: _Odds, event: Array) -> tuple[float, Array]:
 
 
 def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Array:
-    """Bayes(π, K, Z), `(n,)`: beliefs about the secret after a report among some (CABP13 §2).
+    """Return Bayes(π, K, Z), `(n,)`: beliefs about the secret after a report among some (CABP13 §2).
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def _found(mechanism: Mechanism, reports: ArrayLike) -> NDArray[np.int64]:
 
 
 def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
-    """d_P: the largest |ln p(x)/q(x)| of two distributions; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2).
+    """Return d_P, the largest |ln p(x)/q(x)|; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2).
 
     Examples
     --------
@@ -369,7 +369,7 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
 
 
 def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
-    """d(φ): how far a secret is from what replaces it, at most (CABP13 §3).
+    """Return d(φ): how far a secret is from what replaces it, at most (CABP13 §3).
 
     Examples
     --------
@@ -381,7 +381,7 @@ def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
 
 
 def diameter(space: MetricSpace, members: ArrayLike) -> float:
-    """d(N): how far two members are apart, at most (CABP13 §2).
+    """Return d(N): how far two members are apart, at most (CABP13 §2).
 
     Examples
     --------
@@ -420,7 +420,7 @@ class Tightness(Shown):
         return self.broken is None
 
     def chain(self, first: int, last: int) -> list[int]:
-        """The secrets of a tight chain of maximal steps, by position; empty where there is none."""
+        """Return the secrets of a tight chain of maximal steps, by position; empty where there is none."""
         return self._chains.chain(first, last)
 
 
@@ -471,14 +471,14 @@ def _tightness(space: MetricSpace, steps: NDArray[np.bool_]) -> Tightness:
 
 
 def _apart(first: Array, second: Array) -> float:
-    """d_P of two beliefs up to scale; 0 where one of them is of a report that never occurs."""
+    """Return d_P of two beliefs up to scale; 0 where one of them is of a report that never occurs."""
     if not (first.any() and second.any()):
         return 0.0
     return multiplicative_distance(first / first.sum(), second / second.sum())
 
 
 def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
-    """The ε given, or else the one proven of the mechanism; SpecError where that bounds nothing here."""
+    """Return the ε given, or else the one proven of the mechanism; SpecError where that bounds nothing here."""
     if epsilon is not None:
         return checked_level(epsilon)
     if mechanism.privacy is None:
@@ -495,7 +495,7 @@ def _require_symmetric(space: MetricSpace) -> None:
 
 
 def _images(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
-    """A hiding function as indices `(n,)`; SpecError where it is none."""
+    """Return a hiding function as indices `(n,)`; SpecError where it is none."""
     images = np.asarray(hiding)
     if images.shape != (len(space),) or not np.isin(images, np.arange(len(space))).all():
         raise SpecError("hiding", "is no function of the secrets", "give the index of what replaces each of them")

@@ -67,7 +67,7 @@ class LossDistribution:
     releases: int = 1
 
     def then(self, other: LossDistribution) -> LossDistribution:
-        """The sum of two independent losses."""
+        """Return the sum of two independent losses."""
         masses = np.convolve(self.masses, other.masses)
         ours, theirs = float(self.masses.sum()), float(other.masses.sum())
         infinite = self.infinite * (theirs + other.infinite) + ours * other.infinite
@@ -86,7 +86,7 @@ class LossDistribution:
         )
 
     def power(self, count: int) -> LossDistribution:
-        """The sum of as many independent losses, by repeated squaring."""
+        """Return the sum of as many independent losses, by repeated squaring."""
         if count == 1:
             return self
         half = self.power(count // 2)
@@ -94,7 +94,7 @@ class LossDistribution:
         return double.then(self) if count % 2 else double
 
     def delta(self, level: float) -> float:
-        """A bound on what the releases exceed at the level t = εd: E[max(0, 1 - e^{t - L})]."""
+        """Return a bound on what the releases exceed at the level t = εd: E[max(0, 1 - e^{t - L})]."""
         if level >= self.most:
             return 0.0
         grid = (self.start + np.arange(len(self.masses))) * self.step
@@ -110,7 +110,7 @@ class LossDistribution:
 
 
 def loss_distribution(first: Array, second: Array, step: float, side: Side) -> LossDistribution:
-    """The losses of one release, where P and Q are `first` and `second`, `(m,)`, right to 2^-53 of each entry.
+    """Return the losses of one release, where P and Q are `first` and `second`, `(m,)`, right to 2^-53 of each entry.
 
     From above, each report is split between the two points of the grid about its loss, so that both P and Q keep
     their masses: δ(t) becomes its chords in e^t between the points of the grid, which lie above as it is convex
@@ -140,13 +140,13 @@ def loss_distribution(first: Array, second: Array, step: float, side: Side) -> L
 
 
 def largest_loss(first: Array, second: Array) -> float:
-    """The largest finite |ln(P_z / Q_z)|, about; 0 where there is none."""
+    """Return the largest finite |ln(P_z / Q_z)|, about; 0 where there is none."""
     seen = (first > 0) & (second > 0)
     return float(np.abs(np.log(first[seen]) - np.log(second[seen])).max(initial=0.0))
 
 
 def most_loss(first: Array, second: Array) -> float:
-    """The largest ln(P_z / Q_z), rounded up; infinite where only P makes a report."""
+    """Return the largest ln(P_z / Q_z), rounded up; infinite where only P makes a report."""
     if ((first > 0) & (second == 0)).any():
         return math.inf
     seen = first > 0
@@ -163,12 +163,12 @@ def _gathered(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
 
 
 def _room(side: Side, terms: int) -> float:
-    """A factor that makes a sum of so many products a bound, whatever their order."""
+    """Return a factor that makes a sum of so many products a bound, whatever their order."""
     return 1 + 2 * (terms + 8) * UNIT if side == "above" else 1 - 2 * (terms + 8) * UNIT
 
 
 def _trimmed(given: LossDistribution) -> LossDistribution:
-    """Without its tails. From above what is cut moves up: to infinity, or to the lowest point that is kept."""
+    """Cut the tails. From above what is cut moves up: to infinity, or to the lowest point that is kept."""
     masses = given.masses
     kept = np.flatnonzero((np.cumsum(masses) > TAIL) & (np.cumsum(masses[::-1])[::-1] > TAIL))
     if not len(kept) or len(kept) == len(masses):
@@ -253,7 +253,7 @@ class Composed(Shown):
 
 
 def _above(number: float) -> str:
-    """A positive number rounded up to some digits; what is above such a number by 1e-9 of it counts as rounding."""
+    """Round a positive number up to some digits; 1e-9 of it counts as rounding."""
     if number == 0 or math.isinf(number):
         return f"{number:g}"
     digits, _, exponent = f"{number:.{_DIGITS - 1}e}".partition("e")
@@ -313,7 +313,7 @@ class Composition(Shown):
         return f"{sum(self.counts):,} releases on {len(self.space):,} secrets"
 
     def delta(self, epsilon: Written) -> Composed:
-        """The δ of all releases together at ε, an upper bound that holds for every bound pair.
+        """Return the δ of all releases together at ε, an upper bound that holds for every bound pair.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class Composition(Shown):
         return Composed("epsilon", level, most, least, self.pure, sum(self.counts), worst, self.pairs)
 
     def epsilon(self, delta: float) -> Composed:
-        """The least ε of all releases together at δ, an upper bound; infinite where there is none.
+        """Return the least ε of all releases together at δ, an upper bound; infinite where there is none.
 
         Parameters
         ----------
@@ -347,7 +347,7 @@ class Composition(Shown):
         return Composed("delta", most, allowed, least, self.pure, sum(self.counts), worst, self.pairs)
 
     def curve(self, epsilons: ArrayLike) -> list[Composed]:
-        """`delta` at each of some levels."""
+        """Return `delta` at each of some levels."""
         return [self.delta(float(one)) for one in np.asarray(epsilons, dtype=float).ravel()]
 
     @cached_property
@@ -375,7 +375,7 @@ class Composition(Shown):
     def _worst(
         self, bounds: Callable[[float, LossDistribution, LossDistribution], Bounds]
     ) -> tuple[float, float, tuple[str, str] | None]:
-        """The largest bounds over all bound pairs, from below and from above, and the pair of the latter."""
+        """Return the largest bounds over all bound pairs, from below and from above, and the pair of the latter."""
         pending = self._bound
         if not pending:
             return 0.0, 0.0, None
@@ -401,7 +401,7 @@ class Composition(Shown):
         return least, most, (labels[worst[0]], labels[worst[1]])
 
     def _together(self, x: int, other: int, points: int) -> tuple[LossDistribution, LossDistribution]:
-        """The losses of all releases for a pair of secrets, from above and from below."""
+        """Return the losses of all releases for a pair of secrets, from above and from below."""
         rows = [(channel[x], channel[other]) for channel in self.channels]
         step = (max(largest_loss(*pair) for pair in rows) or 1.0) / points
         return _sum(rows, self.counts, step, "above"), _sum(rows, self.counts, step, "below")
@@ -416,7 +416,7 @@ def _sum(rows: Sequence[tuple[Array, Array]], counts: Sequence[int], step: float
 
 
 def _level(losses: LossDistribution, delta: float, distance: float) -> Bounds:
-    """Two levels ε near each other, the first with more than δ, or 0, the second with at most δ, or infinite."""
+    """Return two near levels ε, the first with more than δ, or 0, the second with at most δ, or infinite."""
     if losses.delta(0.0) <= delta:
         return 0.0, 0.0
     # The masses end at the largest loss: no more than what is infinite is left there.

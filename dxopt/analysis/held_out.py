@@ -41,7 +41,7 @@ def is_of_distance(mechanism: Mechanism, loss: Loss) -> bool:
 
 
 def measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
-    """The metric between positions, where the reports are, and where the secrets are; None where one is not known.
+    """Return the metric, the positions of reports and those of secrets; None where one is not known.
 
     On the Earth these are great circles, for spaces on a local map as well; ways along streets are not known.
     """
@@ -103,7 +103,7 @@ def observed(
     within: float | None = None,
     name: str = "",
 ) -> Observed:
-    """The secrets that data are at; parameters and errors are those of `dx.evaluate.on`."""
+    """Return the secrets that data are at; parameters and errors are those of `dx.evaluate.on`."""
     given = {"data": data, "label": label, "index": index, "point": point}
     named = [key for key, value in given.items() if value is not None]
     if len(named) != 1:
@@ -147,7 +147,7 @@ def observed(
 
 
 def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
-    """The coordinates `(m, k)` that are given; None where secrets are named otherwise.
+    """Return the coordinates `(m, k)` that are given; None where secrets are named otherwise.
 
     Bare rows of numbers are coordinates, unless they might as well be labels.
     """
@@ -190,12 +190,12 @@ def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.
 
 
 def _listed(given: Any) -> Any:
-    """Several secrets as a list; a tuple alone would be one."""
+    """Return several secrets as a list; a tuple alone would be one."""
     return list(given) if isinstance(given, tuple) and any(isinstance(part, tuple | str) for part in given) else given
 
 
 def _numbers(name: str, given: ArrayLike | None, size: int) -> Array:
-    """One number of 0 or more for each row; 1 where none are given."""
+    """Return one number of 0 or more for each row; 1 where none are given."""
     try:
         each = np.ones(size) if given is None else np.array(given, dtype=float)
     except (TypeError, ValueError):
@@ -404,7 +404,7 @@ def on(
 
 
 def _solved(subject: Mechanism | Solved) -> tuple[Mechanism, Problem | None]:
-    """A mechanism, and the problem that it answers, where that is known."""
+    """Return a mechanism, and the problem that it answers, where that is known."""
     if isinstance(subject, Mechanism):
         return subject, None
     if not isinstance(getattr(subject, "mechanism", None), Mechanism):
@@ -435,7 +435,7 @@ def worth_on(data: Observed, mechanism: Mechanism, loss: Loss, prior: Array | No
 
 
 def weighted_mean(values: Array, weights: Array, squares: Array, rows: int) -> tuple[float, float | None]:
-    """The mean of groups of rows `(k,)` with their weights and squared weights summed, and its standard error."""
+    """Return the mean of groups of rows `(k,)`, given sums of weights and of squares, and its standard error."""
     total = math.fsum(weights)
     mean = math.fsum(weights * values) / total
     if rows < 2:
@@ -446,7 +446,7 @@ def weighted_mean(values: Array, weights: Array, squares: Array, rows: int) -> t
 
 
 def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Array:
-    """The expected losses of some secrets, `(k,)`: by their rows where these are few, else by structure."""
+    """Return the expected losses of some secrets, `(k,)`: by their rows where these are few, else by structure."""
     if len(secrets) * len(mechanism.reports) <= PAIRS:
         return mechanism.losses(loss, secrets)
     found = mechanism.structured_losses(loss)
@@ -457,7 +457,7 @@ def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Arr
 
 
 def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositions | None:
-    """Losses between the positions of the data and the positions of the reports, where these are known."""
+    """Return losses between the positions of the data and the positions of the reports, where these are known."""
     if data.positions is None or not is_of_distance(mechanism, loss):
         return None
     measured = measure(mechanism.space, loss.reports)

@@ -114,7 +114,7 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
 
 
 def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
-    """The ends of a line of numbers that are never reported, each with the nearest number that is, by their labels.
+    """Return the ends of a line of numbers that are never reported, each with the nearest number that is.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from dxopt.runtime.display import Shown
 
 
 def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all") -> float:
-    """The smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+    """Return the smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
     max over pairs of Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]), which the worst set of reports attains. Rounding
     adds about 1e-14, and budgets over 700 count as 700.
@@ -59,7 +59,7 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
 
 
 def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "all") -> float:
-    """The smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+    """Return the smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
     Infinite where there is none, and where only budgets over 700 would do.
 
@@ -90,7 +90,7 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
 
 
 def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "all") -> NDArray[np.float64]:
-    """`smallest_delta` at each of k values ε, `(k,)`: the whole trade between ε and δ.
+    """Compute `smallest_delta` at each of k values ε, `(k,)`: the whole trade between ε and δ.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ RENYI = "renyi"
 def divergence(
     mechanism: Mechanism, kind: str | Divergence, *, order: float | None = None, pairs: str = "adjacent"
 ) -> float:
-    """The largest divergence of the reports of one secret from those of another, over all that are related.
+    """Return the largest divergence of the reports of one secret from those of another, over all that are related.
 
     Any relation goes with any divergence (Des20, adjacency relation divergence): the relation is that of the space of
     the mechanism, such as one of `dx.neighbours`. Computed in doubles, and not proven.
@@ -207,7 +207,7 @@ def _chosen(kind: str | Divergence, order: float | None) -> Divergence:
 
 
 def _renyi(p: Array, q: Array, order: float) -> float:
-    """ln Σ p^α q^{1-α} / (α - 1), over the reports that p has, from logarithms so that no power overflows."""
+    """Return ln Σ p^α q^{1-α} / (α - 1), over the reports that p has, from logarithms so that no power overflows."""
     there = p > 0
     if order > 1 and (q[there] == 0).any():
         return math.inf
@@ -270,7 +270,7 @@ class BeliefLevel(Shown):
 
 
 def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
-    """The smallest ε for which θK ≤ e^{εd} θ'K holds for all pairs in every report, rounded up, and its witness.
+    """Return the smallest ε with θK ≤ e^{εd} θ'K for all pairs in every report, rounded up, and its witness.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
 
 
 def _channel(given: ArrayLike) -> np.ndarray:
-    """Rows of probabilities; SpecError where they are none."""
+    """Return rows of probabilities; SpecError where they are none."""
     try:
         array = np.array(given, dtype=float)
     except (TypeError, ValueError):

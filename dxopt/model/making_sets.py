@@ -30,12 +30,12 @@ class One(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name."""
+        """The name."""
         ...
 
     @property
     def space(self) -> MetricSpace | None:
-        """Return the space of the points, where that is known."""
+        """The space of the points, where that is known."""
         ...
 
 

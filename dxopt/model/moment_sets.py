@@ -74,11 +74,11 @@ class Fitting(PriorSet):
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
     def require_members(self) -> None:
-        """SpecError where no prior fits."""
+        """Raise SpecError where no prior fits."""
         _ = self.centre
 
     def _centre(self) -> Array:
-        """The prior whose least probability, where there is any, is largest."""
+        """Return the prior whose least probability, where there is any, is largest."""
         if self.around is not None:
             return self.around
         size = len(self)
@@ -92,7 +92,7 @@ class Fitting(PriorSet):
         return Mixtures.hull(self.centre[None, :])
 
     def members(self) -> Array:
-        """A first few priors of the set `(k, n)`: the centre, and those that have most of each total."""
+        """Return a first few priors of the set `(k, n)`: the centre, and those that have most of each total."""
         return np.array([self.centre, *(self.worst(form) for form in self.forms)])
 
     def arrays(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Fitting(PriorSet):
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:
-        """y `(q + 1,)`, which proves about the least upper bound on the loss."""
+        """Return y `(q + 1,)`, which proves about the least upper bound on the loss."""
         found = self._program(np.where(self.reach, losses, 0.0))
         mine = np.zeros(len(self.low) + 1) if found is None else found[1]
         if self.proof is None:
@@ -116,7 +116,7 @@ class Fitting(PriorSet):
         return self.proof if self.ceiling(losses, self.proof) <= least + _AS_GOOD * abs(least) else mine
 
     def ceiling(self, losses: Array, multipliers: Array) -> float:
-        """The upper bound that some y prove."""
+        """Return the upper bound that some y prove."""
         forms, low, high = self.sides
         left = np.where(self.reach, losses - multipliers @ forms, -np.inf)
         raised = multipliers.copy()
@@ -141,7 +141,7 @@ class Fitting(PriorSet):
         return kept / math.fsum(kept)
 
     def _program(self, gains: Array, below: Array | None = None) -> tuple[Array, Array] | None:
-        """The largest gain over the set and its multipliers y, by HiGHS; None where nothing fits.
+        """Return the largest gain over the set and its multipliers y, by HiGHS; None where nothing fits.
 
         Gains may be about more variables than the priors; `below` has rows of these that are at most 0.
         """
@@ -167,7 +167,7 @@ class Fitting(PriorSet):
 
 
 def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
-    """The set that `arrays` described, with its centre; SpecError where the arrays are none of such a set."""
+    """Return the set that `arrays` described, with its centre; SpecError where the arrays are none of such a set."""
     size = len(prior)
     forms, low, high = (np.array(arrays[key], dtype=float) for key in ("forms", "low", "high"))
     within = float(arrays["within"])

@@ -58,7 +58,7 @@ class Objective(ABC):
 
     @abstractmethod
     def value(self, problem: Valued, channel: Array) -> float:
-        """The value of a channel `(n, m)`: what `title` names."""
+        """Return the value of a channel `(n, m)`: what `title` names."""
 
     @property
     def max_loss(self) -> float:
@@ -70,17 +70,17 @@ class Objective(ABC):
         return loss.unit
 
     def among(self, size: int) -> PriorSet | None:
-        """The priors on so many points of which the worst counts; None where only one does."""
+        """Return the priors on so many points of which the worst counts; None where only one does."""
         return None
 
     def anew(self) -> Objective:
-        """The same objective for another problem: without what was found for one."""
+        """Return the same objective for another problem: without what was found for one."""
         return self
 
 
 @dataclass(frozen=True)
 class ExpectedLoss(Objective):
-    """min Σ_x π_x Σ_z K[x, z] l(x, z) (CABP13 §4.2, ECP14 §3.4)."""
+    """Objective min Σ_x π_x Σ_z K[x, z] l(x, z) (CABP13 §4.2, ECP14 §3.4)."""
 
     name: ClassVar[str] = "expected_loss"
     title: ClassVar[str] = "expected loss"
@@ -91,7 +91,7 @@ class ExpectedLoss(Objective):
 
 @dataclass(frozen=True)
 class WorstLoss(Objective):
-    """min max_x Σ_z K[x, z] l(x, z), which no prior enters (CABP13 §4.2, risk-averse users; HLM14 eq 13)."""
+    """Objective min max_x Σ_z K[x, z] l(x, z), which no prior enters (CABP13 §4.2, risk-averse users; HLM14 eq 13)."""
 
     name: ClassVar[str] = "worst_loss"
     title: ClassVar[str] = "worst loss"
@@ -169,7 +169,7 @@ class AdversaryError(Objective):
         return self.budget
 
     def on(self, space: MetricSpace) -> AdversaryError:
-        """The same objective on a space, with the costs of guesses as a matrix of finite numbers."""
+        """Return the same objective on a space, with the costs of guesses as a matrix of finite numbers."""
         loss = Loss.of(self.adversary_loss, space)
         if len(loss.matrix) != len(space):
             raise SpecError("adversary_loss", f"has {len(loss.matrix)} rows", f"there are {len(space)} points")
@@ -179,7 +179,7 @@ class AdversaryError(Objective):
 
     @property
     def guesses(self) -> Array:
-        """d(x, g), `(n, g)`, of an objective that `on` has returned."""
+        """Costs d(x, g), `(n, g)`, of an objective that `on` has returned."""
         if not isinstance(self.adversary_loss, Loss):
             raise SpecError("adversary_loss", "is not about a space yet", "make a Problem of it")
         return self.adversary_loss.matrix
@@ -195,7 +195,7 @@ class AdversaryError(Objective):
 
 @dataclass(frozen=True, eq=False)
 class WorstRegret(Objective):
-    """min max_π (Σ_x π_x Σ_z K[x, z] l(x, z) - the optimum for π) over the hull of some priors.
+    """Objective min max_π (Σ_x π_x Σ_z K[x, z] l(x, z) - the optimum for π) over the hull of some priors.
 
     The difference is convex in π, so that one of these priors is the worst.
 
@@ -241,7 +241,7 @@ _BY_NAME = (ExpectedLoss.name, WorstLoss.name, AdversaryError.name, WorstRegret.
 
 
 def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | None = None) -> Objective:
-    """The objective of that name, or the given one, for a space, and for a set of priors where there is one.
+    """Return the objective of that name, or the given one, for a space, and for a set of priors where there is one.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | 
 
 
 def _over(objective: str | Objective, priors: PriorSet) -> Objective:
-    """The objective over a set of priors."""
+    """Return the objective over a set of priors."""
     name = objective if isinstance(objective, str) else objective.name
     if name == WorstRegret.name:
         if not isinstance(priors, Hull):

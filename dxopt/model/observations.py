@@ -28,7 +28,7 @@ def check_ins_outside(
     counted: NDArray[np.float64],
     kept: NDArray[np.bool_],
 ) -> tuple[PlausibilityWarning, ...]:
-    """The warning where many check-ins are outside of the space.
+    """Return the warning where many check-ins are outside of the space.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _fit_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.floa
 
 
 def counted_by(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
-    """The weights `(size,)` of check-ins, 1 each by default; SpecError where they are none."""
+    """Return the weights `(size,)` of check-ins, 1 each by default; SpecError where they are none."""
     try:
         counted = np.ones(size) if weights is None else np.array(weights, dtype=float)
     except (TypeError, ValueError):

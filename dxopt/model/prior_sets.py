@@ -50,11 +50,11 @@ class PriorSet(ABC):
 
     @abstractmethod
     def _centre(self) -> Array:
-        """`centre`, when it is first asked for."""
+        """Compute `centre` on first use."""
 
     @abstractmethod
     def _mixtures(self) -> Mixtures:
-        """`mixtures`, when they are first asked for."""
+        """Compute `mixtures` on first use."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -72,12 +72,12 @@ class PriorSet(ABC):
         return self.mixtures.reach
 
     def worst(self, losses: ArrayLike) -> Array:
-        """The prior of the set `(n,)` under which most is lost, given what each secret loses `(n,)`."""
+        """Return the prior of the set `(n,)` under which most is lost, given what each secret loses `(n,)`."""
         known = np.asarray(losses, dtype=float)
         return self.mixtures.prior(self.mixtures.extremes(np.where(self.reach, known, 0.0)))
 
     def largest(self, losses: ArrayLike) -> float:
-        """The largest expected loss over the set, given what each secret loses `(n,)`."""
+        """Return the largest expected loss over the set, given what each secret loses `(n,)`."""
         return self.mixtures.largest(np.where(self.reach, np.asarray(losses, dtype=float), 0.0))
 
 
@@ -126,7 +126,7 @@ class Hull(PriorSet):
         return f"hull of {', '.join(self.names)}" if few else f"hull of {len(self.names)} priors"
 
     def _centre(self) -> Array:
-        """The mean of the members."""
+        """Return the mean of the members."""
         mean = self.members.mean(axis=0)
         return mean / math.fsum(mean)
 
@@ -185,7 +185,7 @@ class Box(PriorSet):
     kind: ClassVar[str] = "box"
 
     def _centre(self) -> Array:
-        """The prior the box is about, or the one at the same share of the way between all bounds."""
+        """Return the prior the box is about, or the one at the same share of the way between all bounds."""
         if self.around is not None:
             return self.around
         least = math.fsum(self.lower)
@@ -195,7 +195,7 @@ class Box(PriorSet):
         return between / math.fsum(between)
 
     def _mixtures(self) -> Mixtures:
-        """The lower bounds, each of them full, and what is left of the mass between the bounds."""
+        """Return the lower bounds, each of them full, and what is left of the mass between the bounds."""
         least = math.fsum(self.lower)
         room = self.upper - self.lower
         left = min(max(1 - least, 0.0), math.fsum(room))

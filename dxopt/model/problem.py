@@ -170,7 +170,7 @@ class Problem:
         return None if isinstance(self.objective, ExpectedLoss) else f"the objective is {self.objective.name}"
 
     def at(self, epsilon: Written) -> Problem:
-        """The same problem at another ε.
+        """Return the same problem at another ε.
 
         Examples
         --------
@@ -182,7 +182,7 @@ class Problem:
         return self.but(epsilon=epsilon)
 
     def but(self, **changes: Any) -> Problem:
-        """The same problem with some of its parameters changed.
+        """Return the same problem with some of its parameters changed.
 
         Examples
         --------
@@ -285,7 +285,7 @@ class Problem:
 
 
 def _believed(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
-    """The one prior that measures take: the given one, the centre of a set, or the uniform one."""
+    """Return the one prior that measures take: the given one, the centre of a set, or the uniform one."""
     if not isinstance(prior, PriorSet):
         return Prior.of("uniform" if prior is None else prior, space)
     return Prior.of(Prior(prior.centre, prior.name, space=prior.space), space)

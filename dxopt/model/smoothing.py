@@ -88,7 +88,7 @@ class Smoothing:
 
     @classmethod
     def of(cls, smoothing: float | Smoothing) -> Smoothing:
-        """Pseudo-counts from a number, or smoothing as it is.
+        """Return pseudo-counts from a number, or smoothing as it is.
 
         Examples
         --------
@@ -105,7 +105,7 @@ class Smoothing:
         return ", ".join([*parts, f"{self.add:g} added"] if self.add else parts)
 
     def smoothed(self, space: MetricSpace, counts: Array) -> Array:
-        """The smoothed counts `(n,)` of counts `(n,)` of 0 or more.
+        """Return the smoothed counts `(n,)` of counts `(n,)` of 0 or more.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class Smoothing:
 
 
 def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) -> Array:
-    """Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)) for each x, `(n,)`."""
+    """Return Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)) for each x, `(n,)`."""
     # 1. Along a path or a tree the exponential kernel multiplies: two passes for all points.
     if kernel == "exponential" and space.structure.kind in ("path", "tree"):
         from dxopt.spaces.kernels.systems import system
@@ -155,7 +155,7 @@ def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) ->
 
 
 def _axes(space: MetricSpace, kernel: str) -> Sequence[MetricSpace]:
-    """The axes of a space over which a kernel is a product; none where it is not."""
+    """Return the axes of a space over which a kernel is a product; none where it is not."""
     structure = space.structure
     if structure.kind == "product" and kernel == "exponential":
         return structure.factors

@@ -16,12 +16,12 @@ _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 
 
 def shown(given: Any) -> str:
-    """Whatever is given, on one short line."""
+    """Return the repr of anything on one short line."""
     return " ".join(repr(given).split())[:_LONGEST]
 
 
 def as_number(given: Any, field: str, fix: str) -> float:
-    """A number as a float; SpecError where it is none, also where it is True, False or bytes."""
+    """Return a number as a float; SpecError where it is none, also where it is True, False or bytes."""
     try:
         if not isinstance(given, _NO_NUMBERS):
             return float(given)
@@ -33,7 +33,7 @@ def as_number(given: Any, field: str, fix: str) -> float:
 
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
-    """A new array of doubles; SpecError names the entry that is no real number, or rows of different lengths."""
+    """Copy numbers to an array of doubles; SpecError names the entry that is none, or rows of different lengths."""
     try:
         array = np.asarray(given)
         if given is not None and array.dtype.kind != "c":

@@ -28,7 +28,7 @@ _SHOWN = 3
 
 
 def required_secrets(space: Any) -> None:
-    """SpecError unless a space or a universe is given."""
+    """Raise SpecError unless a space or a universe is given."""
     required("space", space, Secrets, "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe")
 
 
@@ -41,7 +41,7 @@ def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
 
 
 def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tuple[Named, Named]]:
-    """Pairs of events; SpecError about `secrets` where one is none."""
+    """Return pairs of events; SpecError about `secrets` where one is none."""
     required_secrets(space)
     required("secrets", pairs, Iterable, "give a list of pairs of events")
     found = []
@@ -57,7 +57,7 @@ def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tupl
 
 
 def event_of(space: Secrets, given: Event) -> Named:
-    """The secrets that a predicate holds for, or that are listed: by label or index, or as in a universe."""
+    """Return the secrets that a predicate holds for, or that are listed: by label or index, or as in a universe."""
     size = len(space)
     if callable(given):
         of = space.secrets if isinstance(space, Universe) else space.labels
@@ -93,7 +93,7 @@ def _index(space: Secrets, secret: Any) -> int:
 
 
 def _listed(space: Secrets, inside: NDArray[np.bool_]) -> str:
-    """Some labels of an event."""
+    """Return some labels of an event."""
     members = np.flatnonzero(inside)
     shown = ", ".join(space.labels[int(index)] for index in members[:_SHOWN])
     more = f" and {len(members) - _SHOWN:,} more" if len(members) > _SHOWN else ""
@@ -127,7 +127,7 @@ class Conditional:
 
 
 def priors_of(space: Secrets, given: Any, field: str = "beliefs") -> list[Prior]:
-    """One belief or several, as priors over the secrets; SpecError where one is none."""
+    """Return one belief or several, as priors over the secrets; SpecError where one is none."""
     if isinstance(given, Prior | str) or _is_row(given):
         return [prior_of(space, given)]
     required(field, given, Iterable, "give a prior, or a list of priors")
@@ -138,7 +138,7 @@ def priors_of(space: Secrets, given: Any, field: str = "beliefs") -> list[Prior]
 
 
 def prior_of(space: Secrets, given: Any) -> Prior:
-    """A prior over a space as `Prior.of` reads it, or over a universe, whose secrets it must be about."""
+    """Return a prior over a space as `Prior.of` reads it, or over a universe, whose secrets it must be about."""
     if isinstance(space, MetricSpace):
         return Prior.of(given, space)
     size = len(space)
@@ -154,7 +154,7 @@ def prior_of(space: Secrets, given: Any) -> Prior:
 
 
 def as_given(space: Secrets, pairs: Iterable[Any], distances: ArrayLike | None) -> list[Conditional]:
-    """Pairs of beliefs over the secrets, each at its distance; SpecError where one is none."""
+    """Return pairs of beliefs over the secrets, each at its distance; SpecError where one is none."""
     required_secrets(space)
     required("pairs", pairs, Iterable, fix := "give two beliefs for each")
     listed = [tuple(priors_of(space, pair, "pairs")) for pair in pairs]
@@ -170,7 +170,7 @@ def as_given(space: Secrets, pairs: Iterable[Any], distances: ArrayLike | None) 
 
 
 def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:
-    """A belief given an event, `(n,)`; None where that has probability 0."""
+    """Return a belief given an event, `(n,)`; None where that has probability 0."""
     likely = np.where(inside, belief, 0.0)
     # dividing by the largest first keeps tiny probabilities from underflowing
     largest = likely.max()
@@ -183,7 +183,7 @@ def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:
 def conditionals(
     space: Secrets, events: Sequence[tuple[Named, Named]], beliefs: Iterable[Prior]
 ) -> tuple[list[Conditional], list[str]]:
-    """Each belief given the one event against the other one, and what is left out."""
+    """Return each belief given the one event against the other one, and what is left out."""
     found: list[Conditional] = []
     missing: list[str] = []
     for belief in beliefs:
@@ -202,7 +202,7 @@ def conditionals(
 def images(
     universe: Universe, removed: Sequence[tuple[str, NDArray[np.bool_], NDArray[np.int64]]], beliefs: Iterable[Prior]
 ) -> tuple[list[Conditional], list[str]]:
-    """Each belief given an event against its image under a map of the secrets, `(n,)` indices; what is left out."""
+    """Pair each belief given an event with its image under a map of the secrets, `(n,)` indices."""
     found: list[Conditional] = []
     missing: list[str] = []
     for belief in beliefs:
@@ -218,7 +218,7 @@ def images(
 
 
 def _is_row(given: Any) -> bool:
-    """True for a single belief: numbers on one axis."""
+    """Return True for a single belief: numbers on one axis."""
     try:
         return np.asarray(given, dtype=float).ndim == 1
     except (TypeError, ValueError):
@@ -237,7 +237,7 @@ def markov_conditionals(
     start: ArrayLike | None,
     times: Iterable[int] | None,
 ) -> tuple[list[Conditional], list[str]]:
-    """For each time and each two states, all traces given either, `(k^length,)`; and what is left out.
+    """Pair all traces given either of two states, `(k^length,)`, for each time; return what is left out as well.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def markov_conditionals(
 
 
 def stationary(transition: Array) -> Array:
-    """The distribution that a chain keeps, `(k,)`; SpecError where it keeps several."""
+    """Return the distribution that a chain keeps, `(k,)`; SpecError where it keeps several."""
     states = len(transition)
     # π (P - 1) = 0 and Σ π = 1 have one solution where P - 1 has rank k - 1
     equations = np.concatenate([transition.T - np.eye(states), np.ones((1, states))])
@@ -304,7 +304,7 @@ def stationary(transition: Array) -> Array:
 
 
 def _stochastic(given: ArrayLike, shape: tuple[int, ...], field: str) -> Array:
-    """Rows of probabilities, each divided by its sum; SpecError where they do not sum to 1."""
+    """Return rows of probabilities, each divided by its sum; SpecError where they do not sum to 1."""
     try:
         array = np.array(given, dtype=float)
     except (TypeError, ValueError):
@@ -326,7 +326,7 @@ EVENTS = 200_000
 def by_records(
     universe: Universe, beliefs: Iterable[Prior], known: int | None
 ) -> tuple[list[Conditional], list[str]]:
-    """For each person and each two values of the record, the databases given either; and what is left out.
+    """Pair the databases given either of two values of a person's record; return what is left out as well.
 
     Given as well are the records of up to `known` other persons, any of them with any values (Yang et al. 2015).
     """
@@ -382,7 +382,7 @@ def _between_values(
 
 
 def removals(universe: Universe) -> list[tuple[str, NDArray[np.bool_], NDArray[np.int64]]]:
-    """For each person and value: its name, the databases with that value, and each database without that record.
+    """Name each person's value, with the databases that have it, and each database without that record.
 
     Raises
     ------
@@ -436,7 +436,7 @@ def _databases(universe: Universe) -> list[tuple[Any, ...]]:
 
 
 def _codes(universe: Universe) -> NDArray[np.int64]:
-    """The values of all databases by their index, `(n, records)`."""
+    """Return the values of all databases by their index, `(n, records)`."""
     number = {value: index for index, value in enumerate(universe.values)}
     return np.array([[number[value] for value in one] for one in _databases(universe)])
 

@@ -84,7 +84,7 @@ class BeliefPairs(Pairs):
         distances: ArrayLike | None = None,
         both_ways: bool = True,
     ) -> BeliefPairs:
-        """Pairs of beliefs as they are given: priors, or arrays of n probabilities.
+        """Return pairs of beliefs as they are given: priors, or arrays of n probabilities.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class BeliefPairs(Pairs):
         secrets: Iterable[tuple[Event, Event]],
         beliefs: PriorLike | Iterable[PriorLike],
     ) -> BeliefPairs:
-        """Pufferfish privacy (Kifer and Machanavajjhala 2014; Des20 Def 35): each belief given S against given T.
+        """Make pairs for Pufferfish privacy (Kifer and Machanavajjhala 2014; Des20 Def 35): a belief given S or T.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class BeliefPairs(Pairs):
     def bayesian(
         cls, universe: Universe, beliefs: PriorLike | Iterable[PriorLike], *, known: int | None = None
     ) -> BeliefPairs:
-        """Bayesian differential privacy (Yang et al. 2015, Des20): the record of one person is v or w.
+        """Make pairs for Bayesian differential privacy (Yang et al. 2015, Des20): the record of one person is v or w.
 
         The other records follow what the adversary believes of correlations, given v or w and those records that he
         knows. Several beliefs make the family of adversaries of prior differential privacy (Des20).
@@ -173,7 +173,7 @@ class BeliefPairs(Pairs):
     def correlated(
         cls, universe: Universe, observed: Iterable[Any], *, smoothing: float = 0.0, known: int | None = None
     ) -> BeliefPairs:
-        """Correlated differential privacy (Zhu et al. 2015, Des20): dependence as it was observed on other datasets.
+        """Make pairs for correlated differential privacy (Zhu et al. 2015, Des20): dependence from other datasets.
 
         The belief is how often each database of the universe is among those observed; the pairs are those of
         `bayesian`.
@@ -204,7 +204,7 @@ class BeliefPairs(Pairs):
 
     @classmethod
     def coupled_worlds(cls, universe: Universe, beliefs: PriorLike | Iterable[PriorLike]) -> BeliefPairs:
-        """Coupled-worlds privacy (Bassily et al. 2013; Des20 Def 44), with one person's record taken out.
+        """Make pairs for coupled-worlds privacy (Bassily et al. 2013; Des20 Def 44): one person's record taken out.
 
         For each belief, each person and each value of the record: the databases given that value against the same
         databases with that record absent. The definition asks for some simulator that sees the data without the
@@ -239,7 +239,7 @@ class BeliefPairs(Pairs):
         *,
         times: Iterable[int] | None = None,
     ) -> BeliefPairs:
-        """Traces of a Markov chain: being at a against being at b at one time, given how the chain gets there and on.
+        """Make pairs of traces of a Markov chain: being at a against being at b at one time.
 
         The secrets are all traces of so many steps, in the order of `dx.product` of as many spaces of states, and of
         `dx.Universe.streams`: the last time fastest. Pufferfish for Markov chains (Song, Wang and Chaudhuri 2017).
@@ -276,7 +276,7 @@ class BeliefPairs(Pairs):
         *,
         both_ways: bool = True,
     ) -> BeliefPairs:
-        """The pairs, each once and, unless told otherwise, both ways; those of equal beliefs ask for nothing."""
+        """Collect the pairs, each once, both ways unless `both` is False; those of equal beliefs ask for nothing."""
         kept: dict[tuple[bytes, bytes], Conditional] = {}
         cells = 0
         for one in found:

@@ -105,7 +105,7 @@ class Pairs:
 
     @property
     def secrets(self) -> int:
-        """n."""
+        """Number of secrets."""
         return self.first.shape[1]
 
     @property
@@ -127,7 +127,7 @@ class Pairs:
         return self.level * self.distances
 
     def at(self, epsilon: Written) -> Self:
-        """The same pairs at a level per unit of their distances.
+        """Return the same pairs at a level per unit of their distances.
 
         Examples
         --------
@@ -155,7 +155,7 @@ class Pairs:
 
 
 def why(left_out: Sequence[str]) -> str:
-    """The first thing that is left out, as the end of a message."""
+    """Return the first thing that is left out, as the end of a message."""
     return f": {left_out[0]}" + (f" and {len(left_out) - 1} more" if len(left_out) > 1 else "") if left_out else ""
 
 
@@ -168,7 +168,7 @@ def numbers(given: Any, field: str) -> Array:
 
 
 def _distributions(given: ArrayLike, field: str) -> Array:
-    """Rows of probabilities that sum to 1; SpecError where they cannot be made so."""
+    """Return rows of probabilities that sum to 1; SpecError where they cannot be made so."""
     array = numbers(given, field)
     if array.ndim != 2 or not array.shape[1]:
         raise SpecError(field, f"has shape {array.shape}", "give a row of n probabilities for each pair")
