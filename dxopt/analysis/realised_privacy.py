@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.arguments import channel_of
 from dxopt.errors import SpecError
-from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_delta
 from dxopt.model.sampling import Sampler
@@ -269,7 +269,7 @@ class BeliefLevel(Shown):
         return f"epsilon {self.epsilon:.6g}: report {self.report} has {one:.6g} and {other:.6g} for {self.name}"
 
 
-def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
+def belief_level(mechanism: Sampler | ArrayLike, pairs: BeliefPairs) -> BeliefLevel:
     """Return the smallest ε with θK ≤ e^{εd} θ'K for all pairs in every report, rounded up, and its witness.
 
     Parameters
@@ -294,7 +294,7 @@ def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
     >>> print(round(dx.evaluate.belief_level(dx.classic.geometric(space, epsilon=1.0), pairs).epsilon, 3))
     1.569
     """
-    if not isinstance(pairs, Pairs):
+    if not isinstance(pairs, BeliefPairs):
         raise SpecError("pairs", f"are of type {type(pairs).__name__}", "give dx.BeliefPairs")
     rounded = 0.0
     if isinstance(mechanism, Sampler):

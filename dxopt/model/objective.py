@@ -91,7 +91,7 @@ class ExpectedLoss(Objective):
 
 @dataclass(frozen=True)
 class WorstLoss(Objective):
-    """Objective min max_x Σ_z K[x, z] l(x, z), which no prior enters (CABP13 §4.2, risk-averse users; HLM14 eq 13)."""
+    """Objective min max_x Σ_z K[x, z] l(x, z) without a prior (CABP13 §4.2, risk-averse users; HLM14 eq 13)."""
 
     name: ClassVar[str] = "worst_loss"
     title: ClassVar[str] = "worst loss"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.beliefs.pairs import Pairs, require_match
+from dxopt.model.beliefs.pairs import BeliefPairs, require_match
 from dxopt.model.loss import Loss, LossLike, Reports, require_finite
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
 from dxopt.model.prior import Prior, PriorLike
@@ -87,7 +87,7 @@ class Problem:
     objective: Objective
     delta: float
     pairs: str
-    beliefs: Pairs | None
+    beliefs: BeliefPairs | None
     name: str
 
     def __init__(
@@ -101,7 +101,7 @@ class Problem:
         objective: str | Objective = "expected_loss",
         delta: float = 0.0,
         pairs: str = "all",
-        beliefs: Pairs | None = None,
+        beliefs: BeliefPairs | None = None,
         name: str = "problem",
     ) -> None:
         losses = Loss.of(loss, space, reports)
