@@ -1,7 +1,8 @@
-"""Numbers as people give them: one, or lists and arrays of them; and what of them is none."""
+"""Read numbers as people give them: one, or lists and arrays of them, weights, and distributions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 
 _LONGEST = 60
+SUM = 1e-9
+"""The largest error of a sum of probabilities."""
 _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 """Types that Python turns into numbers, but nobody means as numbers."""
 
@@ -41,6 +44,34 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         pass
     raise SpecError(field, _wrong(given), fix)
+
+
+def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDArray[np.float64]:
+    """Return finite numbers of 0 or more, as many as `size`, on one axis; SpecError names the first other one."""
+    array = as_numbers(given, field, fix)
+    if array.ndim != 1 or size not in (None, len(array)):
+        raise SpecError(field, f"has shape {array.shape}" + ("" if size is None else f", not ({size},)"), fix)
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise SpecError(field, f"number {bad[0]} is {array[bad[0]]:g}", "give finite numbers of 0 or more")
+    return array
+
+
+def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> NDArray[np.float64]:
+    """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size."""
+    array = as_numbers(given, field, fix)
+    if array.ndim != len(shape) or not array.size or any(map(_differ, array.shape, shape)):
+        raise SpecError(field, f"has shape {array.shape}", fix)
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise SpecError(field, "has an entry that is no probability", fix)
+    worst = max((math.fsum(row) for row in array.reshape(-1, array.shape[-1])), key=lambda total: abs(total - 1))
+    if abs(worst - 1) > SUM:
+        raise SpecError(field, f"has a row that sums to {worst:.12g}", "make it 1")
+    return array
+
+
+def _differ(found: int, asked: int | None) -> bool:
+    return asked not in (None, found)
 
 
 def ragged(given: Any) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.prior import Prior
-from dxopt.numerics.coerce import as_number, as_numbers
+from dxopt.numerics.coerce import as_distributions, as_number, as_numbers
 from dxopt.spaces.callables import truth_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
@@ -185,7 +185,6 @@ def conditionals(events: Sequence[tuple[Named, Named]], beliefs: Iterable[Prior]
 
 TRACES = 20_000
 """The most traces of a chain."""
-_SUM = 1e-9
 
 
 def markov_conditionals(
@@ -212,8 +211,8 @@ def markov_conditionals(
         raise SpecError("length", f"is {length}", fix)
     if length > 100 or states**length > TRACES:
         raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
-    moves = _stochastic(transition, (states, states), "transition")
-    begins = stationary(moves) if start is None else _stochastic(start, (states,), "start")
+    moves = _stochastic(transition, "transition", states, states)
+    begins = stationary(moves) if start is None else _stochastic(start, "start", states)
     required("times", times, Iterable | None, fix := f"give some from 0 to {length - 1}")
     chosen = list(range(length) if times is None else times)
     if not chosen or not all(isinstance(time, Integral) and 0 <= time < length for time in chosen):
@@ -252,17 +251,10 @@ def stationary(transition: Array) -> Array:
     return found / found.sum()
 
 
-def _stochastic(given: ArrayLike, shape: tuple[int, ...], field: str) -> Array:
-    """Return rows of probabilities, each divided by its sum; SpecError where they do not sum to 1."""
-    array = as_numbers(given, field, "give probabilities")
-    if array.shape != shape:
-        raise SpecError(field, f"has shape {array.shape}", f"give probabilities of shape {shape}")
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise SpecError(field, "has an entry that is no probability", "give numbers from 0 to 1")
-    sums = array.sum(axis=-1, keepdims=True)
-    if (np.abs(sums - 1) > _SUM).any():
-        raise SpecError(field, f"has a row that sums to {sums.ravel()[np.abs(sums - 1).argmax()]:.12g}", "make it 1")
-    return array / sums
+def _stochastic(given: ArrayLike, field: str, *shape: int) -> Array:
+    """Return rows of probabilities, each divided by its sum."""
+    array = as_distributions(given, field, f"give probabilities of shape {shape}", *shape)
+    return array / array.sum(axis=-1, keepdims=True)
 
 
 EVENTS = 200_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import ExpectedLoss, Objective, WorstExpectedLoss, WorstLoss
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_level
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import as_distributions, as_numbers
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe
@@ -405,12 +404,7 @@ class BeliefPairs:
 
 def _distributions(given: ArrayLike, field: str) -> Array:
     """Return rows of probabilities that sum to 1; SpecError where they cannot be made so."""
-    array = as_numbers(given, field, "give numbers")
-    if array.ndim != 2 or not array.shape[1]:
-        raise SpecError(field, f"has shape {array.shape}", "give a row of n probabilities for each pair")
-    for row in array:
-        if not (np.isfinite(row) & (row >= 0)).all() or abs(math.fsum(row) - 1) > 1e-9:
-            raise SpecError(field, "has a belief that is no distribution", "give probabilities that sum to 1")
+    array = as_distributions(given, field, "give a row of n probabilities for each pair", None, None)
     array.flags.writeable = False
     return array
 
