@@ -5,38 +5,21 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
-from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Everyone, Hull, PriorSet
 from dxopt.numerics.coerce import as_number
 from dxopt.spaces.space import MetricSpace
 
+if TYPE_CHECKING:
+    from dxopt.model.problem import Problem
+
 Array = NDArray[np.float64]
-
-
-class Valued(Protocol):
-    """Facts about a problem that an objective needs to value a channel."""
-
-    @property
-    def prior(self) -> Prior:
-        """π, of n secrets."""
-        ...
-
-    @property
-    def losses(self) -> Array:
-        """Losses l(x, w), `(n, m)`."""
-        ...
-
-    @property
-    def costs(self) -> Array:
-        """π_x l(x, w), `(n, m)`; 0 where the prior is 0."""
-        ...
 
 
 class Objective(ABC):
@@ -50,20 +33,18 @@ class Objective(ABC):
         1 where less is better, -1 where more is.
     title : str
         The name of its value in a report.
+    max_loss : float
+        The most that the expected loss may be.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     sign: ClassVar[float] = 1.0
+    max_loss: float = math.inf
 
     @abstractmethod
-    def value(self, problem: Valued, channel: Array) -> float:
+    def value(self, problem: Problem, channel: Array) -> float:
         """Return the value of a channel `(n, m)`: what `title` names."""
-
-    @property
-    def max_loss(self) -> float:
-        """The most that the expected loss may be."""
-        return math.inf
 
     def unit(self, loss: Loss) -> str:
         """Return the unit of the value for a unit of losses; "" where it is not known."""
@@ -85,7 +66,7 @@ class ExpectedLoss(Objective):
     name: ClassVar[str] = "expected_loss"
     title: ClassVar[str] = "expected loss"
 
-    def value(self, problem: Valued, channel: Array) -> float:
+    def value(self, problem: Problem, channel: Array) -> float:
         return math.fsum((problem.costs * channel).ravel())
 
 
@@ -96,7 +77,7 @@ class WorstLoss(Objective):
     name: ClassVar[str] = "worst_loss"
     title: ClassVar[str] = "worst loss"
 
-    def value(self, problem: Valued, channel: Array) -> float:
+    def value(self, problem: Problem, channel: Array) -> float:
         return max(math.fsum(row) for row in problem.losses * channel)
 
     def among(self, size: int) -> PriorSet:
@@ -116,7 +97,7 @@ class WorstExpectedLoss(Objective):
     title: ClassVar[str] = "worst expected loss"
     priors: PriorSet
 
-    def value(self, problem: Valued, channel: Array) -> float:
+    def value(self, problem: Problem, channel: Array) -> float:
         return self.priors.largest(losses_of(problem, channel, self.priors.reach))
 
     def among(self, size: int) -> PriorSet:
@@ -154,19 +135,14 @@ class AdversaryError(Objective):
     name: ClassVar[str] = "adversary_error"
     title: ClassVar[str] = "adversary's error"
     sign: ClassVar[float] = -1.0
-    budget: float
-    adversary_loss: LossLike | Loss
+    max_loss: float
+    adversary_loss: LossLike | Loss = "distance"
 
-    def __init__(self, max_loss: float, adversary_loss: LossLike | Loss = "distance") -> None:
-        budget = as_number(max_loss, "max_loss", "give a finite number")
+    def __post_init__(self) -> None:
+        budget = as_number(self.max_loss, "max_loss", "give a finite number")
         if not math.isfinite(budget):
             raise SpecError("max_loss", f"is {budget:g}", "give a finite number")
-        object.__setattr__(self, "budget", budget)
-        object.__setattr__(self, "adversary_loss", adversary_loss)
-
-    @property
-    def max_loss(self) -> float:
-        return self.budget
+        object.__setattr__(self, "max_loss", budget)
 
     def on(self, space: MetricSpace) -> AdversaryError:
         """Return the same objective on a space, with the costs of guesses as a matrix of finite numbers."""
@@ -175,7 +151,7 @@ class AdversaryError(Objective):
             raise SpecError("adversary_loss", f"has {len(loss.matrix)} rows", f"there are {len(space)} points")
         if not np.isfinite(loss.matrix).all():
             raise SpecError("adversary_loss", "is infinite for some guess", "give finite losses")
-        return AdversaryError(self.budget, loss)
+        return AdversaryError(self.max_loss, loss)
 
     @property
     def guesses(self) -> Array:
@@ -187,7 +163,7 @@ class AdversaryError(Objective):
     def unit(self, loss: Loss) -> str:
         return self.adversary_loss.unit if isinstance(self.adversary_loss, Loss) else ""
 
-    def value(self, problem: Valued, channel: Array) -> float:
+    def value(self, problem: Problem, channel: Array) -> float:
         # The best guess after report z is the column of the least expected cost, Σ_x π_x K[x, z] d(x, g).
         joint = problem.prior.probabilities[:, None] * channel
         return math.fsum((self.guesses.T @ joint).min(axis=0))
@@ -215,7 +191,7 @@ class WorstRegret(Objective):
     highest: Array | None = None
     reports: tuple[Any, ...] = ()
 
-    def value(self, problem: Valued, channel: Array) -> float:
+    def value(self, problem: Problem, channel: Array) -> float:
         if self.lowest is None:
             raise SpecError("objective", "regret is against optima that are not known yet", "use dx.solve")
         losses = losses_of(problem, channel, self.priors.reach)
@@ -229,7 +205,7 @@ class WorstRegret(Objective):
         return WorstRegret(self.priors)
 
 
-def losses_of(problem: Valued, channel: Array, reach: NDArray[np.bool_]) -> Array:
+def losses_of(problem: Problem, channel: Array, reach: NDArray[np.bool_]) -> Array:
     """Return the cost of a channel for each secret `(n,)`; 0 for those that no prior reaches."""
     paid = np.where(reach[:, None], problem.losses, 0.0) * channel
     return np.array([math.fsum(row) for row in paid])

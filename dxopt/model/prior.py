@@ -86,12 +86,13 @@ class Prior:
                 fix = 'give "uniform", one probability per point, or one of dx.Prior.from_...'
                 raise SpecError("prior", f"there is no {prior!r}", fix)
             return cls.uniform(space)
+        fix = "give one probability per point, in their order"
         if not isinstance(prior, Prior):
-            fix = "give one probability per point, in their order"
-            return cls(as_weights(_unlabelled(prior), "prior", fix, len(space)))
+            return
+ cls(as_weights(_unlabelled(prior), "prior", fix, len(space)))
 
         if len(prior) != len(space):
-            raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", "give one for each")
+            raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", fix)
         if prior.space is not None and np.ptp(prior.probabilities) > 0:
             require_same(space, prior.space)
         return prior

@@ -112,21 +112,11 @@ class Problem:
         free = isinstance(wanted, AdversaryError) or beliefs is not None
         if epsilon is None and not free:
             raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
-        fields = {
-            "space": space,
-            "epsilon": math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon),
-            "within": epsilon if isinstance(epsilon, Level) else None,
-            "prior": _believed(prior, space),
-            "priors": several,
-            "loss": losses,
-            "objective": wanted,
-            "delta": checked_delta(delta),
-            "pairs": pairs,
-            "beliefs": beliefs,
-            "name": name,
-        }
-        for key, value in fields.items():
-            object.__setattr__(self, key, value)
+        level = math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon)
+        within = epsilon if isinstance(epsilon, Level) else None
+        vars(self).update(space=space, epsilon=level, within=within, prior=_believed(prior, space), priors=several)
+        vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
+        vars(self).update(name=name)
         self._check()
 
     def _check(self) -> None:
@@ -192,9 +182,11 @@ class Problem:
         [0.0, 1.0, 4.0]
         """
         names = ("space", "loss", "delta", "pairs", "beliefs", "name")
-        same = {**{name: getattr(self, name) for name in names}, "objective": self.objective.anew()}
+        same = {name: getattr(self, name) for name in names}
+        same["objective"] = self.objective.anew()
         same["epsilon"] = self.epsilon if self.within is None else self.within
-        return Problem(**{**same, "prior": self.prior if self.priors is None else self.priors, **changes})
+        same["prior"] = self.prior if self.priors is None else self.priors
+        return Problem(**{**same, **changes})
 
     @property
     def reports(self) -> Reports:
@@ -228,13 +220,9 @@ class Problem:
         """The number n·m of entries of a channel."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def costs(self) -> NDArray[np.float64]:
         """π_x l(x, w), `(n, m)`; 0 where the prior is 0, whatever the loss."""
-        return self._costs
-
-    @cached_property
-    def _costs(self) -> NDArray[np.float64]:
         weights = self.prior.probabilities[:, None]
         costs = np.where(weights > 0, weights * np.where(weights > 0, self.losses, 0.0), 0.0)
         costs.flags.writeable = False
