@@ -11,8 +11,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.model.sampling import Sampler
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import Sampler, required_mechanism
 
 
 def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:

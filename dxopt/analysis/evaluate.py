@@ -26,7 +26,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 
 __all__ = [
     "BeliefLevel",

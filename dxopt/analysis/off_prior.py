@@ -13,7 +13,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.runtime.display import Shown
 
 HARDLY = 1e-6

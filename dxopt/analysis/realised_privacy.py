@@ -14,8 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_delta
-from dxopt.model.sampling import Sampler
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.belief_mixtures import least_level
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
 from dxopt.numerics.number_syntax import Written, number_of

@@ -19,7 +19,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import as_distributions
 from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.runtime.reading import as_path
@@ -30,9 +30,6 @@ from dxopt.spaces.space import MetricSpace
 CHANNEL_CELLS = 200_000_000
 """The most entries of the matrix of a mechanism."""
 STRUCTURED_CELLS = 25_000_000
-
-
-ROW_SUM_SLACK = 1e-9
 FORMAT = 1
 """The version of files of mechanisms."""
 # Reading a mechanism is proving it again, so the package that proves a kind reads it. That package is above this one:
@@ -353,22 +350,9 @@ class MatrixMechanism(Mechanism):
     privacy: Privacy | None = None
 
     def __post_init__(self) -> None:
-        matrix = as_numbers(self.matrix, "matrix", "give an array of probabilities")
-        if matrix.shape != (len(self.space), len(self.reports)):
-            raise SpecError(
-                "matrix",
-                f"has shape {matrix.shape}",
-                f"give {len(self.space)} rows, {len(self.reports)} columns",
-            )
-        if not np.isfinite(matrix).all() or (matrix < 0).any():
-            row, column = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
-            raise SpecError("matrix", f"entry [{row}, {column}] is {matrix[row, column]}", "give probabilities")
-        off = np.abs(matrix.sum(axis=1) - 1)
-        if off.max() > ROW_SUM_SLACK:
-            row = int(off.argmax())
-            raise SpecError(
-                "matrix", f"row {row} sums to {matrix[row].sum():.12g}, not to 1", "divide each row by its sum"
-            )
+        secrets, reports = len(self.space), len(self.reports)
+        fix = f"give {secrets} rows of probabilities, {reports} columns"
+        matrix = as_distributions(self.matrix, "matrix", fix, secrets, reports)
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
 

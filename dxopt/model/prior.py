@@ -88,9 +88,7 @@ class Prior:
             return cls.uniform(space)
         fix = "give one probability per point, in their order"
         if not isinstance(prior, Prior):
-            return
- cls(as_weights(_unlabelled(prior), "prior", fix, len(space)))
-
+            return cls(as_weights(_unlabelled(prior), "prior", fix, len(space)))
         if len(prior) != len(space):
             raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", fix)
         if prior.space is not None and np.ptp(prior.probabilities) > 0:

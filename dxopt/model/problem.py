@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.beliefs.pairs import BeliefPairs, require_match
 from dxopt.model.loss import Loss, LossLike, Reports, require_finite
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
@@ -19,7 +20,7 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.numerics.hockey_stick import PAIRS
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, shortened
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
@@ -277,3 +278,19 @@ def _believed(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
     if not isinstance(prior, PriorSet):
         return Prior.of("uniform" if prior is None else prior, space)
     return Prior.of(Prior(prior.centre, prior.name, space=prior.space), space)
+
+
+def required_problem(problem: Any, study: str = "") -> None:
+    """Raise SpecError unless a problem is given; where the name of a file is, the error says how to read it.
+
+    A study of many solves takes none with pairs of beliefs: UnsupportedError names it.
+    """
+    if isinstance(problem, Problem):
+        if study and problem.beliefs is not None:
+            raise UnsupportedError("beliefs", f"do not go with a {study}", "solve the problem at one level at a time")
+        return
+    if isinstance(problem, str | PurePath):
+        name = str(problem)
+        wrong = f"is the name of a file, {shortened(name)}"
+        raise SpecError("problem", wrong, f"read it with dx.read({shortened(name)}), or run `dxopt solve` on it")
+    required("problem", problem, Problem, "give a dx.Problem")

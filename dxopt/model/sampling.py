@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.model.loss import Reports
 from dxopt.model.privacy import promised
 from dxopt.numerics.draws import draws
@@ -158,3 +158,10 @@ def _labels(labels: Sequence[str], drawn: Indices) -> NDArray[np.str_]:
     distinct, which = np.unique(drawn, return_inverse=True)
     names = np.array([labels[index] for index in distinct.tolist()], dtype=str)
     return names[which.reshape(drawn.shape)]
+
+
+def required_mechanism(mechanism: Any, kinds: Any = Sampler) -> None:
+    """Raise SpecError unless a mechanism or a table is given; the error says how to make one of a matrix."""
+    proven, plain = "dx.certify(matrix, space, epsilon)", "dx.Mechanism.from_matrix(space, matrix)"
+    fix = f"give a mechanism: {proven} makes one with a proof of privacy, {plain} without"
+    required("mechanism", mechanism, kinds, fix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,11 +61,13 @@ def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> ND
     array = as_numbers(given, field, fix)
     if array.ndim != len(shape) or not array.size or any(map(_differ, array.shape, shape)):
         raise SpecError(field, f"has shape {array.shape}", fix)
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise SpecError(field, "has an entry that is no probability", fix)
-    worst = max((math.fsum(row) for row in array.reshape(-1, array.shape[-1])), key=lambda total: abs(total - 1))
-    if abs(worst - 1) > SUM:
-        raise SpecError(field, f"has a row that sums to {worst:.12g}", "make it 1")
+    bad = np.argwhere(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise SpecError(field, f"entry {bad[0].tolist()} is {array[tuple(bad[0])]:g}", "give probabilities")
+    sums = np.atleast_1d(array.sum(axis=-1))
+    row = int(np.abs(sums - 1).argmax())
+    if abs(sums[row] - 1) > SUM:
+        raise SpecError(field, f"row {row} sums to {sums[row]:.12g}, not to 1", "divide each row by its sum")
     return array
 
 

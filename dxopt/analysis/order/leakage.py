@@ -13,7 +13,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 

@@ -16,8 +16,7 @@ from dxopt.analysis.arguments import channel_of
 from dxopt.analysis.composition import require_same
 from dxopt.analysis.order.evidence import exact_channel, minimised, shortfall_above, shortfall_below
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.sampling import Sampler
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 
