@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +24,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, six_digits_up
 from dxopt.numerics.rounding import UNIT
 from dxopt.runtime.display import Shown
 from dxopt.spaces.space import MetricSpace
@@ -73,17 +73,9 @@ class LossDistribution:
         infinite = self.infinite * (theirs + other.infinite) + ours * other.infinite
         # Sums of as many products as the shorter one has, and those of the masses.
         room = _room(self.side, len(self.masses) + len(other.masses))
-        return _trimmed(
-            LossDistribution(
-                self.side,
-                self.step,
-                self.start + other.start,
-                masses * room,
-                infinite * room,
-                (self.most + other.most) * (1 + 2 * UNIT),
-                self.releases + other.releases,
-            )
-        )
+        most = (self.most + other.most) * (1 + 2 * UNIT)
+        start, releases = self.start + other.start, self.releases + other.releases
+        return _trimmed(LossDistribution(self.side, self.step, start, masses * room, infinite * room, most, releases))
 
     def power(self, count: int) -> LossDistribution:
         """Return the sum of as many independent losses, by repeated squaring."""
@@ -117,41 +109,38 @@ def loss_distribution(first: Array, second: Array, step: float, side: Side) -> L
     (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). From below, each loss is rounded down.
     """
     told = (first > 0) & (second == 0)
-    seen = (first > 0) & (second > 0)
-    p = first[seen]
-    here, there = np.log(p), np.log(second[seen])
-    # The error of two logarithms of numbers that are right to a unit, of their difference, and of grid points.
-    error = 16 * UNIT * (1 + np.abs(here) + np.abs(there))
+    p = first[(first > 0) & (second > 0)]
+    losses, error = _finite_losses(first, second)
     room = _room(side, len(first) + 8)
     infinite = float(first[told].sum()) * room
     if side == "below":
-        cells = np.floor((here - there - error) / step + _SLIP / 2).astype(np.int64)
+        cells = np.floor((losses - error) / step + _SLIP / 2).astype(np.int64)
         start, masses = _gathered(cells, p)
         return LossDistribution(side, step, start, masses * room, infinite, math.inf)
-    losses = here - there + error
+    losses = losses + error
     cells = np.floor(losses / step).astype(np.int64)
     into = np.maximum(losses - cells * step, 0.0)
     # e^{-θ} = w + (1 - w) e^{-h}: the part w that stays at the lower point, rounded down.
     stay = np.expm1(step - into) / math.expm1(step) * (1 - 16 * UNIT) - 8 * UNIT * (1 + step)
     low = p * np.clip(stay, 0.0, 1.0)
     start, masses = _gathered(np.concatenate([cells, cells + 1]), np.concatenate([low, p - low]))
-    most = math.inf if told.any() else float(losses.max(initial=0.0))
-    return LossDistribution(side, step, start, masses * room, infinite, most)
+    return LossDistribution(side, step, start, masses * room, infinite, most_loss(first, second))
 
 
-def largest_loss(first: Array, second: Array) -> float:
-    """Return the largest finite |ln(P_z / Q_z)|, about; 0 where there is none."""
+def _finite_losses(first: Array, second: Array) -> tuple[Array, Array]:
+    """Return ln(P_z / Q_z) of the reports that both make, and bounds on its error."""
     seen = (first > 0) & (second > 0)
-    return float(np.abs(np.log(first[seen]) - np.log(second[seen])).max(initial=0.0))
+    here, there = np.log(first[seen]), np.log(second[seen])
+    # The error of two logarithms of numbers that are right to a unit, of their difference, and of grid points.
+    return here - there, 16 * UNIT * (1 + np.abs(here) + np.abs(there))
 
 
 def most_loss(first: Array, second: Array) -> float:
-    """Return the largest ln(P_z / Q_z), rounded up; infinite where only P makes a report."""
+    """Return the largest ln(P_z / Q_z), or 0, rounded up; infinite where only P makes a report."""
     if ((first > 0) & (second == 0)).any():
         return math.inf
-    seen = first > 0
-    here, there = np.log(first[seen]), np.log(second[seen])
-    return max(float((here - there + 16 * UNIT * (1 + np.abs(here) + np.abs(there))).max()), 0.0)
+    losses, error = _finite_losses(first, second)
+    return float((losses + error).max(initial=0.0))
 
 
 def _gathered(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
@@ -184,23 +173,16 @@ def _trimmed(given: LossDistribution) -> LossDistribution:
     else:
         # From below it moves down: to the highest point that is kept, or away.
         inner[-1] += over * room
-    fields = (
-        given.side,
-        given.step,
-        given.start + low,
-        inner * _room(given.side, 1),
-        infinite * _room(given.side, 1),
-    )
-    return LossDistribution(*fields, given.most, given.releases)
+    room = _room(given.side, 1)
+    return replace(given, start=given.start + low, masses=inner * room, infinite=infinite * room)
 
 
-_DIGITS = 6
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
 class Composed(Shown):
-    """The privacy of independent releases together: a proven bound, and another one that shows how loose it is.
+    """Privacy of independent releases together: a proven bound, and another one that shows how loose it is.
 
     Attributes
     ----------
@@ -241,25 +223,15 @@ class Composed(Shown):
     def __str__(self) -> str:
         several = f"{self.releases} releases" if self.releases > 1 else "1 release"
         among = "for all pairs of secrets" if self.pairs == "all" else "for neighbours alone"
-        pure = "at no epsilon" if math.isinf(self.pure) else f"at epsilon {_above(self.pure)}"
+        pure = "at no epsilon" if math.isinf(self.pure) else f"at epsilon {six_digits_up(self.pure, _ROUNDING)}"
         if self.asked == "epsilon":
-            said = f"epsilon {self.epsilon:.6g}, delta at most {_above(self.delta)}"
+            said = f"epsilon {self.epsilon:.6g}, delta at most {six_digits_up(self.delta, _ROUNDING)}"
         elif math.isinf(self.epsilon):
             said = f"no epsilon at delta {self.delta:.6g}"
         else:
-            said = f"epsilon at most {_above(self.epsilon)} at delta {self.delta:.6g}"
+            said = f"epsilon at most {six_digits_up(self.epsilon, _ROUNDING)} at delta {self.delta:.6g}"
         pair = "" if self.worst is None else f"; worst pair {self.worst[0]} and {self.worst[1]}"
         return f"{several} together, {among}: {said} (and at least {self.least:.6g}){pair}; delta 0 {pure}"
-
-
-def _above(number: float) -> str:
-    """Round a positive number up to some digits; 1e-9 of it counts as rounding."""
-    if number == 0 or math.isinf(number):
-        return f"{number:g}"
-    digits, _, exponent = f"{number:.{_DIGITS - 1}e}".partition("e")
-    if float(f"{digits}e{exponent}") < number * (1 - _ROUNDING):
-        digits = f"{float(digits) + 10.0 ** (1 - _DIGITS):.{_DIGITS - 1}f}"
-    return f"{float(f'{digits}e{exponent}'):.{_DIGITS}g}"
 
 
 MOST_RELEASES = 1_000_000
@@ -355,10 +327,11 @@ class Composition(Shown):
         """Σ k_j ε_j with the least ε_j of each mechanism at δ = 0, rounded up: what adding levels up promises."""
         total = 0.0
         for channel, count in zip(self.channels, self.counts, strict=True):
-            level = 0.0
-            for x, other in self._bound:
-                level = max(level, most_loss(channel[x], channel[other]) / max(self._distance(x, other), _NEAREST))
-            total += level * count
+            levels = (
+                most_loss(channel[x], channel[other]) / max(self._distance(x, other), _NEAREST)
+                for x, other in self._bound
+            )
+            total += max(levels, default=0.0) * count
         # As many products and sums as there are mechanisms, and a quotient each.
         return total * (1 + 4 * (len(self.channels) + 2) * UNIT) if total < _MOST_LEVEL else math.inf
 
@@ -403,16 +376,14 @@ class Composition(Shown):
     def _together(self, x: int, other: int, points: int) -> tuple[LossDistribution, LossDistribution]:
         """Return the losses of all releases for a pair of secrets, from above and from below."""
         rows = [(channel[x], channel[other]) for channel in self.channels]
-        step = (max(largest_loss(*pair) for pair in rows) or 1.0) / points
+        largest = max(float(np.abs(_finite_losses(*pair)[0]).max(initial=0.0)) for pair in rows)
+        step = (largest or 1.0) / points
         return _sum(rows, self.counts, step, "above"), _sum(rows, self.counts, step, "below")
 
 
 def _sum(rows: Sequence[tuple[Array, Array]], counts: Sequence[int], step: float, side: Side) -> LossDistribution:
-    parts = [loss_distribution(*pair, step, side).power(count) for pair, count in zip(rows, counts, strict=True)]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total.then(part)
-    return total
+    parts = (loss_distribution(*pair, step, side).power(count) for pair, count in zip(rows, counts, strict=True))
+    return reduce(LossDistribution.then, parts)
 
 
 def _level(losses: LossDistribution, delta: float, distance: float) -> Bounds:
@@ -524,6 +495,3 @@ def _counted(counts: int | Sequence[int] | None, several: int) -> tuple[int, ...
     if len(times) != several:
         raise SpecError("counts", f"are {len(times)} for {several} mechanisms", "give one for each")
     return tuple(int(one) for one in times)
-
-
-__all__ = ["Composed", "Composition", "compose"]

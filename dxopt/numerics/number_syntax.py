@@ -114,6 +114,14 @@ def _rounded_up(value: float) -> float:
     return float(f"{steps * place:.3g}") if value < _GROUPED else float(steps)
 
 
+def six_digits_up(value: float, slack: float = 0.0) -> str:
+    """Format a number to six digits, rounded up; this share of it counts as rounding."""
+    if not 0 < value < math.inf:
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
+    return f"{math.ceil(value / unit * (1 - slack)) * unit:.6g}"
+
+
 def apart(low: float, high: float) -> tuple[str, str]:
     """Return two numbers as text for people, the first rounded down and the second up.
 
