@@ -5,21 +5,32 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
+from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Everyone, Hull, PriorSet
 from dxopt.numerics.coerce import as_number
 from dxopt.spaces.space import MetricSpace
 
-if TYPE_CHECKING:
-    from dxopt.model.problem import Problem
-
 Array = NDArray[np.float64]
+
+
+class Valued(Protocol):
+    """A problem, as far as an objective needs it to value a channel."""
+
+    @property
+    def prior(self) -> Prior: ...
+
+    @property
+    def losses(self) -> Array: ...
+
+    @property
+    def costs(self) -> Array: ...
 
 
 class Objective(ABC):
@@ -43,7 +54,7 @@ class Objective(ABC):
     max_loss: float = math.inf
 
     @abstractmethod
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         """Return the value of a channel `(n, m)`: what `title` names."""
 
     def unit(self, loss: Loss) -> str:
@@ -66,7 +77,7 @@ class ExpectedLoss(Objective):
     name: ClassVar[str] = "expected_loss"
     title: ClassVar[str] = "expected loss"
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         return math.fsum((problem.costs * channel).ravel())
 
 
@@ -77,7 +88,7 @@ class WorstLoss(Objective):
     name: ClassVar[str] = "worst_loss"
     title: ClassVar[str] = "worst loss"
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         return max(math.fsum(row) for row in problem.losses * channel)
 
     def among(self, size: int) -> PriorSet:
@@ -97,7 +108,7 @@ class WorstExpectedLoss(Objective):
     title: ClassVar[str] = "worst expected loss"
     priors: PriorSet
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         return self.priors.largest(losses_of(problem, channel, self.priors.reach))
 
     def among(self, size: int) -> PriorSet:
@@ -163,7 +174,7 @@ class AdversaryError(Objective):
     def unit(self, loss: Loss) -> str:
         return self.adversary_loss.unit if isinstance(self.adversary_loss, Loss) else ""
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         # The best guess after report z is the column of the least expected cost, Σ_x π_x K[x, z] d(x, g).
         joint = problem.prior.probabilities[:, None] * channel
         return math.fsum((self.guesses.T @ joint).min(axis=0))
@@ -191,7 +202,7 @@ class WorstRegret(Objective):
     highest: Array | None = None
     reports: tuple[Any, ...] = ()
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         if self.lowest is None:
             raise SpecError("objective", "regret is against optima that are not known yet", "use dx.solve")
         losses = losses_of(problem, channel, self.priors.reach)
@@ -205,7 +216,7 @@ class WorstRegret(Objective):
         return WorstRegret(self.priors)
 
 
-def losses_of(problem: Problem, channel: Array, reach: NDArray[np.bool_]) -> Array:
+def losses_of(problem: Valued, channel: Array, reach: NDArray[np.bool_]) -> Array:
     """Return the cost of a channel for each secret `(n,)`; 0 for those that no prior reaches."""
     paid = np.where(reach[:, None], problem.losses, 0.0) * channel
     return np.array([math.fsum(row) for row in paid])
