@@ -41,17 +41,7 @@ _ROUNDING = 1 - 1e-9
 
 
 class Event(NamedTuple):
-    """The event that moves some belief furthest.
-
-    Attributes
-    ----------
-    gain : float
-        By how much, as |ln σ₁(x)/σ₂(x)|.
-    reports : tuple of int
-        The event.
-    limit : float
-        No event moves one further, nor does one that is told by a coin which depends on the report.
-    """
+    """The event that moves some belief furthest, by `gain` = |ln σ₁(x)/σ₂(x)|; `limit` is for events with coins."""
 
     gain: float
     reports: tuple[int, ...]
@@ -247,18 +237,15 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     >>> print(dx.characterise.posterior(mechanism, "uniform", 0).round(3).tolist())
     [0.665, 0.245, 0.09]
     """
-    likely = joint(mechanism, prior)[:, _found(mechanism, reports)].sum(axis=1)
+    given, naming = np.atleast_1d(reports), Naming.of(mechanism.reports.labels, None, "report")
+    try:
+        found = naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
+    except SpecError as error:
+        raise SpecError("reports", error.wrong, "give positions or labels of reports") from None
+    likely = joint(mechanism, prior)[:, found].sum(axis=1)
     if not likely.any():
         raise SpecError("reports", "never occur under this prior", "give some that do")
     return likely / likely.sum()
-
-
-def _found(mechanism: Mechanism, reports: ArrayLike) -> NDArray[np.int64]:
-    given, naming = np.atleast_1d(reports), Naming.of(mechanism.reports.labels, None, "report")
-    try:
-        return naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
-    except SpecError as error:
-        raise SpecError("reports", error.wrong, "give positions or labels of reports") from None
 
 
 def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
@@ -434,7 +421,6 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
     >>> print(tightness.broken)
     (0, 1)
     """
-    _require_symmetric(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     everything = np.arange(len(space))
     # A step is maximal where φ swaps two secrets and moves them as far as it moves any.
@@ -456,7 +442,6 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
     >>> print(tightness.broken)
     None
     """
-    _require_symmetric(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     for members in neighbourhoods:
         inside = np.ix_(np.asarray(members), np.asarray(members))
@@ -465,6 +450,8 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
 
 
 def _tightness(space: MetricSpace, steps: NDArray[np.bool_]) -> Tightness:
+    if not space.symmetric:
+        raise SpecError("space", "has distances that are not symmetric", "maximal tightness is about symmetric ones")
     chains = TightChains.of(space.distances, steps)
     broken = None if chains.everywhere else (int(chains.missing[0, 0]), int(chains.missing[0, 1]))
     return Tightness(broken, chains)
@@ -487,11 +474,6 @@ def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
     if mechanism.privacy.delta:
         raise SpecError("mechanism", "is private only up to delta, which bounds no beliefs", "make one without delta")
     return mechanism.privacy.epsilon
-
-
-def _require_symmetric(space: MetricSpace) -> None:
-    if not space.symmetric:
-        raise SpecError("space", "has distances that are not symmetric", "maximal tightness is about symmetric ones")
 
 
 def _images(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
