@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dxopt.mechanisms.combinations import choice, together
     from dxopt.mechanisms.lifted import lift, lift_loss
     from dxopt.mechanisms.tight import tight_constraints
-    from dxopt.model.beliefs.notions import BeliefPairs
+    from dxopt.model.beliefs.pairs import BeliefPairs
     from dxopt.model.loss import Loss
     from dxopt.model.mechanism import Mechanism, Privacy
     from dxopt.model.objective import AdversaryError
@@ -97,7 +97,7 @@ _HOMES = {
         "lift_loss",
     ),
     "dxopt.mechanisms.tight": ("tight_constraints",),
-    "dxopt.model.beliefs.notions": ("BeliefPairs",),
+    "dxopt.model.beliefs.pairs": ("BeliefPairs",),
     "dxopt.model.loss": ("Loss",),
     "dxopt.model.mechanism": (
         "Mechanism",

@@ -11,12 +11,11 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.model.sampling import Sampler
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import Sampler, required_mechanism
 
 
 def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
-    """The loss of each report of the mechanism; SpecError where their numbers differ."""
+    """Return the loss of each report of the mechanism; SpecError where their numbers differ."""
     required_mechanism(mechanism)
     resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
     if len(resolved.reports) != len(mechanism.reports):
@@ -25,7 +24,7 @@ def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
 
 
 def matching(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
-    """The probabilities of a prior, `(n,)`; SpecError where it is not about the secrets of the mechanism.
+    """Return the probabilities of a prior, `(n,)`; SpecError where it is not about the secrets of the mechanism.
 
     Examples
     --------
@@ -39,7 +38,7 @@ def matching(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
 
 
 def joint(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
-    """π_x K[x, z], `(n, m)`.
+    """Return π_x K[x, z], `(n, m)`.
 
     Raises
     ------
@@ -57,7 +56,7 @@ def joint(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
 
 
 def channel_of(given: Sampler) -> NDArray[np.float64]:
-    """The probabilities `(n, m)`, those of a table right to 2^-53 of each.
+    """Return the probabilities `(n, m)`, those of a table right to 2^-53 of each.
 
     Raises
     ------

@@ -103,7 +103,7 @@ class Repeated(Shown):
         return "\n".join([self.name, *table, said])
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """The table, the names of its columns first."""
+        """Return the table, the names of its columns first."""
         rows = [("reports", "secret named", "expected error")]
         rows.append(("0", f"{self.named_before:.2%}", f"{self.error_before:.4g}"))
         for one in self.attacks:
@@ -211,7 +211,7 @@ def _multisets(kinds: int, number: int) -> int:
 
 
 def _counted(channel: Array, weights: Array, losses: Array, number: int) -> Attack:
-    """All multisets of reports, with their probabilities."""
+    """Return all multisets of reports, with their probabilities."""
     kinds = channel.shape[1]
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, number + 1)))])
     named: list[float] = []
@@ -226,7 +226,7 @@ def _counted(channel: Array, weights: Array, losses: Array, number: int) -> Atta
 
 
 def _likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
-    """Σ_z c_z ln K[x, z] for counts c of reports `(t, m)`, `(t, n)`; minus infinity where one cannot be made."""
+    """Return Σ_z c_z ln K[x, z] for counts c of reports `(t, m)`, `(t, n)`; minus infinity where impossible."""
     with np.errstate(divide="ignore"):
         logs = np.log(channel)
     never = np.isinf(logs)
@@ -235,7 +235,7 @@ def _likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
 
 
 def _blocks(kinds: int, number: int, size: int) -> Iterator[NDArray[np.int64]]:
-    """All multisets of so many reports, as counts `(t, kinds)`, some at a time."""
+    """Return all multisets of so many reports, as counts `(t, kinds)`, some at a time."""
     block: list[list[int]] = []
     counts = [0] * kinds
     counts[0] = number
@@ -259,7 +259,7 @@ def _blocks(kinds: int, number: int, size: int) -> Iterator[NDArray[np.int64]]:
 def _drawn(
     channel: Array, weights: Array, losses: Array, numbers: Sequence[int], runs: int, rng: np.random.Generator | None
 ) -> dict[int, Attack]:
-    """Means over runs: a secret, its reports, and the exact posterior after each of the numbers of them."""
+    """Average over runs: a secret, its reports, and the exact posterior after each of the numbers of them."""
     source = np.random.default_rng() if rng is None else generator(rng)
     secrets = source.choice(len(weights), size=runs, p=weights / weights.sum())
     reports = channel.shape[1]
@@ -283,7 +283,7 @@ def _drawn(
 
 
 def _within(values: Array, span: float) -> float:
-    """Half the width of the empirical Bernstein interval about the mean of values in a range of this span."""
+    """Return Half the width of the empirical Bernstein interval about the mean of values in a range of this span."""
     runs = len(values)
     # The bound is one-sided; both sides together miss with twice its probability.
     doubt = math.log(4 / _MISSED)

@@ -44,7 +44,7 @@ class RateCurve:
     stop: Stop
 
     def within(self, most: float) -> Point:
-        """The point of the flattest slope whose expected loss is at most that, up to 1e-9 of it."""
+        """Return the point of the flattest slope whose expected loss is at most that, up to 1e-9 of it."""
         weights = self.weights
         losses = self.losses
         least = float(weights @ losses.min(axis=1))
@@ -75,7 +75,7 @@ class RateCurve:
         return best
 
     def at(self, slope: float) -> Point:
-        """The channel of one slope, with the bounds of Blahut (1972, Theorem 6) on its rate.
+        """Return the channel of one slope, with the bounds of Blahut (1972, Theorem 6) on its rate.
 
         For the distribution q of the reports, K[x, z] = q_z e^{-s l(x, z)} / Z_x is the best channel; for the
         channel, its own reports are the best q. With c_z = Σ_x π_x e^{-s l(x, z)} / Z_x one round of both replaces
@@ -118,7 +118,7 @@ class RateCurve:
 
 
 def _boltzmann(chances: Array, energies: Array) -> Array:
-    """Rows in proportion to q_z e^{-E[x, z]}, by logarithms, so that no row underflows altogether."""
+    """Return rows in proportion to q_z e^{-E[x, z]}, by logarithms, so that no row underflows altogether."""
     with np.errstate(divide="ignore"):
         exponents = np.log(chances) - energies
     channel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
@@ -127,7 +127,7 @@ def _boltzmann(chances: Array, energies: Array) -> Array:
 
 
 def _information(weights: Array, channel: Array) -> float:
-    """Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])."""
+    """Return Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])."""
     chances = weights @ channel
     ratios = np.divide(channel, chances, out=np.ones_like(channel), where=(channel > 0) & (chances > 0))
     return float((weights[:, None] * channel * np.log2(ratios)).sum())

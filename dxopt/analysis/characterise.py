@@ -41,17 +41,7 @@ _ROUNDING = 1 - 1e-9
 
 
 class Event(NamedTuple):
-    """The event that moves some belief furthest.
-
-    Attributes
-    ----------
-    gain : float
-        By how much, as |ln σ₁(x)/σ₂(x)|.
-    reports : tuple of int
-        The event.
-    limit : float
-        No event moves one further, nor does one that is told by a coin which depends on the report.
-    """
+    """The event that moves some belief furthest, by `gain` = |ln σ₁(x)/σ₂(x)|; `limit` is for events with coins."""
 
     gain: float
     reports: tuple[int, ...]
@@ -67,7 +57,7 @@ class _Odds(NamedTuple):
     less: Array
 
     def of(self, events: Array) -> Array:
-        """The ratio for weights of reports, `(..., m)`; negative where a posterior or the secret is missing."""
+        """Return the ratio for weights of reports, `(..., m)`; negative where a posterior is missing."""
         above, more, below, less = (events @ measure for measure in self)
         defined = (more > 0) & (less > 0) & (below > 0)
         return np.where(
@@ -76,7 +66,7 @@ class _Odds(NamedTuple):
 
 
 def most_telling(plain: Array, hidden: Array) -> Event:
-    """The event whose posteriors are furthest apart for two joint distributions of secrets and reports.
+    """Return the event whose posteriors are furthest apart for two joint distributions of secrets and reports.
 
     The ratio of the two posteriors of a secret is a product of two ratios of measures of the event. It may be larger
     for an event than for each of its reports, and the best event is as hard to find as a subset of a given sum, so:
@@ -118,7 +108,7 @@ def _all_odds(first: Array, second: Array) -> list[_Odds]:
 
 
 def _certain(odds: _Odds) -> tuple[int, ...] | None:
-    """An event that rules the secret out under the second explanation alone."""
+    """Return an event that rules the secret out under the second explanation alone."""
     silent = (odds.below == 0) & ((odds.above > 0) | (odds.more > 0))
     if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
         return tuple(map(int, np.flatnonzero(silent)))
@@ -126,7 +116,7 @@ def _certain(odds: _Odds) -> tuple[int, ...] | None:
 
 
 def _cap(odds: _Odds) -> float:
-    """Both ratios at their largest, each at a report of its own."""
+    """Return both ratios at their largest, each at a report of its own."""
     return _largest(odds.above, odds.below) * _largest(odds.more, odds.less)
 
 
@@ -137,7 +127,7 @@ def _largest(above: Array, below: Array) -> float:
 
 
 def _with_coins(odds: _Odds, least: float) -> float:
-    """The largest ratio for weights of two reports, 1 and t, where that exceeds some other.
+    """Return the largest ratio for weights of two reports, 1 and t, where that exceeds some other.
 
     It is a ratio of two quadratic polynomials in t, at most the larger A/C of the two reports times the larger B/D.
     """
@@ -159,7 +149,7 @@ def _with_coins(odds: _Odds, least: float) -> float:
 
 
 def _of_pairs(measures: list[tuple[Array, Array]]) -> Array:
-    """The largest ratio of each of some reports, with a weight of 1, and each of others, with any weight."""
+    """Return the largest ratio of each of some reports, with a weight of 1, and each of others, with any weight."""
     above, more, below, less = measures
     constant, linear, square = _product(above, more)
     under, under_linear, under_square = _product(below, less)
@@ -183,14 +173,14 @@ def _of_pairs(measures: list[tuple[Array, Array]]) -> Array:
 
 
 def _product(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    """The coefficients of (u_i + t u_j)(v_i + t v_j) for some i and some j."""
+    """Return the coefficients of (u_i + t u_j)(v_i + t v_j) for some i and some j."""
     (u, more_u), (v, more_v) = one, other
     mixed = u * more_v + more_u * v
     return np.broadcast_to(u * v, mixed.shape), mixed, np.broadcast_to(more_u * more_v, mixed.shape)
 
 
 def _enumerated(odds: _Odds) -> tuple[float, tuple[int, ...]]:
-    """The best of all events."""
+    """Return the best of all events."""
     size = len(odds.above)
     events = (np.arange(1, 2**size)[:, None] >> np.arange(size)) & 1
     ratios = odds.of(events.astype(float))
@@ -199,7 +189,7 @@ def _enumerated(odds: _Odds) -> tuple[float, tuple[int, ...]]:
 
 
 def _improved(odds: _Odds) -> tuple[float, tuple[int, ...]]:
-    """An event that no one report more or less improves, from the best report and from the best for each ratio."""
+    """Search an event that no one report more or less improves, from the best report and the best for each ratio."""
     above, more, below, less = odds
     with np.errstate(divide="ignore", invalid="ignore"):
         one, other = np.nan_to_num(above / below), np.nan_to_num(more / less)
@@ -228,7 +218,7 @@ def _climbed(odds: _Odds, event: Array) -> tuple[float, Array]:
 
 
 def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Array:
-    """Bayes(π, K, Z), `(n,)`: beliefs about the secret after a report among some (CABP13 §2).
+    """Return Bayes(π, K, Z), `(n,)`: beliefs about the secret after a report among some (CABP13 §2).
 
     Parameters
     ----------
@@ -247,22 +237,19 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     >>> print(dx.characterise.posterior(mechanism, "uniform", 0).round(3).tolist())
     [0.665, 0.245, 0.09]
     """
-    likely = joint(mechanism, prior)[:, _found(mechanism, reports)].sum(axis=1)
+    given, naming = np.atleast_1d(reports), Naming(mechanism.reports.labels, None, "report")
+    try:
+        found = naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
+    except SpecError as error:
+        raise SpecError("reports", error.wrong, "give positions or labels of reports") from None
+    likely = joint(mechanism, prior)[:, found].sum(axis=1)
     if not likely.any():
         raise SpecError("reports", "never occur under this prior", "give some that do")
     return likely / likely.sum()
 
 
-def _found(mechanism: Mechanism, reports: ArrayLike) -> NDArray[np.int64]:
-    given, naming = np.atleast_1d(reports), Naming(mechanism.reports.labels, None, "report")
-    try:
-        return naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
-    except SpecError as error:
-        raise SpecError("reports", error.wrong, "give positions or labels of reports") from None
-
-
 def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
-    """d_P: the largest |ln p(x)/q(x)| of two distributions; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2).
+    """Return d_P, the largest |ln p(x)/q(x)|; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2).
 
     Examples
     --------
@@ -369,7 +356,7 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
 
 
 def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
-    """d(φ): how far a secret is from what replaces it, at most (CABP13 §3).
+    """Return d(φ): how far a secret is from what replaces it, at most (CABP13 §3).
 
     Examples
     --------
@@ -381,7 +368,7 @@ def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
 
 
 def diameter(space: MetricSpace, members: ArrayLike) -> float:
-    """d(N): how far two members are apart, at most (CABP13 §2).
+    """Return d(N): how far two members are apart, at most (CABP13 §2).
 
     Examples
     --------
@@ -420,7 +407,7 @@ class Tightness(Shown):
         return self.broken is None
 
     def chain(self, first: int, last: int) -> list[int]:
-        """The secrets of a tight chain of maximal steps, by position; empty where there is none."""
+        """Return the secrets of a tight chain of maximal steps, by position; empty where there is none."""
         return self._chains.chain(first, last)
 
 
@@ -434,7 +421,6 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
     >>> print(tightness.broken)
     (0, 1)
     """
-    _require_symmetric(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     everything = np.arange(len(space))
     # A step is maximal where φ swaps two secrets and moves them as far as it moves any.
@@ -456,7 +442,6 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
     >>> print(tightness.broken)
     None
     """
-    _require_symmetric(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     for members in neighbourhoods:
         inside = np.ix_(np.asarray(members), np.asarray(members))
@@ -465,20 +450,22 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
 
 
 def _tightness(space: MetricSpace, steps: NDArray[np.bool_]) -> Tightness:
+    if not space.symmetric:
+        raise SpecError("space", "has distances that are not symmetric", "maximal tightness is about symmetric ones")
     chains = TightChains.of(space.distances, steps)
     broken = None if chains.everywhere else (int(chains.missing[0, 0]), int(chains.missing[0, 1]))
     return Tightness(broken, chains)
 
 
 def _apart(first: Array, second: Array) -> float:
-    """d_P of two beliefs up to scale; 0 where one of them is of a report that never occurs."""
+    """Return d_P of two beliefs up to scale; 0 where one of them is of a report that never occurs."""
     if not (first.any() and second.any()):
         return 0.0
     return multiplicative_distance(first / first.sum(), second / second.sum())
 
 
 def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
-    """The ε given, or else the one proven of the mechanism; SpecError where that bounds nothing here."""
+    """Return the ε given, or else the one proven of the mechanism; SpecError where that bounds nothing here."""
     if epsilon is not None:
         return checked_level(epsilon)
     if mechanism.privacy is None:
@@ -489,13 +476,8 @@ def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
     return mechanism.privacy.epsilon
 
 
-def _require_symmetric(space: MetricSpace) -> None:
-    if not space.symmetric:
-        raise SpecError("space", "has distances that are not symmetric", "maximal tightness is about symmetric ones")
-
-
 def _images(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
-    """A hiding function as indices `(n,)`; SpecError where it is none."""
+    """Return a hiding function as indices `(n,)`; SpecError where it is none."""
     images = np.asarray(hiding)
     if images.shape != (len(space),) or not np.isin(images, np.arange(len(space))).all():
         raise SpecError("hiding", "is no function of the secrets", "give the index of what replaces each of them")

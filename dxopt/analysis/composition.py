@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +24,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, six_digits_up
 from dxopt.numerics.rounding import UNIT
 from dxopt.runtime.display import Shown
 from dxopt.spaces.space import MetricSpace
@@ -67,26 +67,18 @@ class LossDistribution:
     releases: int = 1
 
     def then(self, other: LossDistribution) -> LossDistribution:
-        """The sum of two independent losses."""
+        """Return the sum of two independent losses."""
         masses = np.convolve(self.masses, other.masses)
         ours, theirs = float(self.masses.sum()), float(other.masses.sum())
         infinite = self.infinite * (theirs + other.infinite) + ours * other.infinite
         # Sums of as many products as the shorter one has, and those of the masses.
         room = _room(self.side, len(self.masses) + len(other.masses))
-        return _trimmed(
-            LossDistribution(
-                self.side,
-                self.step,
-                self.start + other.start,
-                masses * room,
-                infinite * room,
-                (self.most + other.most) * (1 + 2 * UNIT),
-                self.releases + other.releases,
-            )
-        )
+        most = (self.most + other.most) * (1 + 2 * UNIT)
+        start, releases = self.start + other.start, self.releases + other.releases
+        return _trimmed(LossDistribution(self.side, self.step, start, masses * room, infinite * room, most, releases))
 
     def power(self, count: int) -> LossDistribution:
-        """The sum of as many independent losses, by repeated squaring."""
+        """Return the sum of as many independent losses, by repeated squaring."""
         if count == 1:
             return self
         half = self.power(count // 2)
@@ -94,7 +86,7 @@ class LossDistribution:
         return double.then(self) if count % 2 else double
 
     def delta(self, level: float) -> float:
-        """A bound on what the releases exceed at the level t = εd: E[max(0, 1 - e^{t - L})]."""
+        """Return a bound on what the releases exceed at the level t = εd: E[max(0, 1 - e^{t - L})]."""
         if level >= self.most:
             return 0.0
         grid = (self.start + np.arange(len(self.masses))) * self.step
@@ -110,48 +102,45 @@ class LossDistribution:
 
 
 def loss_distribution(first: Array, second: Array, step: float, side: Side) -> LossDistribution:
-    """The losses of one release, where P and Q are `first` and `second`, `(m,)`, right to 2^-53 of each entry.
+    """Return the losses of one release, where P and Q are `first` and `second`, `(m,)`, right to 2^-53 of each entry.
 
     From above, each report is split between the two points of the grid about its loss, so that both P and Q keep
     their masses: δ(t) becomes its chords in e^t between the points of the grid, which lie above as it is convex
     (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). From below, each loss is rounded down.
     """
     told = (first > 0) & (second == 0)
-    seen = (first > 0) & (second > 0)
-    p = first[seen]
-    here, there = np.log(p), np.log(second[seen])
-    # The error of two logarithms of numbers that are right to a unit, of their difference, and of grid points.
-    error = 16 * UNIT * (1 + np.abs(here) + np.abs(there))
+    p = first[(first > 0) & (second > 0)]
+    losses, error = _finite_losses(first, second)
     room = _room(side, len(first) + 8)
     infinite = float(first[told].sum()) * room
     if side == "below":
-        cells = np.floor((here - there - error) / step + _SLIP / 2).astype(np.int64)
+        cells = np.floor((losses - error) / step + _SLIP / 2).astype(np.int64)
         start, masses = _gathered(cells, p)
         return LossDistribution(side, step, start, masses * room, infinite, math.inf)
-    losses = here - there + error
+    losses = losses + error
     cells = np.floor(losses / step).astype(np.int64)
     into = np.maximum(losses - cells * step, 0.0)
     # e^{-θ} = w + (1 - w) e^{-h}: the part w that stays at the lower point, rounded down.
     stay = np.expm1(step - into) / math.expm1(step) * (1 - 16 * UNIT) - 8 * UNIT * (1 + step)
     low = p * np.clip(stay, 0.0, 1.0)
     start, masses = _gathered(np.concatenate([cells, cells + 1]), np.concatenate([low, p - low]))
-    most = math.inf if told.any() else float(losses.max(initial=0.0))
-    return LossDistribution(side, step, start, masses * room, infinite, most)
+    return LossDistribution(side, step, start, masses * room, infinite, most_loss(first, second))
 
 
-def largest_loss(first: Array, second: Array) -> float:
-    """The largest finite |ln(P_z / Q_z)|, about; 0 where there is none."""
+def _finite_losses(first: Array, second: Array) -> tuple[Array, Array]:
+    """Return ln(P_z / Q_z) of the reports that both make, and bounds on its error."""
     seen = (first > 0) & (second > 0)
-    return float(np.abs(np.log(first[seen]) - np.log(second[seen])).max(initial=0.0))
+    here, there = np.log(first[seen]), np.log(second[seen])
+    # The error of two logarithms of numbers that are right to a unit, of their difference, and of grid points.
+    return here - there, 16 * UNIT * (1 + np.abs(here) + np.abs(there))
 
 
 def most_loss(first: Array, second: Array) -> float:
-    """The largest ln(P_z / Q_z), rounded up; infinite where only P makes a report."""
+    """Return the largest ln(P_z / Q_z), or 0, rounded up; infinite where only P makes a report."""
     if ((first > 0) & (second == 0)).any():
         return math.inf
-    seen = first > 0
-    here, there = np.log(first[seen]), np.log(second[seen])
-    return max(float((here - there + 16 * UNIT * (1 + np.abs(here) + np.abs(there))).max()), 0.0)
+    losses, error = _finite_losses(first, second)
+    return float((losses + error).max(initial=0.0))
 
 
 def _gathered(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
@@ -163,12 +152,12 @@ def _gathered(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
 
 
 def _room(side: Side, terms: int) -> float:
-    """A factor that makes a sum of so many products a bound, whatever their order."""
+    """Return a factor that makes a sum of so many products a bound, whatever their order."""
     return 1 + 2 * (terms + 8) * UNIT if side == "above" else 1 - 2 * (terms + 8) * UNIT
 
 
 def _trimmed(given: LossDistribution) -> LossDistribution:
-    """Without its tails. From above what is cut moves up: to infinity, or to the lowest point that is kept."""
+    """Cut the tails. From above what is cut moves up: to infinity, or to the lowest point that is kept."""
     masses = given.masses
     kept = np.flatnonzero((np.cumsum(masses) > TAIL) & (np.cumsum(masses[::-1])[::-1] > TAIL))
     if not len(kept) or len(kept) == len(masses):
@@ -184,23 +173,16 @@ def _trimmed(given: LossDistribution) -> LossDistribution:
     else:
         # From below it moves down: to the highest point that is kept, or away.
         inner[-1] += over * room
-    fields = (
-        given.side,
-        given.step,
-        given.start + low,
-        inner * _room(given.side, 1),
-        infinite * _room(given.side, 1),
-    )
-    return LossDistribution(*fields, given.most, given.releases)
+    room = _room(given.side, 1)
+    return replace(given, start=given.start + low, masses=inner * room, infinite=infinite * room)
 
 
-_DIGITS = 6
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
 class Composed(Shown):
-    """The privacy of independent releases together: a proven bound, and another one that shows how loose it is.
+    """Privacy of independent releases together: a proven bound, and another one that shows how loose it is.
 
     Attributes
     ----------
@@ -241,25 +223,15 @@ class Composed(Shown):
     def __str__(self) -> str:
         several = f"{self.releases} releases" if self.releases > 1 else "1 release"
         among = "for all pairs of secrets" if self.pairs == "all" else "for neighbours alone"
-        pure = "at no epsilon" if math.isinf(self.pure) else f"at epsilon {_above(self.pure)}"
+        pure = "at no epsilon" if math.isinf(self.pure) else f"at epsilon {six_digits_up(self.pure, _ROUNDING)}"
         if self.asked == "epsilon":
-            said = f"epsilon {self.epsilon:.6g}, delta at most {_above(self.delta)}"
+            said = f"epsilon {self.epsilon:.6g}, delta at most {six_digits_up(self.delta, _ROUNDING)}"
         elif math.isinf(self.epsilon):
             said = f"no epsilon at delta {self.delta:.6g}"
         else:
-            said = f"epsilon at most {_above(self.epsilon)} at delta {self.delta:.6g}"
+            said = f"epsilon at most {six_digits_up(self.epsilon, _ROUNDING)} at delta {self.delta:.6g}"
         pair = "" if self.worst is None else f"; worst pair {self.worst[0]} and {self.worst[1]}"
         return f"{several} together, {among}: {said} (and at least {self.least:.6g}){pair}; delta 0 {pure}"
-
-
-def _above(number: float) -> str:
-    """A positive number rounded up to some digits; what is above such a number by 1e-9 of it counts as rounding."""
-    if number == 0 or math.isinf(number):
-        return f"{number:g}"
-    digits, _, exponent = f"{number:.{_DIGITS - 1}e}".partition("e")
-    if float(f"{digits}e{exponent}") < number * (1 - _ROUNDING):
-        digits = f"{float(digits) + 10.0 ** (1 - _DIGITS):.{_DIGITS - 1}f}"
-    return f"{float(f'{digits}e{exponent}'):.{_DIGITS}g}"
 
 
 MOST_RELEASES = 1_000_000
@@ -313,7 +285,7 @@ class Composition(Shown):
         return f"{sum(self.counts):,} releases on {len(self.space):,} secrets"
 
     def delta(self, epsilon: Written) -> Composed:
-        """The δ of all releases together at ε, an upper bound that holds for every bound pair.
+        """Return the δ of all releases together at ε, an upper bound that holds for every bound pair.
 
         Parameters
         ----------
@@ -331,7 +303,7 @@ class Composition(Shown):
         return Composed("epsilon", level, most, least, self.pure, sum(self.counts), worst, self.pairs)
 
     def epsilon(self, delta: float) -> Composed:
-        """The least ε of all releases together at δ, an upper bound; infinite where there is none.
+        """Return the least ε of all releases together at δ, an upper bound; infinite where there is none.
 
         Parameters
         ----------
@@ -347,7 +319,7 @@ class Composition(Shown):
         return Composed("delta", most, allowed, least, self.pure, sum(self.counts), worst, self.pairs)
 
     def curve(self, epsilons: ArrayLike) -> list[Composed]:
-        """`delta` at each of some levels."""
+        """Return `delta` at each of some levels."""
         return [self.delta(float(one)) for one in np.asarray(epsilons, dtype=float).ravel()]
 
     @cached_property
@@ -355,10 +327,11 @@ class Composition(Shown):
         """Σ k_j ε_j with the least ε_j of each mechanism at δ = 0, rounded up: what adding levels up promises."""
         total = 0.0
         for channel, count in zip(self.channels, self.counts, strict=True):
-            level = 0.0
-            for x, other in self._bound:
-                level = max(level, most_loss(channel[x], channel[other]) / max(self._distance(x, other), _NEAREST))
-            total += level * count
+            levels = (
+                most_loss(channel[x], channel[other]) / max(self._distance(x, other), _NEAREST)
+                for x, other in self._bound
+            )
+            total += max(levels, default=0.0) * count
         # As many products and sums as there are mechanisms, and a quotient each.
         return total * (1 + 4 * (len(self.channels) + 2) * UNIT) if total < _MOST_LEVEL else math.inf
 
@@ -375,7 +348,7 @@ class Composition(Shown):
     def _worst(
         self, bounds: Callable[[float, LossDistribution, LossDistribution], Bounds]
     ) -> tuple[float, float, tuple[str, str] | None]:
-        """The largest bounds over all bound pairs, from below and from above, and the pair of the latter."""
+        """Return the largest bounds over all bound pairs, from below and from above, and the pair of the latter."""
         pending = self._bound
         if not pending:
             return 0.0, 0.0, None
@@ -401,22 +374,20 @@ class Composition(Shown):
         return least, most, (labels[worst[0]], labels[worst[1]])
 
     def _together(self, x: int, other: int, points: int) -> tuple[LossDistribution, LossDistribution]:
-        """The losses of all releases for a pair of secrets, from above and from below."""
+        """Return the losses of all releases for a pair of secrets, from above and from below."""
         rows = [(channel[x], channel[other]) for channel in self.channels]
-        step = (max(largest_loss(*pair) for pair in rows) or 1.0) / points
+        largest = max(float(np.abs(_finite_losses(*pair)[0]).max(initial=0.0)) for pair in rows)
+        step = (largest or 1.0) / points
         return _sum(rows, self.counts, step, "above"), _sum(rows, self.counts, step, "below")
 
 
 def _sum(rows: Sequence[tuple[Array, Array]], counts: Sequence[int], step: float, side: Side) -> LossDistribution:
-    parts = [loss_distribution(*pair, step, side).power(count) for pair, count in zip(rows, counts, strict=True)]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total.then(part)
-    return total
+    parts = (loss_distribution(*pair, step, side).power(count) for pair, count in zip(rows, counts, strict=True))
+    return reduce(LossDistribution.then, parts)
 
 
 def _level(losses: LossDistribution, delta: float, distance: float) -> Bounds:
-    """Two levels ε near each other, the first with more than δ, or 0, the second with at most δ, or infinite."""
+    """Return two near levels ε, the first with more than δ, or 0, the second with at most δ, or infinite."""
     if losses.delta(0.0) <= delta:
         return 0.0, 0.0
     # The masses end at the largest loss: no more than what is infinite is left there.
@@ -524,6 +495,3 @@ def _counted(counts: int | Sequence[int] | None, several: int) -> tuple[int, ...
     if len(times) != several:
         raise SpecError("counts", f"are {len(times)} for {several} mechanisms", "give one for each")
     return tuple(int(one) for one in times)
-
-
-__all__ = ["Composed", "Composition", "compose"]

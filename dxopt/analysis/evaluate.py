@@ -26,7 +26,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 
 __all__ = [
     "BeliefLevel",
@@ -57,7 +57,7 @@ __all__ = [
 
 
 def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
-    """Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that.
+    """Return Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss 
 
 
 def worst_loss(mechanism: Mechanism, loss: LossLike | Loss = "distance") -> float:
-    """max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13), which no prior enters.
+    """Return max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13), which no prior enters.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def worst_loss(mechanism: Mechanism, loss: LossLike | Loss = "distance") -> floa
 
 
 def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "binary") -> float:
-    """Expected gain under the best remap of each report (ECP14 §3.4).
+    """Return the expected gain under the best remap of each report (ECP14 §3.4).
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def optimal_remap(
     *,
     reports: Reports | None = None,
 ) -> NDArray[np.int64]:
-    """The best replacement of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
+    """Return the best replacement of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
 
     For the distance that is the weighted geometric median of the posterior, over the secrets or over a given set. For
     losses in the worst case a remap that draws may be better: see `optimal_random_remap`.
@@ -184,7 +184,7 @@ def optimal_remap(
 
 
 def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
-    """log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4); 0 where rounding leaves less.
+    """Return log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4); 0 where rounding leaves less.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def adversary_error(
     *,
     guesses: Reports | None = None,
 ) -> float:
-    """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13).
+    """Return the least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13).
 
     For a named loss he guesses one of the secrets, or one of the `guesses`. It is infinite where after some report
     every guess is infinitely far from a secret that is possible.
@@ -244,13 +244,13 @@ def adversary_error(
 
 
 def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | None) -> NDArray[np.float64]:
-    """The loss of each guess, `(n, w)`."""
+    """Return the loss of each guess, `(n, w)`."""
     required_mechanism(mechanism)
     return Loss.of(loss, mechanism.space, guesses).matrix
 
 
 def _costs(mechanism: Mechanism, prior: PriorLike, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where a secret that is possible after z costs that."""
+    """Return Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where a secret that is possible after z costs that."""
     weighted = joint(mechanism, prior)
     infinite = np.isinf(guesses)
     # Infinite losses are left out of the product, where 0 times infinity would be NaN, and put back where they count.

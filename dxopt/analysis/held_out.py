@@ -9,14 +9,15 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.analysis.arguments import loss_of
+from dxopt.analysis.arguments import loss_of, matching
 from dxopt.analysis.radii import SHARE, Distances
 from dxopt.errors import Option, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.observations import require_some_inside
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import as_weights
 from dxopt.numerics.number_syntax import three_digits
 from dxopt.runtime.display import Shown
 from dxopt.spaces.distances import BLOCK_CELLS, between
@@ -32,7 +33,7 @@ OF_DISTANCE = {"distance": 1, "squared": 2}
 """The losses that are known between positions, as powers of the distance."""
 
 
-def is_of_distance(mechanism: Mechanism, loss: Loss) -> bool:
+def _is_of_distance(mechanism: Mechanism, loss: Loss) -> bool:
     """Return True if a loss is a power of the distance; the numbers of a saved loss are compared."""
     if loss.by_distance or loss.name not in OF_DISTANCE:
         return loss.name in OF_DISTANCE
@@ -40,8 +41,8 @@ def is_of_distance(mechanism: Mechanism, loss: Loss) -> bool:
     return np.allclose(loss.matrix, again.matrix, rtol=1e-6, atol=0.0)
 
 
-def measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
-    """The metric between positions, where the reports are, and where the secrets are; None where one is not known.
+def _measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
+    """Return the metric, the positions of reports and those of secrets; None where one is not known.
 
     On the Earth these are great circles, for spaces on a local map as well; ways along streets are not known.
     """
@@ -57,8 +58,8 @@ def measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | 
     return Haversine(found.unit), found.degrees, found.degrees
 
 
-def _none(columns: int = 0) -> Any:
-    return np.empty((0, columns) if columns else 0)
+def _none() -> Any:
+    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +104,7 @@ def observed(
     within: float | None = None,
     name: str = "",
 ) -> Observed:
-    """The secrets that data are at; parameters and errors are those of `dx.evaluate.on`."""
+    """Return the secrets that data are at; parameters and errors are those of `dx.evaluate.on`."""
     given = {"data": data, "label": label, "index": index, "point": point}
     named = [key for key, value in given.items() if value is not None]
     if len(named) != 1:
@@ -121,8 +122,9 @@ def observed(
     else:
         secrets = _named(space, data, label, index)
     # 2. What each row counts, and what is outside.
-    each = _numbers("weights", weights, len(secrets))
-    often = _numbers("counts", counts, len(secrets))
+    ones = np.ones(len(secrets))
+    each = ones if weights is None else as_weights(weights, "weights", "give one number for each row", len(ones))
+    often = ones if counts is None else as_weights(counts, "counts", "give one number for each row", len(ones))
     if (often != np.floor(often)).any():
         raise SpecError("counts", "are not all whole numbers", "give how many data each row stands for, or weights")
     there = (secrets >= 0) & (each * often > 0)
@@ -131,23 +133,16 @@ def observed(
         raise SpecError("data", wrong, "give some that count; check the order of coordinates, and `within`")
     if near is not None and positions is not None:
         require_some_inside(space, positions, near, each * often, "data")
-    size = len(space)
     at, kept, times = secrets[there], each[there], often[there]
-    return Observed(
-        name,
-        np.bincount(at, weights=times * kept, minlength=size).astype(float),
-        np.bincount(at, weights=times * kept**2, minlength=size).astype(float),
-        int(times.sum()),
-        float((each * often)[secrets < 0].sum()),
-        None if positions is None else positions[there],
-        at,
-        kept,
-        times,
-    )
+    total = np.bincount(at, weights=times * kept, minlength=len(space)).astype(float)
+    squares = np.bincount(at, weights=times * kept**2, minlength=len(space)).astype(float)
+    outside = float((each * often)[secrets < 0].sum())
+    placed = None if positions is None else positions[there]
+    return Observed(name, total, squares, int(times.sum()), outside, placed, at, kept, times)
 
 
 def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
-    """The coordinates `(m, k)` that are given; None where secrets are named otherwise.
+    """Return the coordinates `(m, k)` that are given; None where secrets are named otherwise.
 
     Bare rows of numbers are coordinates, unless they might as well be labels.
     """
@@ -174,9 +169,8 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     whole = bool((given == np.floor(given)).all())
     same = found is None and space.structure.kind == "lattice" and space.structure.spacing == 1
     if bare and whole and isinstance(space.labels, Tuples) and not same:
-        raise SpecError(
-            "data", "may be labels or coordinates", "write ", Option("label"), " with tuples, or ", Option("point")
-        )
+        fix = "write ", Option("label"), " with tuples, or ", Option("point")
+        raise SpecError("data", "may be labels or coordinates", *fix)
     return given.astype(float)
 
 
@@ -190,22 +184,8 @@ def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.
 
 
 def _listed(given: Any) -> Any:
-    """Several secrets as a list; a tuple alone would be one."""
+    """Return several secrets as a list; a tuple alone would be one."""
     return list(given) if isinstance(given, tuple) and any(isinstance(part, tuple | str) for part in given) else given
-
-
-def _numbers(name: str, given: ArrayLike | None, size: int) -> Array:
-    """One number of 0 or more for each row; 1 where none are given."""
-    try:
-        each = np.ones(size) if given is None else np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError(name, "are not all numbers", "give one number for each row") from None
-    if each.shape != (size,):
-        raise SpecError(name, f"have shape {each.shape} for {size} rows", "give one for each")
-    bad = np.flatnonzero(~(np.isfinite(each) & (each >= 0)))
-    if len(bad):
-        raise SpecError(name, f"number {bad[0]} is {each[bad[0]]:g}", "give finite numbers of 0 or more")
-    return each
 
 
 PAIRS = 1_000_000_000
@@ -213,17 +193,13 @@ PAIRS = 1_000_000_000
 
 
 class Solved(Protocol):
-    """A mechanism with the problem that it answers, as a report has."""
+    """A mechanism with the problem that it answers, such as a report."""
 
     @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism."""
-        ...
+    def mechanism(self) -> Mechanism: ...
 
     @property
-    def problem(self) -> Problem:
-        """Question that is answered."""
-        ...
+    def problem(self) -> Problem: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,16 +216,15 @@ class AtPositions(Shown):
         The largest expected loss of a position.
     moved : float
         The mean distance from a position to its secret.
-    radius : float or None
-        Within which 95 % of all reports are from their positions, rounded up by 0.1 % at most; None in folders of
-        results that were saved without it.
+    radius : float
+        Within which 95 % of all reports are from their positions, rounded up by 0.1 % at most.
     """
 
     loss: float
     standard_error: float | None
     worst: float
     moved: float
-    radius: float | None = None
+    radius: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -290,10 +265,6 @@ class HeldOut(Shown):
     unit: str = ""
     distance_unit: str = ""
 
-    def _said(self) -> str:
-        told = f"{self.data.name}: " if self.data.name else ""
-        return f"{told}loss {self.loss:.3g} over {self.data.rows:,} rows, worst {self.worst:.3g} at {self.worst_at}"
-
     def __str__(self) -> str:
         told = f"{self.data.name}: " if self.data.name else ""
         return "; ".join([told + self.of_secrets, *filter(None, [self.of_positions])])
@@ -313,15 +284,12 @@ class HeldOut(Shown):
         found = self.positions
         if found is None:
             return ""
-        within = "" if found.radius is None else f"95 % within {self._distance(found.radius)}, "
+        radius, moved = (with_unit(three_digits(far), self.distance_unit) for far in (found.radius, found.moved))
         return (
             f"from the positions themselves {self._amount(found.loss, found.standard_error)}, "
-            f"{within}largest mean {self._amount(found.worst)}; positions were moved by "
-            f"{self._distance(found.moved)} on average, each to its secret"
+            f"95 % within {radius}, largest mean {self._amount(found.worst)}; "
+            f"positions were moved by {moved} on average, each to its secret"
         )
-
-    def _distance(self, far: float) -> str:
-        return with_unit(three_digits(far), self.distance_unit)
 
     def _amount(self, mean: float, error: float | None = None) -> str:
         spread = "" if error is None else f" ± {error:.2g}"
@@ -337,7 +305,7 @@ def on(
     index: Any = None,
     point: Any = None,
     loss: LossLike | Loss | None = None,
-    prior: Prior | None = None,
+    prior: PriorLike | None = None,
     counts: ArrayLike | None = None,
     within: float | None = None,
     name: str = "data",
@@ -382,60 +350,34 @@ def on(
     >>> print(round(found.loss, 3), "on average,", round(found.worst, 3), "at", found.worst_at)
     0.482 on average, 0.673 at 1
     """
-    mechanism, problem = _solved(subject)
-    found = observed(
-        mechanism.space,
-        data,
-        label=label,
-        index=index,
-        point=point,
-        weights=weights,
-        counts=counts,
-        within=within,
-        name=name,
-    )
-    if loss is None:
-        loss = "distance" if problem is None else problem.loss
-    if prior is None and problem is not None:
-        prior = problem.prior
-    if prior is not None and len(prior) != len(mechanism.space):
-        raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
-    return worth_on(found, mechanism, loss_of(mechanism, loss), None if prior is None else prior.probabilities)
-
-
-def _solved(subject: Mechanism | Solved) -> tuple[Mechanism, Problem | None]:
-    """A mechanism, and the problem that it answers, where that is known."""
-    if isinstance(subject, Mechanism):
-        return subject, None
-    if not isinstance(getattr(subject, "mechanism", None), Mechanism):
+    mechanism = subject if isinstance(subject, Mechanism) else getattr(subject, "mechanism", None)
+    if not isinstance(mechanism, Mechanism):
         raise SpecError("subject", f"is of type {type(subject).__name__}", "give a mechanism, or a report")
-    return subject.mechanism, subject.problem
+    named = {"label": label, "index": index, "point": point}
+    found = observed(mechanism.space, data, **named, weights=weights, counts=counts, within=within, name=name)
+    if not isinstance(subject, Mechanism):
+        loss = subject.problem.loss if loss is None else loss
+        prior = subject.problem.prior if prior is None else prior
+    losses = loss_of(mechanism, "distance" if loss is None else loss)
+    return worth_on(found, mechanism, losses, None if prior is None else matching(mechanism, prior))
 
 
 def worth_on(data: Observed, mechanism: Mechanism, loss: Loss, prior: Array | None) -> HeldOut:
     """Evaluate a mechanism on data about its n secrets, under a loss and beside a prior `(n,)`."""
     seen = np.flatnonzero(data.weights)
     losses = _losses(mechanism, loss, seen)
-    mean, error = weighted_mean(losses, data.weights[seen], data.squares[seen], data.rows)
+    mean, error = _weighted_mean(losses, data.weights[seen], data.squares[seen], data.rows)
     worst = int(losses.argmax())
     total = math.fsum(data.weights)
     unlikely = None if prior is None else math.fsum(data.weights[prior == 0]) / total
-    return HeldOut(
-        data,
-        mean,
-        error,
-        float(losses[worst]),
-        mechanism.space.labels[int(seen[worst])],
-        unlikely,
-        data.outside / (data.outside + total),
-        _at_positions(data, mechanism, loss),
-        loss.unit,
-        mechanism.space.unit,
-    )
+    outside = data.outside / (data.outside + total)
+    where, at_positions = mechanism.space.labels[int(seen[worst])], _at_positions(data, mechanism, loss)
+    units = loss.unit, mechanism.space.unit
+    return HeldOut(data, mean, error, float(losses[worst]), where, unlikely, outside, at_positions, *units)
 
 
-def weighted_mean(values: Array, weights: Array, squares: Array, rows: int) -> tuple[float, float | None]:
-    """The mean of groups of rows `(k,)` with their weights and squared weights summed, and its standard error."""
+def _weighted_mean(values: Array, weights: Array, squares: Array, rows: int) -> tuple[float, float | None]:
+    """Return the mean of groups of rows `(k,)`, given sums of weights and of squares, and its standard error."""
     total = math.fsum(weights)
     mean = math.fsum(weights * values) / total
     if rows < 2:
@@ -446,7 +388,7 @@ def weighted_mean(values: Array, weights: Array, squares: Array, rows: int) -> t
 
 
 def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Array:
-    """The expected losses of some secrets, `(k,)`: by their rows where these are few, else by structure."""
+    """Return the expected losses of some secrets, `(k,)`: by their rows where these are few, else by structure."""
     if len(secrets) * len(mechanism.reports) <= PAIRS:
         return mechanism.losses(loss, secrets)
     found = mechanism.structured_losses(loss)
@@ -457,10 +399,10 @@ def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Arr
 
 
 def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositions | None:
-    """Losses between the positions of the data and the positions of the reports, where these are known."""
-    if data.positions is None or not is_of_distance(mechanism, loss):
+    """Return losses between the positions of the data and the positions of the reports, where these are known."""
+    if data.positions is None or not _is_of_distance(mechanism, loss):
         return None
-    measured = measure(mechanism.space, loss.reports)
+    measured = _measure(mechanism.space, loss.reports)
     if measured is None or len(data.positions) * len(mechanism.reports) > PAIRS:
         return None
     metric, places, secrets = measured
@@ -477,6 +419,6 @@ def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositio
     for secret in np.unique(data.secrets).tolist():
         there = data.secrets == secret
         moved[there] = between(data.positions[there], secrets[[secret]], metric)[:, 0]
-    mean, error = weighted_mean(losses, counted, counted * data.each, data.rows)
+    mean, error = _weighted_mean(losses, counted, counted * data.each, data.rows)
     far = math.fsum(counted * moved) / math.fsum(counted)
     return AtPositions(mean, error, float(losses.max()), far, distances.smallest(SHARE))

@@ -153,7 +153,7 @@ def iterative_update(
 
 
 def _shares(mechanism: Mechanism, counts: ArrayLike) -> Array:
-    """The share of each report, `(m,)`."""
+    """Return the share of each report, `(m,)`."""
     try:
         seen = np.array(counts, dtype=float)
     except (TypeError, ValueError):
@@ -217,7 +217,7 @@ def rate_distortion(
     limit: int = 20_000,
     partial: bool = False,
 ) -> RateDistortion:
-    """The channel with the least mutual information at its expected loss (Blahut 1972; Arimoto 1972).
+    """Return the channel with the least mutual information at its expected loss (Blahut 1972; Arimoto 1972).
 
     K[x, z] ∝ q_z e^{-s l(x, z)} for the slope s, with q the distribution of its reports. A baseline, not a private
     mechanism: with the distance as loss it happens to be 2s·d-private, as the weights of two secrets differ by

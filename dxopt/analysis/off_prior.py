@@ -13,7 +13,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.runtime.display import Shown
 
 HARDLY = 1e-6
@@ -114,7 +114,7 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
 
 
 def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
-    """The ends of a line of numbers that are never reported, each with the nearest number that is, by their labels.
+    """Return the ends of a line of numbers that are never reported, each with the nearest number that is.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def tails(mechanism: Mechanism) -> Tails | None:
 
 
 def to_reports(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:
-    """The distances from some secrets to all reports, `(k, m)`."""
+    """Return the distances from some secrets to all reports, `(k, m)`."""
     space, reports = mechanism.space, mechanism.reports
     if reports.secrets:
         return space.block(secrets, np.arange(len(space)))
@@ -184,7 +184,7 @@ class Distances:
 
 
 def smallest(apart: Array, weights: Array, share: float) -> float:
-    """The smallest distance within which there is a share of the weight, which need not sum to 1."""
+    """Return the smallest distance within which there is a share of the weight, which need not sum to 1."""
     order = np.argsort(apart)
     reached = np.cumsum(weights[order])
     place = int(np.searchsorted(reached, min(share + _ROUNDING, 1.0) * reached[-1]))
@@ -254,12 +254,12 @@ def several(mechanism: Mechanism, number: int, prior: Array | None = None) -> Se
 
 
 def _total(number: int, bias: float, square: float) -> float:
-    """The root mean square of a sum of independent errors."""
+    """Return the root mean square of a sum of independent errors."""
     return math.sqrt(number * square + number * (number - 1) * bias**2)
 
 
 def _errors(mechanism: Mechanism, apart: Array) -> Array | None:
-    """The report less the secret, `(n, m)`; None where they are no numbers that are as far apart as that."""
+    """Return the report less the secret, `(n, m)`; None where they are no numbers that are as far apart as that."""
     secrets = mechanism.space.points
     reports = secrets if mechanism.reports.secrets else mechanism.reports.points
     if secrets is None or reports is None or secrets.shape[1:] != (1,) or reports.shape[1:] != (1,):

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.arguments import channel_of
 from dxopt.errors import SpecError
-from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_delta
-from dxopt.model.sampling import Sampler
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.belief_mixtures import least_level
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
 from dxopt.numerics.number_syntax import Written, number_of
@@ -24,7 +23,7 @@ from dxopt.runtime.display import Shown
 
 
 def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all") -> float:
-    """The smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+    """Return the smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
     max over pairs of Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]), which the worst set of reports attains. Rounding
     adds about 1e-14, and budgets over 700 count as 700.
@@ -59,7 +58,7 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
 
 
 def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "all") -> float:
-    """The smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+    """Return the smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
     Infinite where there is none, and where only budgets over 700 would do.
 
@@ -90,7 +89,7 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
 
 
 def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "all") -> NDArray[np.float64]:
-    """`smallest_delta` at each of k values ε, `(k,)`: the whole trade between ε and δ.
+    """Compute `smallest_delta` at each of k values ε, `(k,)`: the whole trade between ε and δ.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ RENYI = "renyi"
 def divergence(
     mechanism: Mechanism, kind: str | Divergence, *, order: float | None = None, pairs: str = "adjacent"
 ) -> float:
-    """The largest divergence of the reports of one secret from those of another, over all that are related.
+    """Return the largest divergence of the reports of one secret from those of another, over all that are related.
 
     Any relation goes with any divergence (Des20, adjacency relation divergence): the relation is that of the space of
     the mechanism, such as one of `dx.neighbours`. Computed in doubles, and not proven.
@@ -207,7 +206,7 @@ def _chosen(kind: str | Divergence, order: float | None) -> Divergence:
 
 
 def _renyi(p: Array, q: Array, order: float) -> float:
-    """ln Σ p^α q^{1-α} / (α - 1), over the reports that p has, from logarithms so that no power overflows."""
+    """Return ln Σ p^α q^{1-α} / (α - 1), over the reports that p has, from logarithms so that no power overflows."""
     there = p > 0
     if order > 1 and (q[there] == 0).any():
         return math.inf
@@ -269,8 +268,8 @@ class BeliefLevel(Shown):
         return f"epsilon {self.epsilon:.6g}: report {self.report} has {one:.6g} and {other:.6g} for {self.name}"
 
 
-def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
-    """The smallest ε for which θK ≤ e^{εd} θ'K holds for all pairs in every report, rounded up, and its witness.
+def belief_level(mechanism: Sampler | ArrayLike, pairs: BeliefPairs) -> BeliefLevel:
+    """Return the smallest ε with θK ≤ e^{εd} θ'K for all pairs in every report, rounded up, and its witness.
 
     Parameters
     ----------
@@ -294,7 +293,7 @@ def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
     >>> print(round(dx.evaluate.belief_level(dx.classic.geometric(space, epsilon=1.0), pairs).epsilon, 3))
     1.569
     """
-    if not isinstance(pairs, Pairs):
+    if not isinstance(pairs, BeliefPairs):
         raise SpecError("pairs", f"are of type {type(pairs).__name__}", "give dx.BeliefPairs")
     rounded = 0.0
     if isinstance(mechanism, Sampler):
@@ -319,7 +318,7 @@ def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
 
 
 def _channel(given: ArrayLike) -> np.ndarray:
-    """Rows of probabilities; SpecError where they are none."""
+    """Return rows of probabilities; SpecError where they are none."""
     try:
         array = np.array(given, dtype=float)
     except (TypeError, ValueError):

@@ -18,7 +18,7 @@ _SLACK = 1e-9
 
 
 def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "distance") -> NDArray[np.float64]:
-    """The probability that the loss is at most α, for each secret, `(n,)`.
+    """Return the probability that the loss is at most α, for each secret, `(n,)`.
 
     The mechanism is (α, δ)-useful if that is at least 1 - δ for every secret (CABP13 Example 1).
 
@@ -52,7 +52,7 @@ def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "dist
 
 
 def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "distance") -> float:
-    """The smallest α for which the mechanism is (α, δ)-useful (CABP13 Example 1).
+    """Return the smallest α for which the mechanism is (α, δ)-useful (CABP13 Example 1).
 
     In every secret the loss is at most α with probability 1 - δ, of which 1e-9 counts as rounding.
 
@@ -98,7 +98,7 @@ def usefulness_curve(
     *,
     prior: PriorLike | None = None,
 ) -> NDArray[np.float64]:
-    """The probability that the loss is at most each of k values α, `(k,)`: 1 - δ against α (CABP13 Example 1, Fig 1).
+    """Return the probability that the loss is at most each of k values α, `(k,)` (CABP13 Example 1, Fig 1).
 
     Parameters
     ----------

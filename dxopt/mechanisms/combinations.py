@@ -15,8 +15,7 @@ from dxopt.analysis.composition import require_same
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
-from dxopt.model.sampling import Sampler
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.proofs.user_channel import certify
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.space import MetricSpace

@@ -14,9 +14,8 @@ from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
-from dxopt.numerics.compensated_sum import lacking, totals
 from dxopt.numerics.draws import uniforms
-from dxopt.numerics.rounding import UNIT
+from dxopt.numerics.rounding import UNIT, deficit, row_sums
 from dxopt.runtime.archive import Arrays
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.kernels import Circulant, Kronecker, Path, System, Toeplitz
@@ -134,7 +133,7 @@ class KernelMechanism(Mechanism):
         rows = np.empty((len(secrets), len(self.space)))
         for row, secret in zip(rows, secrets, strict=True):
             np.multiply(self.kernel.row(int(secret)), self.weights, out=row)
-            row[self.slack] += lacking(row)
+            row[self.slack] += deficit(row)
         return rows
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
@@ -328,7 +327,7 @@ def _sums(kernel: System, weights: Array) -> tuple[float, float]:
     """Bounds on the row sums of T·diag(w) in doubles; for lines and products up to 4,000 points the sums."""
     if isinstance(kernel, Path | Kronecker) and kernel.size <= _SUMMED_POINTS:
         steps = (range(start, min(start + _BLOCK, kernel.size)) for start in range(0, kernel.size, _BLOCK))
-        sums = np.concatenate([totals(np.stack([kernel.row(x) for x in secrets]) * weights) for secrets in steps])
+        sums = np.concatenate([row_sums(np.stack([kernel.row(x) for x in secrets]) * weights) for secrets in steps])
         return float(sums.min()) * (1 - 2 * UNIT), float(sums.max()) * (1 + 2 * UNIT)
     # `apply` states its own rounding. The entries that `rows` computes may differ from those that it multiplies by
     # the error of entries, which is relative, and by the cap, without which an entry is at most e^{-cap} smaller.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.hockey_stick import least_delta
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.spaces.queries import Query, Sensitivity, sensitivity

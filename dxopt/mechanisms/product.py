@@ -16,9 +16,8 @@ from dxopt.mechanisms.lowering import lowered_epsilon
 from dxopt.model.factors import error_of_sums, marginals, product_of
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
-from dxopt.numerics.compensated_sum import lacking
 from dxopt.numerics.draws import uniforms
-from dxopt.numerics.rounding import UNIT
+from dxopt.numerics.rounding import UNIT, deficit
 from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
 from dxopt.spaces.archive import pack, unpack
@@ -71,7 +70,7 @@ class ProductMechanism(Mechanism):
         for row, *parts in zip(rows, *by_factor, strict=True):
             row[:] = reduce(lambda product, more: np.multiply.outer(product, more).reshape(-1), parts)
             row *= 1 - self.held
-            row[self.slack] += lacking(row)
+            row[self.slack] += deficit(row)
         return rows
 
     def apart(self, first: int, second: int) -> float:

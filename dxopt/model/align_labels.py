@@ -16,7 +16,7 @@ _CLOSE = 1e-9
 
 
 def in_order(space: MetricSpace, weights: Any) -> Any:
-    """The weights of a pandas Series in the order of the points, where its index has their labels; else as given.
+    """Put the weights of a pandas Series in the order of the points, where its index has their labels.
 
     An index of whole numbers counts as a numbering of rows, unless labels of points are whole numbers as well.
 
@@ -77,7 +77,7 @@ def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
 
 
 def _written(name: Any) -> str:
-    """A name as labels of points are written: whole numbers without a point."""
+    """Return a name as labels of points are written: whole numbers without a point."""
     whole = isinstance(name, float) and name.is_integer()
     return str(int(name) if whole else name)
 

@@ -50,7 +50,7 @@ class Split:
 
 
 def error_of_sums(factors: int) -> float:
-    """A bound on the relative error of distances that were added up over factors."""
+    """Return a bound on the relative error of distances that were added up over factors."""
     return 8 * (factors + 4) * UNIT
 
 
@@ -58,7 +58,7 @@ _known: WeakKeyDictionary[Problem, Split | str] = WeakKeyDictionary()
 
 
 def split(problem: Problem) -> Split | str:
-    """The factors of a problem on a product, or the reason why it has none."""
+    """Return the factors of a problem on a product, or the reason why it has none."""
     if problem not in _known:
         _known[problem] = _split(problem)
     return _known[problem]
@@ -109,7 +109,7 @@ def _split(problem: Problem) -> Split | str:
 
 
 def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:
-    """The distributions of the coordinates, each scaled to sum to 1."""
+    """Return the distributions of the coordinates, each scaled to sum to 1."""
     tensor = prior.reshape(shape)
     axes = range(len(shape))
     sums = [tensor.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
@@ -117,7 +117,7 @@ def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:
 
 
 def product_parts(prior: Array, shape: tuple[int, ...]) -> list[Array] | None:
-    """The marginals of a prior that is their product up to rounding; None of any other.
+    """Return the marginals of a prior that is their product up to rounding; None of any other.
 
     Probabilities of a marginal that differ by rounding alone are made equal, so that points alike stay alike.
     """
@@ -127,7 +127,7 @@ def product_parts(prior: Array, shape: tuple[int, ...]) -> list[Array] | None:
 
 
 def _levelled(part: Array) -> Array:
-    """A distribution, each probability replaced by the least of those that it differs from only by rounding."""
+    """Replace each probability by the least of those that it differs from only by rounding."""
     order = np.argsort(part)
     rising = part[order]
     first = np.concatenate([[True], np.diff(rising) > 0.1 * FACTOR_SLACK * rising[1:]])
@@ -137,7 +137,7 @@ def _levelled(part: Array) -> Array:
 
 
 def _joined(parts: list[Array]) -> list[Array]:
-    """The parts, each replaced by the first that differs from it only by rounding."""
+    """Return the parts, each replaced by the first that differs from it only by rounding."""
     kept: list[Array] = []
     for part in parts:
         alike = (other for other in kept if len(other) == len(part) and np.abs(other - part).max() < 1e-15)
@@ -146,14 +146,14 @@ def _joined(parts: list[Array]) -> list[Array]:
 
 
 def product_of(parts: Sequence[Array]) -> Array:
-    """The product of distributions, `(Π sizes,)`; the coordinate of the last one varies fastest."""
+    """Return the product of distributions, `(Π sizes,)`; the coordinate of the last one varies fastest."""
     return reduce(lambda product, part: np.multiply.outer(product, part).reshape(-1), parts)
 
 
 def _losses(
     problem: Problem, spaces: tuple[MetricSpace, ...], distance_error: float
 ) -> tuple[list[tuple[Loss, Array]], float] | str:
-    """The losses of the factors, each with its largest size for every secret, and what their sum misses at most.
+    """Return the losses of the factors, each with its largest size for every secret, and the error of their sum.
 
     What it misses is in expected loss under the prior. Where the loss is no sum over the coordinates, the reason.
     """
@@ -190,7 +190,7 @@ def _losses(
 
 
 def _summands(matrix: Array, shape: tuple[int, ...]) -> list[Array]:
-    """l_i(x_i, z_i): the losses where all other coordinates are the first, less the first loss in all but one."""
+    """Return l_i(x_i, z_i): losses where all other coordinates are the first, less the first loss in all but one."""
     tensor = matrix.reshape(*shape, *shape)
     parts = []
     for axis in range(len(shape)):
@@ -200,7 +200,7 @@ def _summands(matrix: Array, shape: tuple[int, ...]) -> list[Array]:
 
 
 def _largest(loss: Loss) -> Array:
-    """max_z |l(x, z)| for each secret x, `(n,)`."""
+    """Return max_z |l(x, z)| for each secret x, `(n,)`."""
     size = len(loss.reports)
     step = max(1, BLOCK_CELLS // size)
     return np.concatenate(
@@ -209,7 +209,7 @@ def _largest(loss: Loss) -> Array:
 
 
 def _key(space: MetricSpace, part: Array, loss: Loss) -> tuple[bytes, ...]:
-    """The same for factors that are the same problem: points under a metric, or the space object; prior; loss."""
+    """Key factors that are the same problem: points under a metric, or the space object; prior; loss."""
     geometry = str(id(space)).encode()
     if space.points is not None and space.given is None and space.points.dtype == float:
         geometry = repr((space.metric, space.structure)).encode() + space.points.tobytes()

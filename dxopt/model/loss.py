@@ -26,7 +26,7 @@ class NamedLoss(Protocol):
     """A loss that a problem file can name: a function of the distance between secret and report."""
 
     def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The losses `(k, m)` of k secrets, given by index."""
+        """Return the losses `(k, m)` of k secrets, given by index."""
         ...
 
 
@@ -59,7 +59,7 @@ def _binary(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) ->
 def evaluated(
     loss: Callable[[Any, Any], float], space: MetricSpace, reports: Reports, whose: str = ""
 ) -> NDArray[np.float64]:
-    """The numbers `(n, m)` that a function gives, each for a secret and a report."""
+    """Return the numbers `(n, m)` that a function gives, each for a secret and a report."""
     rows = space.labels if space.points is None else space.points
     columns = reports.labels if reports.points is None else reports.points
 
@@ -73,7 +73,7 @@ def whose_is(plugin: Plugin | None) -> str:
 
 
 def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:
-    """The losses `(n, m)` that a plug-in gives, as numbers, and whose they are."""
+    """Return the losses `(n, m)` that a plug-in gives, as numbers, and whose they are."""
     if not LOSS_PLUGINS.offered(name):
         raise SpecError("loss", f"there is no {name!r}", LOSS_NAMES.fix())
     found = LOSS_PLUGINS.find(name)
@@ -148,7 +148,7 @@ class Loss(Shown):
         return matrix
 
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The losses `(k, m)` of some secrets, given by index.
+        """Return the losses `(k, m)` of some secrets, given by index.
 
         Examples
         --------
@@ -160,7 +160,7 @@ class Loss(Shown):
         return self.source(secrets) if callable(self.source) else self.source[secrets]
 
     def column(self, report: int) -> NDArray[np.float64]:
-        """The losses `(n,)` of all secrets at one report, given by index.
+        """Return the losses `(n,)` of all secrets at one report, given by index.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class Loss(Shown):
         return self.columns(np.array([report]))[:, 0]
 
     def columns(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The losses `(n, k)` of all secrets at some reports, given by index.
+        """Return the losses `(n, k)` of all secrets at some reports, given by index.
 
         Examples
         --------
@@ -188,7 +188,7 @@ class Loss(Shown):
         return np.concatenate([self.source(secrets)[:, reports] for secrets in blocks])
 
     def watched(self, look: Callable[[], None]) -> Loss:
-        """The same losses; a function is called before rows of them are taken, and may raise to end what takes them.
+        """Return the same losses; `look` is called before rows of them are taken, and may raise.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class Loss(Shown):
     def of(
         cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None, *, unit: str | None = None
     ) -> Loss:
-        """A loss from a registered name, an `(n, m)` array, or a function of (secret, report).
+        """Return a loss from a registered name, an `(n, m)` array, or a function of (secret, report).
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ def require_finite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss, whe
 
 
 def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
-    """A secret that is reached and a report with an infinite loss, or None.
+    """Return a secret that is reached and a report with an infinite loss, or None.
 
     Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
     finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.

@@ -19,7 +19,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import as_distributions
 from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.runtime.reading import as_path
@@ -30,9 +30,6 @@ from dxopt.spaces.space import MetricSpace
 CHANNEL_CELLS = 200_000_000
 """The most entries of the matrix of a mechanism."""
 STRUCTURED_CELLS = 25_000_000
-
-
-ROW_SUM_SLACK = 1e-9
 FORMAT = 1
 """The version of files of mechanisms."""
 # Reading a mechanism is proving it again, so the package that proves a kind reads it. That package is above this one:
@@ -84,7 +81,7 @@ class Mechanism(Sampler):
         name: str = "mechanism",
         privacy: Privacy | None = None,
     ) -> Mechanism:
-        """A mechanism from its probabilities `(n, m)`; the reports are the secrets by default.
+        """Return a mechanism from its probabilities `(n, m)`; the reports are the secrets by default.
 
         Parameters
         ----------
@@ -142,7 +139,7 @@ class Mechanism(Sampler):
         return read(as_path(file, "file"), unpacked, FORMAT, "mechanism")
 
     def packed(self) -> Arrays:
-        """The arrays of a file, from which the reader in `READERS` makes the mechanism again.
+        """Return the arrays of a file, from which the reader in `READERS` makes the mechanism again.
 
         Raises
         ------
@@ -152,7 +149,7 @@ class Mechanism(Sampler):
         raise UnsupportedError("mechanism", f"{self.name} cannot be saved", "save its matrix")
 
     def packed_identity(self) -> Arrays:
-        """The arrays that every kind of mechanism has: name, space, and what was proven."""
+        """Return the arrays that every kind of mechanism has: name, space, and what was proven."""
         arrays: Arrays = {"name": self.name, **pack(self.space)}
         if self.privacy is not None:
             arrays |= {name: getattr(self.privacy, name) for name in ("epsilon", "how", "delta", "pairs")}
@@ -216,7 +213,7 @@ class Mechanism(Sampler):
         return None if self.privacy is None else (self.privacy.epsilon, self.privacy.delta)
 
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The distributions of reports `(k, m)` for k secrets given by index.
+        """Return the distributions of reports `(k, m)` for k secrets given by index.
 
         Raises
         ------
@@ -245,7 +242,7 @@ class Mechanism(Sampler):
 
     @abstractmethod
     def _rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The same, of indices that there are."""
+        """Return the same, of indices that there are."""
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -282,7 +279,7 @@ class Mechanism(Sampler):
     def row(
         self, secret: Any = None, *, label: Any = None, index: Any = None, point: Any = None
     ) -> NDArray[np.float64]:
-        """The distribution of reports for one secret, given as for `sample`.
+        """Return the distribution of reports for one secret, given as for `sample`.
 
         Examples
         --------
@@ -297,7 +294,7 @@ class Mechanism(Sampler):
         return by_rows(secrets, lambda secret: self.rows(np.array([secret]))[0], rng)
 
     def correct(self, prior: NDArray[np.float64]) -> float:
-        """Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right, `prior` `(n,)`.
+        """Return Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right.
 
         Examples
         --------
@@ -314,7 +311,7 @@ class Mechanism(Sampler):
         return math.fsum(best)
 
     def losses(self, loss: Loss, secrets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Σ_z K[x, z] l(x, z) of k secrets, all by default, `(k,)`; reports of probability 0 cost nothing."""
+        """Return Σ_z K[x, z] l(x, z) of k secrets, all by default, `(k,)`; reports of probability 0 cost nothing."""
         chosen = np.arange(len(self.space)) if secrets is None else secrets
         step = max(1, BLOCK_CELLS // len(self.reports))
         found = np.empty(len(chosen))
@@ -325,16 +322,16 @@ class Mechanism(Sampler):
         return found
 
     def structured_losses(self, loss: Loss) -> NDArray[np.float64] | None:
-        """`losses` of all secrets by structure, or from at most 25 million pairs; None where neither is possible."""
+        """Return `losses` of all secrets by structure, or from at most 25 million pairs; else None."""
         few = len(self.space) * len(self.reports) <= STRUCTURED_CELLS
         return self.losses(loss) if few else None
 
     def reported(self) -> NDArray[np.bool_] | None:
-        """Mask `(m,)` of the reports of positive probability from some secret; None where structure does not say."""
+        """Mask the reports of positive probability from some secret, `(m,)`; None where structure does not say."""
         return None
 
     def cost(self, prior: NDArray[np.float64], loss: Loss) -> float:
-        """Σ_x π_x Σ_z K[x, z] l(x, z), where reports of probability 0 cost nothing."""
+        """Return Σ_x π_x Σ_z K[x, z] l(x, z), where reports of probability 0 cost nothing."""
         total = []
         for secrets, rows in self.blocks():
             joint = prior[secrets, None] * rows
@@ -353,22 +350,9 @@ class MatrixMechanism(Mechanism):
     privacy: Privacy | None = None
 
     def __post_init__(self) -> None:
-        matrix = as_numbers(self.matrix, "matrix", "give an array of probabilities")
-        if matrix.shape != (len(self.space), len(self.reports)):
-            raise SpecError(
-                "matrix",
-                f"has shape {matrix.shape}",
-                f"give {len(self.space)} rows, {len(self.reports)} columns",
-            )
-        if not np.isfinite(matrix).all() or (matrix < 0).any():
-            row, column = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
-            raise SpecError("matrix", f"entry [{row}, {column}] is {matrix[row, column]}", "give probabilities")
-        off = np.abs(matrix.sum(axis=1) - 1)
-        if off.max() > ROW_SUM_SLACK:
-            row = int(off.argmax())
-            raise SpecError(
-                "matrix", f"row {row} sums to {matrix[row].sum():.12g}, not to 1", "divide each row by its sum"
-            )
+        secrets, reports = len(self.space), len(self.reports)
+        fix = f"give {secrets} rows of probabilities, {reports} columns"
+        matrix = as_distributions(self.matrix, "matrix", fix, secrets, reports)
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
 
@@ -392,7 +376,7 @@ def _kind(arrays: Arrays) -> str:
 
 
 def unpacked(arrays: Arrays) -> Mechanism:
-    """The mechanism of the arrays of a file, its privacy proven again.
+    """Return the mechanism of the arrays of a file, its privacy proven again.
 
     Raises
     ------
@@ -404,7 +388,7 @@ def unpacked(arrays: Arrays) -> Mechanism:
 
 
 def post_processed(channel: NDArray[np.float64], table: NDArray[np.int64], reports: int) -> NDArray[np.float64]:
-    """The channel `(n, reports)` that reports `table[z]` where `channel` `(n, m)` reports z. Keeps privacy."""
+    """Return the channel `(n, reports)` that reports `table[z]` where `channel` `(n, m)` reports z. Keeps privacy."""
     remapped = np.zeros((len(channel), reports))
     np.add.at(remapped.T, table, channel.T)
     return remapped

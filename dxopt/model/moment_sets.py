@@ -7,20 +7,23 @@ The largest expected loss over them is a linear program. By its dual, any number
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.prior_sets import PriorSet
+from dxopt.model.prior_sets import PriorSet, frozen
+from dxopt.numerics.coerce import as_distributions, as_number
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+Row = tuple[Array, float, float]
+"""The weight of each point, and the least and the largest total."""
 _INSIDE = 0.5
 """Members are found within this share of the slack, so that rounding does not lead out of it."""
 _FINEST = 1e-10
@@ -73,12 +76,8 @@ class Fitting(PriorSet):
         empty = (self.high <= 0) & (self.forms.min(axis=1) >= 0)
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
-    def require_members(self) -> None:
-        """SpecError where no prior fits."""
-        _ = self.centre
-
     def _centre(self) -> Array:
-        """The prior whose least probability, where there is any, is largest."""
+        """Return the prior whose least probability, where there is any, is largest."""
         if self.around is not None:
             return self.around
         size = len(self)
@@ -92,7 +91,7 @@ class Fitting(PriorSet):
         return Mixtures.hull(self.centre[None, :])
 
     def members(self) -> Array:
-        """A first few priors of the set `(k, n)`: the centre, and those that have most of each total."""
+        """Return a first few priors of the set `(k, n)`: the centre, and those that have most of each total."""
         return np.array([self.centre, *(self.worst(form) for form in self.forms)])
 
     def arrays(self) -> dict[str, Any]:
@@ -107,7 +106,7 @@ class Fitting(PriorSet):
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:
-        """y `(q + 1,)`, which proves about the least upper bound on the loss."""
+        """Return y `(q + 1,)`, which proves about the least upper bound on the loss."""
         found = self._program(np.where(self.reach, losses, 0.0))
         mine = np.zeros(len(self.low) + 1) if found is None else found[1]
         if self.proof is None:
@@ -116,7 +115,7 @@ class Fitting(PriorSet):
         return self.proof if self.ceiling(losses, self.proof) <= least + _AS_GOOD * abs(least) else mine
 
     def ceiling(self, losses: Array, multipliers: Array) -> float:
-        """The upper bound that some y prove."""
+        """Return the upper bound that some y prove."""
         forms, low, high = self.sides
         left = np.where(self.reach, losses - multipliers @ forms, -np.inf)
         raised = multipliers.copy()
@@ -141,7 +140,7 @@ class Fitting(PriorSet):
         return kept / math.fsum(kept)
 
     def _program(self, gains: Array, below: Array | None = None) -> tuple[Array, Array] | None:
-        """The largest gain over the set and its multipliers y, by HiGHS; None where nothing fits.
+        """Return the largest gain over the set and its multipliers y, by HiGHS; None where nothing fits.
 
         Gains may be about more variables than the priors; `below` has rows of these that are at most 0.
         """
@@ -167,7 +166,7 @@ class Fitting(PriorSet):
 
 
 def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
-    """The set that `arrays` described, with its centre; SpecError where the arrays are none of such a set."""
+    """Return the set that `arrays` described, with its centre; SpecError where the arrays are none of such a set."""
     size = len(prior)
     forms, low, high = (np.array(arrays[key], dtype=float) for key in ("forms", "low", "high"))
     within = float(arrays["within"])
@@ -179,3 +178,60 @@ def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
     if proof is not None and (proof.shape != (len(low) + 1,) or not np.isfinite(proof).all()):
         raise SpecError("prior", "has a proof that does not fit its totals", "solve the problem again")
     return Fitting(forms, low, high, within, proof=proof, around=prior)
+
+
+def fitting(
+    space: MetricSpace,
+    *,
+    marginals: Sequence[ArrayLike | None] | None = None,
+    totals: Sequence[tuple[ArrayLike, float, float]] = (),
+    within: float = 1e-9,
+) -> Fitting:
+    """Return all priors that fit marginals, totals of regions, or means."""
+    slack = as_number(within, "within", "give a number")
+    if not 0 < slack < 1:
+        raise SpecError("within", f"is {slack:g}", "give a number between 0 and 1, such as 1e-9")
+    rows = [*_marginal_rows(space, marginals), *_total_rows(space, totals)]
+    if not rows:
+        raise SpecError("prior", "fits nothing", "give marginals, totals, or both")
+    forms = frozen([counts for counts, _, _ in rows])
+    low, high = frozen([[low for _, low, _ in rows], [high for _, _, high in rows]])
+    found = Fitting(forms, low, high, slack, space)
+    _ = found.centre  # a set without members has none
+    return found
+
+
+def _total_rows(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, float]]) -> list[Row]:
+    rows: list[Row] = []
+    for place, one in enumerate(totals):
+        try:
+            counts, low, high = one
+            row = np.array(counts, dtype=float), float(low), float(high)
+        except (TypeError, ValueError):
+            wrong = f"number {place} is not an array and two numbers"
+            raise SpecError("totals", wrong, "give (counts, low, high)") from None
+        if row[0].shape != (len(space),) or not np.isfinite(row[0]).all():
+            wrong = f"number {place} has counts of shape {row[0].shape} for {len(space)} points"
+            raise SpecError("totals", wrong, "give a finite number for each point")
+        if not -math.inf < row[1] <= row[2] < math.inf:
+            raise SpecError("totals", f"number {place} is from {row[1]:g} to {row[2]:g}", "give low, then high")
+        rows.append(row)
+    return rows
+
+
+def _marginal_rows(space: MetricSpace, marginals: Sequence[ArrayLike | None] | None) -> list[Row]:
+    if marginals is None:
+        return []
+    shape = space.structure.shape
+    if len(shape) != len(marginals) or math.prod(shape) != len(space):
+        wrong = f"are {len(marginals)} for a space of {len(shape)} coordinates"
+        raise SpecError("marginals", wrong, "give one for each coordinate of a grid or product, or None")
+    places = np.array(np.unravel_index(np.arange(len(space)), shape))
+    rows: list[Row] = []
+    for axis, one in enumerate(marginals):
+        if one is None:
+            continue
+        fix = f"give {shape[axis]} probabilities for coordinate {axis}"
+        known = as_distributions(one, "marginals", fix, shape[axis])
+        rows += [((places[axis] == value).astype(float), share, share) for value, share in enumerate(known.tolist())]
+    return rows

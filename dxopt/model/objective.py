@@ -21,22 +21,16 @@ Array = NDArray[np.float64]
 
 
 class Valued(Protocol):
-    """Facts about a problem that an objective needs to value a channel."""
+    """A problem, as far as an objective needs it to value a channel."""
 
     @property
-    def prior(self) -> Prior:
-        """π, of n secrets."""
-        ...
+    def prior(self) -> Prior: ...
 
     @property
-    def losses(self) -> Array:
-        """Losses l(x, w), `(n, m)`."""
-        ...
+    def losses(self) -> Array: ...
 
     @property
-    def costs(self) -> Array:
-        """π_x l(x, w), `(n, m)`; 0 where the prior is 0."""
-        ...
+    def costs(self) -> Array: ...
 
 
 class Objective(ABC):
@@ -50,37 +44,35 @@ class Objective(ABC):
         1 where less is better, -1 where more is.
     title : str
         The name of its value in a report.
+    max_loss : float
+        The most that the expected loss may be.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     sign: ClassVar[float] = 1.0
+    max_loss: float = math.inf
 
     @abstractmethod
     def value(self, problem: Valued, channel: Array) -> float:
-        """The value of a channel `(n, m)`: what `title` names."""
-
-    @property
-    def max_loss(self) -> float:
-        """The most that the expected loss may be."""
-        return math.inf
+        """Return the value of a channel `(n, m)`: what `title` names."""
 
     def unit(self, loss: Loss) -> str:
         """Return the unit of the value for a unit of losses; "" where it is not known."""
         return loss.unit
 
     def among(self, size: int) -> PriorSet | None:
-        """The priors on so many points of which the worst counts; None where only one does."""
+        """Return the priors on so many points of which the worst counts; None where only one does."""
         return None
 
     def anew(self) -> Objective:
-        """The same objective for another problem: without what was found for one."""
+        """Return the same objective for another problem: without what was found for one."""
         return self
 
 
 @dataclass(frozen=True)
 class ExpectedLoss(Objective):
-    """min Σ_x π_x Σ_z K[x, z] l(x, z) (CABP13 §4.2, ECP14 §3.4)."""
+    """Objective min Σ_x π_x Σ_z K[x, z] l(x, z) (CABP13 §4.2, ECP14 §3.4)."""
 
     name: ClassVar[str] = "expected_loss"
     title: ClassVar[str] = "expected loss"
@@ -91,7 +83,7 @@ class ExpectedLoss(Objective):
 
 @dataclass(frozen=True)
 class WorstLoss(Objective):
-    """min max_x Σ_z K[x, z] l(x, z), which no prior enters (CABP13 §4.2, risk-averse users; HLM14 eq 13)."""
+    """Objective min max_x Σ_z K[x, z] l(x, z) without a prior (CABP13 §4.2, risk-averse users; HLM14 eq 13)."""
 
     name: ClassVar[str] = "worst_loss"
     title: ClassVar[str] = "worst loss"
@@ -154,32 +146,27 @@ class AdversaryError(Objective):
     name: ClassVar[str] = "adversary_error"
     title: ClassVar[str] = "adversary's error"
     sign: ClassVar[float] = -1.0
-    budget: float
-    adversary_loss: LossLike | Loss
+    max_loss: float
+    adversary_loss: LossLike | Loss = "distance"
 
-    def __init__(self, max_loss: float, adversary_loss: LossLike | Loss = "distance") -> None:
-        budget = as_number(max_loss, "max_loss", "give a finite number")
+    def __post_init__(self) -> None:
+        budget = as_number(self.max_loss, "max_loss", "give a finite number")
         if not math.isfinite(budget):
             raise SpecError("max_loss", f"is {budget:g}", "give a finite number")
-        object.__setattr__(self, "budget", budget)
-        object.__setattr__(self, "adversary_loss", adversary_loss)
-
-    @property
-    def max_loss(self) -> float:
-        return self.budget
+        object.__setattr__(self, "max_loss", budget)
 
     def on(self, space: MetricSpace) -> AdversaryError:
-        """The same objective on a space, with the costs of guesses as a matrix of finite numbers."""
+        """Return the same objective on a space, with the costs of guesses as a matrix of finite numbers."""
         loss = Loss.of(self.adversary_loss, space)
         if len(loss.matrix) != len(space):
             raise SpecError("adversary_loss", f"has {len(loss.matrix)} rows", f"there are {len(space)} points")
         if not np.isfinite(loss.matrix).all():
             raise SpecError("adversary_loss", "is infinite for some guess", "give finite losses")
-        return AdversaryError(self.budget, loss)
+        return AdversaryError(self.max_loss, loss)
 
     @property
     def guesses(self) -> Array:
-        """d(x, g), `(n, g)`, of an objective that `on` has returned."""
+        """Costs d(x, g), `(n, g)`, of an objective that `on` has returned."""
         if not isinstance(self.adversary_loss, Loss):
             raise SpecError("adversary_loss", "is not about a space yet", "make a Problem of it")
         return self.adversary_loss.matrix
@@ -195,7 +182,7 @@ class AdversaryError(Objective):
 
 @dataclass(frozen=True, eq=False)
 class WorstRegret(Objective):
-    """min max_π (Σ_x π_x Σ_z K[x, z] l(x, z) - the optimum for π) over the hull of some priors.
+    """Objective min max_π (Σ_x π_x Σ_z K[x, z] l(x, z) - the optimum for π) over the hull of some priors.
 
     The difference is convex in π, so that one of these priors is the worst.
 
@@ -241,7 +228,7 @@ _BY_NAME = (ExpectedLoss.name, WorstLoss.name, AdversaryError.name, WorstRegret.
 
 
 def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | None = None) -> Objective:
-    """The objective of that name, or the given one, for a space, and for a set of priors where there is one.
+    """Return the objective of that name, or the given one, for a space, and for a set of priors where there is one.
 
     Raises
     ------
@@ -266,7 +253,7 @@ def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | 
 
 
 def _over(objective: str | Objective, priors: PriorSet) -> Objective:
-    """The objective over a set of priors."""
+    """Return the objective over a set of priors."""
     name = objective if isinstance(objective, str) else objective.name
     if name == WorstRegret.name:
         if not isinstance(priors, Hull):

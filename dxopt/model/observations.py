@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.numerics.coerce import as_weights
 from dxopt.spaces.geo.nearest import Near, nearest_of
 from dxopt.spaces.naming import SeveralPoints
 from dxopt.spaces.space import MetricSpace
@@ -28,7 +29,7 @@ def check_ins_outside(
     counted: NDArray[np.float64],
     kept: NDArray[np.bool_],
 ) -> tuple[PlausibilityWarning, ...]:
-    """The warning where many check-ins are outside of the space.
+    """Return the warning where many check-ins are outside of the space.
 
     Parameters
     ----------
@@ -109,17 +110,9 @@ def _fit_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.floa
 
 
 def counted_by(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
-    """The weights `(size,)` of check-ins, 1 each by default; SpecError where they are none."""
-    try:
-        counted = np.ones(size) if weights is None else np.array(weights, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("weight", "is not a number for each", "give one number per check-in") from None
-    if counted.shape != (size,):
-        raise SpecError("weight", f"has shape {counted.shape} for {size} check-ins", "give one number per check-in")
-    bad = np.flatnonzero(~(np.isfinite(counted) & (counted >= 0)))
-    if len(bad):
-        raise SpecError("weight", f"number {bad[0]} is {counted[bad[0]]:g}", "weights are finite and 0 or more")
-    return counted
+    """Return the weights `(size,)` of check-ins, 1 each by default; SpecError where they are none."""
+    fix = "give one number per check-in"
+    return np.ones(size) if weights is None else as_weights(weights, "weight", fix, size)
 
 
 def frequencies(

@@ -71,13 +71,13 @@ def of_answer(problem: Problem, mechanism: Mechanism) -> Warnings:
 
 
 def common(answers: Iterable[Warnings]) -> Warnings:
-    """The warnings of the first of several answers that are those of all of them, by kind."""
+    """Return the warnings of the first of several answers that are those of all of them, by kind."""
     first, *others = answers
     return tuple(one for one in first if all(any(one.kind == other.kind for other in more) for more in others))
 
 
 def every_kind(*several: Warnings) -> Warnings:
-    """Warnings of several origins, the first of each kind."""
+    """Return warnings of several origins, the first of each kind."""
     first = {one.kind: one for found in reversed(several) for one in reversed(found)}
     order = dict.fromkeys(one.kind for found in several for one in found)
     return tuple(first[kind] for kind in order)

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, required
-from dxopt.model import making_sets as sets
 from dxopt.model.align_labels import in_order, require_same
-from dxopt.model.moment_sets import Fitting
+from dxopt.model.moment_sets import Fitting, fitting
 from dxopt.model.observations import check_ins_outside, counted_by, frequencies, require_some_within
-from dxopt.model.prior_sets import Ball, Box, Hull
+from dxopt.model.prior_sets import Ball, Box, Hull, bounds_of, frozen
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import SUM, as_number, as_weights
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.space import MetricSpace, required_space
 
@@ -50,9 +49,10 @@ class Prior:
     concerns: tuple[PlausibilityWarning, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        array = as_numbers(self.probabilities, "prior", "give one probability per point")
-        if array.ndim != 1 or not (np.isfinite(array) & (array >= 0)).all() or abs(math.fsum(array) - 1) > 1e-9:
-            raise SpecError("prior", "is no probability distribution", "use Prior.from_weights")
+        array = as_weights(self.probabilities, "prior", "give one probability per point")
+        if abs(math.fsum(array) - 1) > SUM:
+            fix = "give probabilities that sum to 1, or use dx.Prior.from_weights(space, weights)"
+            raise SpecError("prior", f"sums to {math.fsum(array):.12g}", fix)
         array.flags.writeable = False
         object.__setattr__(self, "probabilities", array)
 
@@ -86,15 +86,14 @@ class Prior:
                 fix = 'give "uniform", one probability per point, or one of dx.Prior.from_...'
                 raise SpecError("prior", f"there is no {prior!r}", fix)
             return cls.uniform(space)
-        found = prior if isinstance(prior, Prior) else _listed(prior)
-        if len(found) != len(space):
-            fix = "give one probability per point, in their order"
-            raise SpecError("prior", f"has {len(found)} entries for {len(space)} points", fix)
-        if not isinstance(found, Prior):
-            return _summing(found)
-        if found.space is not None and np.ptp(found.probabilities) > 0:
-            require_same(space, found.space)
-        return found
+        fix = "give one probability per point, in their order"
+        if not isinstance(prior, Prior):
+            return cls(as_weights(_unlabelled(prior), "prior", fix, len(space)))
+        if len(prior) != len(space):
+            raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", fix)
+        if prior.space is not None and np.ptp(prior.probabilities) > 0:
+            require_same(space, prior.space)
+        return prior
 
     @classmethod
     def uniform(cls, space: MetricSpace) -> Prior:
@@ -142,12 +141,7 @@ class Prior:
         """
         required_space(space)
         ordered = in_order(space, weights)
-        array = as_numbers(ordered, "prior", "give one number per point")
-        if array.shape != (len(space),):
-            raise SpecError("prior", f"has shape {array.shape} for {len(space)} points", "give one number per point")
-        bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-        if len(bad):
-            raise SpecError("prior", f"weight {bad[0]} is {array[bad[0]]:g}", "weights are finite and 0 or more")
+        array = as_weights(ordered, "prior", "give one number per point", len(space))
         if not array.any():
             raise SpecError("prior", "has weight 0 everywhere", "give at least one positive weight")
         if smoothing is not None:
@@ -271,7 +265,18 @@ class Prior:
         >>> print(round(dx.solve(problem).certificate.value, 3))
         0.453
         """
-        return sets.hull(priors)
+        if not isinstance(priors, Sequence) or not priors:
+            raise SpecError("prior", "is a hull of no priors", "give a list of dx.Prior")
+        for prior in priors:
+            _require_prior(prior)
+            if len(prior) != len(priors[0]):
+                sizes = f"{len(priors[0])} and {len(prior)} points"
+                raise SpecError("prior", f"is a hull of priors on {sizes}", "give priors on the same points")
+        spaces = [prior.space for prior in priors if prior.space is not None]
+        for space in spaces[1:]:
+            require_same(spaces[0], space)
+        members = frozen([prior.probabilities for prior in priors])
+        return Hull(members, tuple(prior.name for prior in priors), spaces[0] if spaces else None)
 
     @staticmethod
     def ball(prior: Prior, *, total_variation: float) -> Ball:
@@ -298,7 +303,9 @@ class Prior:
         >>> round(near.largest([0, 1, 2]), 2)
         1.6
         """
-        return sets.ball(prior, total_variation=total_variation)
+        _require_prior(prior)
+        radius = as_number(total_variation, "total_variation", "give a number")
+        return Ball(prior.probabilities, radius, f"total variation {radius:g} of {prior.name}", prior.space)
 
     @staticmethod
     def box(
@@ -331,7 +338,20 @@ class Prior:
         >>> print(bounds.worst([0, 1, 2]).round(2).tolist())
         [0.2, 0.2, 0.6]
         """
-        return sets.box(lower, upper, around=around, ratio=ratio)
+        if around is None:
+            if ratio is not None:
+                raise SpecError("ratio", "is given without a prior", "give around=prior as well")
+            low, high = bounds_of(lower, upper)
+            return Box(low, high, f"bounds on {len(low)} probabilities")
+        if lower is not None or upper is not None:
+            raise SpecError("prior", "has bounds and a prior around which they are", "give one of the two")
+        _require_prior(around)
+        most = as_number(ratio, "ratio", "give a number above 1")
+        if not 1 < most < math.inf:
+            raise SpecError("ratio", f"is {most:g}", "give a number above 1")
+        centre = around.probabilities
+        low, high = frozen([centre / most, np.minimum(centre * most, 1.0)])
+        return Box(low, high, f"within a ratio of {most:g} of {around.name}", around.space, centre)
 
     @staticmethod
     def fitting(
@@ -367,30 +387,21 @@ class Prior:
         >>> print(mean_of_half.worst([0, 0, 1]).round(2).tolist())
         [0.75, 0.0, 0.25]
         """
-        return sets.fitting(space, marginals=marginals, totals=totals, within=within)
+        return fitting(space, marginals=marginals, totals=totals, within=within)
 
 
 PriorLike = Prior | str | ArrayLike
 """A prior, "uniform", or one probability for each point."""
 
 
-def _listed(given: Any) -> NDArray[np.float64]:
-    """Return probabilities that were given as such; SpecError where they have names, or are none."""
+def _unlabelled(given: Any) -> Any:
+    """Return probabilities as given; SpecError where they have labels of their own."""
     if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
         fix = "use dx.prior_from_frame(space, series), which matches them with those of the points"
         raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", fix)
-    array = as_numbers(given, "prior", "give one probability per point, or dx.Prior.uniform(space)")
-    if array.ndim != 1:
-        raise SpecError("prior", f"has shape {array.shape}", "give one probability per point")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if len(bad):
-        raise SpecError("prior", f"entry {bad[0]} is {array[bad[0]]:g}", "give probabilities, from 0 to 1")
-    return array
+    return given
 
 
-def _summing(array: NDArray[np.float64]) -> Prior:
-    """Return probabilities `(n,)` as a prior; SpecError unless they sum to 1."""
-    if abs(math.fsum(array) - 1) > 1e-9:
-        fix = "give probabilities that sum to 1, or use dx.Prior.from_weights(space, weights)"
-        raise SpecError("prior", f"sums to {math.fsum(array):.12g}", fix)
-    return Prior(array)
+def _require_prior(prior: Any) -> None:
+    if not isinstance(prior, Prior):
+        raise SpecError("prior", f"is of type {type(prior).__name__}, of which no set is made", "give a dx.Prior")

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.coerce import SUM, as_distributions, as_numbers
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
-SUM = 1e-9
-"""The largest error on the wrong side of 1 of a sum of bounds."""
 _NAMED = 3
 
 
@@ -50,11 +49,11 @@ class PriorSet(ABC):
 
     @abstractmethod
     def _centre(self) -> Array:
-        """`centre`, when it is first asked for."""
+        """Compute `centre` on first use."""
 
     @abstractmethod
     def _mixtures(self) -> Mixtures:
-        """`mixtures`, when they are first asked for."""
+        """Compute `mixtures` on first use."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -72,12 +71,12 @@ class PriorSet(ABC):
         return self.mixtures.reach
 
     def worst(self, losses: ArrayLike) -> Array:
-        """The prior of the set `(n,)` under which most is lost, given what each secret loses `(n,)`."""
+        """Return the prior of the set `(n,)` under which most is lost, given what each secret loses `(n,)`."""
         known = np.asarray(losses, dtype=float)
         return self.mixtures.prior(self.mixtures.extremes(np.where(self.reach, known, 0.0)))
 
     def largest(self, losses: ArrayLike) -> float:
-        """The largest expected loss over the set, given what each secret loses `(n,)`."""
+        """Return the largest expected loss over the set, given what each secret loses `(n,)`."""
         return self.mixtures.largest(np.where(self.reach, np.asarray(losses, dtype=float), 0.0))
 
 
@@ -126,7 +125,7 @@ class Hull(PriorSet):
         return f"hull of {', '.join(self.names)}" if few else f"hull of {len(self.names)} priors"
 
     def _centre(self) -> Array:
-        """The mean of the members."""
+        """Return the mean of the members."""
         mean = self.members.mean(axis=0)
         return mean / math.fsum(mean)
 
@@ -139,21 +138,17 @@ class Hull(PriorSet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ball(PriorSet):
-    """All priors π with ½ Σ_x |π(x) - centre(x)| at most a radius: that much of it may be anywhere else.
-
-    Attributes
-    ----------
-    around : (n,) array
-        The centre.
-    radius : float
-        More than 0 and less than 1.
-    """
+    """All priors π with ½ Σ_x |π(x) - around(x)| at most a radius, more than 0 and less than 1."""
 
     around: Array
     radius: float
     name: str
     space: MetricSpace | None = None
     kind: ClassVar[str] = "ball"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.radius < 1:
+            raise SpecError("total_variation", f"is {self.radius:g}", "give a number between 0 and 1")
 
     def _centre(self) -> Array:
         return self.around
@@ -184,8 +179,22 @@ class Box(PriorSet):
     around: Array | None = None
     kind: ClassVar[str] = "box"
 
+    def __post_init__(self) -> None:
+        for name, bounds in (("lower", self.lower), ("upper", self.upper)):
+            wrong = np.flatnonzero(~((bounds >= 0) & (bounds <= 1)))
+            if len(wrong):
+                raise SpecError(name, f"entry {wrong[0]} is {bounds[wrong[0]]:g}", "give probabilities, from 0 to 1")
+        crossed = np.flatnonzero(self.lower > self.upper)
+        if len(crossed):
+            low, high = self.lower[crossed[0]], self.upper[crossed[0]]
+            raise SpecError("lower", f"entry {crossed[0]} is {low:g}, above {high:g}", "keep it at or below upper")
+        if math.fsum(self.lower) > 1 + SUM:
+            raise SpecError("lower", f"sums to {math.fsum(self.lower):.12g}", "lower it, so that a prior fits")
+        if math.fsum(self.upper) < 1 - SUM:
+            raise SpecError("upper", f"sums to {math.fsum(self.upper):.12g}", "raise it, so that a prior fits")
+
     def _centre(self) -> Array:
-        """The prior the box is about, or the one at the same share of the way between all bounds."""
+        """Return the prior the box is about, or the one at the same share of the way between all bounds."""
         if self.around is not None:
             return self.around
         least = math.fsum(self.lower)
@@ -195,7 +204,7 @@ class Box(PriorSet):
         return between / math.fsum(between)
 
     def _mixtures(self) -> Mixtures:
-        """The lower bounds, each of them full, and what is left of the mass between the bounds."""
+        """Return the lower bounds, each of them full, and what is left of the mass between the bounds."""
         least = math.fsum(self.lower)
         room = self.upper - self.lower
         left = min(max(1 - least, 0.0), math.fsum(room))
@@ -205,20 +214,16 @@ class Box(PriorSet):
         return {"lower": self.lower, "upper": self.upper}
 
 
-def require_bounds(lower: Array, upper: Array) -> None:
-    """Raise SpecError unless some prior is between these bounds."""
-    for name, bounds in (("lower", lower), ("upper", upper)):
-        wrong = np.flatnonzero(~((bounds >= 0) & (bounds <= 1)))
-        if len(wrong):
-            raise SpecError(name, f"entry {wrong[0]} is {bounds[wrong[0]]:g}", "give probabilities, from 0 to 1")
-    crossed = np.flatnonzero(lower > upper)
-    if len(crossed):
-        at = int(crossed[0])
-        raise SpecError("lower", f"entry {at} is {lower[at]:g}, above {upper[at]:g}", "keep it at or below upper")
-    if math.fsum(lower) > 1 + SUM:
-        raise SpecError("lower", f"sums to {math.fsum(lower):.12g}", "lower it, so that a prior fits")
-    if math.fsum(upper) < 1 - SUM:
-        raise SpecError("upper", f"sums to {math.fsum(upper):.12g}", "raise it, so that a prior fits")
+def bounds_of(lower: ArrayLike | None, upper: ArrayLike | None) -> Array:
+    """Return both bounds of a box as rows of one matrix: by default 0 and 1."""
+    given = [one for one in (lower, upper) if one is not None]
+    known = [as_numbers(one, "prior", "give one bound per point") for one in given]
+    if not known:
+        raise SpecError("prior", "is a box without bounds", "give lower, upper, or around and ratio")
+    shape = known[0].shape
+    if len(shape) != 1 or known[-1].shape != shape:
+        raise SpecError("prior", f"has bounds of shapes {[one.shape for one in known]}", "give one per point in each")
+    return frozen([np.zeros(shape) if lower is None else known[0], np.ones(shape) if upper is None else known[-1]])
 
 
 def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) -> PriorSet:
@@ -231,27 +236,16 @@ def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) ->
     """
     if kind == Hull.kind:
         names = tuple(str(one) for one in arrays["names"])
-        return Hull(_distributions(arrays["members"], len(names), len(prior)), names)
+        size = len(names), len(prior)
+        return Hull(as_distributions(arrays["members"], "prior", "solve the problem again", *size), names)
     if kind == Ball.kind:
-        radius = float(arrays["radius"])
-        if not 0 < radius < 1:
-            raise SpecError("total_variation", f"is {radius:g}", "give a number between 0 and 1")
-        return Ball(prior, radius, name)
+        return Ball(prior, float(arrays["radius"]), name)
     if kind == Box.kind:
         lower, upper = (np.array(arrays[key], dtype=float) for key in ("lower", "upper"))
         if lower.shape != prior.shape or upper.shape != prior.shape:
             raise SpecError("prior", "has bounds of another number of points", "solve the problem again")
-        require_bounds(lower, upper)
         return Box(lower, upper, name, around=prior)
     raise SpecError("prior", f"there is no set of kind {kind!r}", "use a matching dxopt")
-
-
-def _distributions(members: Any, count: int, size: int) -> Array:
-    found = np.array(members, dtype=float)
-    good = found.shape == (count, size) and count > 0 and bool((np.isfinite(found) & (found >= 0)).all())
-    if not good or any(abs(math.fsum(row) - 1) > SUM for row in found):
-        raise SpecError("prior", "has members that are no probability distributions", "solve the problem again")
-    return found
 
 
 def frozen(arrays: Sequence[ArrayLike]) -> Array:

@@ -20,7 +20,7 @@ _HAIR = 1e-6
 
 
 def checked_level(epsilon: Written | None) -> float:
-    """ε as a float, given as one or written as for `number_of`; SpecError unless it is from 1e-300 to 1e306."""
+    """Return ε as a float, given as one or as for `number_of`; SpecError unless it is from 1e-300 to 1e306."""
     if isinstance(epsilon, str):
         level = number_of(epsilon, "epsilon")
     else:
@@ -35,7 +35,7 @@ def checked_level(epsilon: Written | None) -> float:
 
 
 def checked_delta(delta: float) -> float:
-    """δ as a float; SpecError unless it is from 0 to below 1."""
+    """Return δ as a float; SpecError unless it is from 0 to below 1."""
     relaxed = as_number(delta, "delta", "give a number from 0 to below 1")
     if not 0 <= relaxed < 1:
         raise SpecError("delta", f"is {relaxed:g}", "give a number from 0 to below 1")
@@ -78,5 +78,5 @@ class Privacy(Shown):
 
 
 def promised(epsilon: float, delta: float, unit: str = "") -> str:
-    """A promise of privacy in a few words; the unit is that of distances."""
+    """Return a promise of privacy in a few words; the unit is that of distances."""
     return f"ε {epsilon:.3g}" + (f" {per(unit)}" if unit else "") + (f", δ {delta:.3g}" if delta else "")

@@ -6,20 +6,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.beliefs.pairs import Pairs, require_match
+from dxopt.errors import SpecError, UnsupportedError, required
+from dxopt.model.beliefs.pairs import BeliefPairs, require_match
 from dxopt.model.loss import Loss, LossLike, Reports, require_finite
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.numerics.hockey_stick import PAIRS
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, shortened
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
@@ -87,7 +88,7 @@ class Problem:
     objective: Objective
     delta: float
     pairs: str
-    beliefs: Pairs | None
+    beliefs: BeliefPairs | None
     name: str
 
     def __init__(
@@ -101,7 +102,7 @@ class Problem:
         objective: str | Objective = "expected_loss",
         delta: float = 0.0,
         pairs: str = "all",
-        beliefs: Pairs | None = None,
+        beliefs: BeliefPairs | None = None,
         name: str = "problem",
     ) -> None:
         losses = Loss.of(loss, space, reports)
@@ -112,21 +113,11 @@ class Problem:
         free = isinstance(wanted, AdversaryError) or beliefs is not None
         if epsilon is None and not free:
             raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
-        fields = {
-            "space": space,
-            "epsilon": math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon),
-            "within": epsilon if isinstance(epsilon, Level) else None,
-            "prior": _believed(prior, space),
-            "priors": several,
-            "loss": losses,
-            "objective": wanted,
-            "delta": checked_delta(delta),
-            "pairs": pairs,
-            "beliefs": beliefs,
-            "name": name,
-        }
-        for key, value in fields.items():
-            object.__setattr__(self, key, value)
+        level = math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon)
+        within = epsilon if isinstance(epsilon, Level) else None
+        vars(self).update(space=space, epsilon=level, within=within, prior=_believed(prior, space), priors=several)
+        vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
+        vars(self).update(name=name)
         self._check()
 
     def _check(self) -> None:
@@ -170,7 +161,7 @@ class Problem:
         return None if isinstance(self.objective, ExpectedLoss) else f"the objective is {self.objective.name}"
 
     def at(self, epsilon: Written) -> Problem:
-        """The same problem at another ε.
+        """Return the same problem at another ε.
 
         Examples
         --------
@@ -182,7 +173,7 @@ class Problem:
         return self.but(epsilon=epsilon)
 
     def but(self, **changes: Any) -> Problem:
-        """The same problem with some of its parameters changed.
+        """Return the same problem with some of its parameters changed.
 
         Examples
         --------
@@ -192,9 +183,11 @@ class Problem:
         [0.0, 1.0, 4.0]
         """
         names = ("space", "loss", "delta", "pairs", "beliefs", "name")
-        same = {**{name: getattr(self, name) for name in names}, "objective": self.objective.anew()}
+        same = {name: getattr(self, name) for name in names}
+        same["objective"] = self.objective.anew()
         same["epsilon"] = self.epsilon if self.within is None else self.within
-        return Problem(**{**same, "prior": self.prior if self.priors is None else self.priors, **changes})
+        same["prior"] = self.prior if self.priors is None else self.priors
+        return Problem(**{**same, **changes})
 
     @property
     def reports(self) -> Reports:
@@ -228,13 +221,9 @@ class Problem:
         """The number n·m of entries of a channel."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def costs(self) -> NDArray[np.float64]:
         """π_x l(x, w), `(n, m)`; 0 where the prior is 0, whatever the loss."""
-        return self._costs
-
-    @cached_property
-    def _costs(self) -> NDArray[np.float64]:
         weights = self.prior.probabilities[:, None]
         costs = np.where(weights > 0, weights * np.where(weights > 0, self.losses, 0.0), 0.0)
         costs.flags.writeable = False
@@ -285,7 +274,23 @@ class Problem:
 
 
 def _believed(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
-    """The one prior that measures take: the given one, the centre of a set, or the uniform one."""
+    """Return the one prior that measures take: the given one, the centre of a set, or the uniform one."""
     if not isinstance(prior, PriorSet):
         return Prior.of("uniform" if prior is None else prior, space)
     return Prior.of(Prior(prior.centre, prior.name, space=prior.space), space)
+
+
+def required_problem(problem: Any, study: str = "") -> None:
+    """Raise SpecError unless a problem is given; where the name of a file is, the error says how to read it.
+
+    A study of many solves takes none with pairs of beliefs: UnsupportedError names it.
+    """
+    if isinstance(problem, Problem):
+        if study and problem.beliefs is not None:
+            raise UnsupportedError("beliefs", f"do not go with a {study}", "solve the problem at one level at a time")
+        return
+    if isinstance(problem, str | PurePath):
+        name = str(problem)
+        wrong = f"is the name of a file, {shortened(name)}"
+        raise SpecError("problem", wrong, f"read it with dx.read({shortened(name)}), or run `dxopt solve` on it")
+    required("problem", problem, Problem, "give a dx.Problem")

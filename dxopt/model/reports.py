@@ -45,7 +45,7 @@ class Reports(Shown):
 
     @classmethod
     def of(cls, space: MetricSpace) -> Reports:
-        """The secrets as reports.
+        """Return the secrets as reports.
 
         Examples
         --------
@@ -58,7 +58,7 @@ class Reports(Shown):
 
     @classmethod
     def at(cls, points: ArrayLike, labels: Sequence[Any] | None = None) -> Reports:
-        """Reports at any points, `(m, k)`, in the coordinates of the space.
+        """Return reports at any points, `(m, k)`, in the coordinates of the space.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class Reports(Shown):
 
     @classmethod
     def within(cls, space: MetricSpace, area: Any) -> Reports:
-        """The secrets in an area of the Earth as reports, such as those on land; see `dx.geo.inside`.
+        """Return the secrets in an area of the Earth as reports, such as those on land; see `dx.geo.inside`.
 
         Raises
         ------
@@ -113,7 +113,7 @@ def pack_reports(reports: Reports) -> Arrays:
 
 
 def unpack_reports(arrays: dict[str, NDArray[Any]], space: MetricSpace) -> Reports:
-    """The inverse of `pack_reports`; the secrets of the space where they are the reports."""
+    """Return the inverse of `pack_reports`; the secrets of the space where they are the reports."""
     if arrays["secrets"]:
         return Reports.of(space)
     return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"))

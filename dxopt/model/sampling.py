@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.model.loss import Reports
 from dxopt.model.privacy import promised
 from dxopt.numerics.draws import draws
@@ -96,7 +96,7 @@ class Sampler(Shown, ABC):
             raise SpecError("returns", "the reports have no coordinates", 'give "label" or "index"')
 
     def _named(self, drawn: Indices, returns: Returns) -> NDArray[Any]:
-        """Reports by what is to be returned of them."""
+        """Return reports by what is to be returned of them."""
         match returns:
             case "label":
                 return _labels(self.reports.labels, drawn)
@@ -106,11 +106,11 @@ class Sampler(Shown, ABC):
 
     @abstractmethod
     def _promise(self) -> tuple[float, float] | None:
-        """The ε and δ that are proven; None where nothing is."""
+        """Return the ε and δ that are proven; None where nothing is."""
 
     @abstractmethod
     def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
-        """The probabilities of the first reports for the first secrets."""
+        """Return the probabilities of the first reports for the first secrets."""
 
     def _said(self) -> str:
         size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
@@ -145,16 +145,23 @@ class Sampler(Shown, ABC):
 
     @abstractmethod
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
-        """One report for each of the secrets `(k,)`, given by index."""
+        """Return one report for each of the secrets `(k,)`, given by index."""
 
 
 def _short(label: str) -> str:
-    """A label for a narrow column: long decimals to five digits."""
+    """Return a label for a narrow column: long decimals to five digits."""
     return re.sub(r"-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.5g}", label)
 
 
 def _labels(labels: Sequence[str], drawn: Indices) -> NDArray[np.str_]:
-    """The label of each index; each is written once."""
+    """Return the label of each index; each is written once."""
     distinct, which = np.unique(drawn, return_inverse=True)
     names = np.array([labels[index] for index in distinct.tolist()], dtype=str)
     return names[which.reshape(drawn.shape)]
+
+
+def required_mechanism(mechanism: Any, kinds: Any = Sampler) -> None:
+    """Raise SpecError unless a mechanism or a table is given; the error says how to make one of a matrix."""
+    proven, plain = "dx.certify(matrix, space, epsilon)", "dx.Mechanism.from_matrix(space, matrix)"
+    fix = f"give a mechanism: {proven} makes one with a proof of privacy, {plain} without"
+    required("mechanism", mechanism, kinds, fix)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,23 +73,21 @@ class Smoothing:
     bandwidth: float | None = None
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.add) and math.isfinite(self.add) and self.add >= 0):
+        if not _is_finite(self.add):
             raise SpecError("smoothing", f"adds {self.add}", "give a finite number of 0 or more")
         if self.kernel is not None and self.kernel not in KERNELS:
             raise SpecError("smoothing", f"has no kernel {self.kernel!r}", f"choose one of {', '.join(KERNELS)}")
         if (self.kernel is None) != (self.bandwidth is None):
             missing = "bandwidth" if self.bandwidth is None else "kernel"
             raise SpecError("smoothing", f"has no {missing}", "give kernel and bandwidth together, or neither")
-        if self.bandwidth is not None and not (
-            _is_number(self.bandwidth) and math.isfinite(self.bandwidth) and self.bandwidth > 0
-        ):
+        if self.bandwidth is not None and not (_is_finite(self.bandwidth) and self.bandwidth > 0):
             raise SpecError("smoothing", f"has the bandwidth {self.bandwidth}", "give a positive number")
         if not self.add and self.kernel is None:
             raise SpecError("smoothing", "smooths nothing", "give pseudo-counts to add, or a kernel and a bandwidth")
 
     @classmethod
     def of(cls, smoothing: float | Smoothing) -> Smoothing:
-        """Pseudo-counts from a number, or smoothing as it is.
+        """Return pseudo-counts from a number, or smoothing as it is.
 
         Examples
         --------
@@ -105,7 +104,7 @@ class Smoothing:
         return ", ".join([*parts, f"{self.add:g} added"] if self.add else parts)
 
     def smoothed(self, space: MetricSpace, counts: Array) -> Array:
-        """The smoothed counts `(n,)` of counts `(n,)` of 0 or more.
+        """Return the smoothed counts `(n,)` of counts `(n,)` of 0 or more.
 
         Raises
         ------
@@ -124,7 +123,7 @@ class Smoothing:
 
 
 def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) -> Array:
-    """Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)) for each x, `(n,)`."""
+    """Return Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)) for each x, `(n,)`."""
     # 1. Along a path or a tree the exponential kernel multiplies: two passes for all points.
     if kernel == "exponential" and space.structure.kind in ("path", "tree"):
         from dxopt.spaces.kernels.systems import system
@@ -155,7 +154,7 @@ def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) ->
 
 
 def _axes(space: MetricSpace, kernel: str) -> Sequence[MetricSpace]:
-    """The axes of a space over which a kernel is a product; none where it is not."""
+    """Return the axes of a space over which a kernel is a product; none where it is not."""
     structure = space.structure
     if structure.kind == "product" and kernel == "exponential":
         return structure.factors
@@ -174,5 +173,6 @@ def _shares(space: MetricSpace, secrets: NDArray[np.int64], kernel: str, bandwid
     return near / near.sum(axis=1, keepdims=True)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+def _is_finite(value: object) -> bool:
+    """Return True for finite numbers from 0."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf

@@ -19,7 +19,7 @@ _ALIKE = 2.0**-40
 
 
 def mixtures(weights: Array, channel: Array) -> tuple[Array, Array]:
-    """Doubles below and above Σ_x θ_x K[x, z], `(p, m)`, for θ `(p, n)` and K `(n, m)` of 0 or more.
+    """Return doubles below and above Σ_x θ_x K[x, z], `(p, m)`, for θ `(p, n)` and K `(n, m)` of 0 or more.
 
     Both are exactly 0 where the sum has no positive term.
     """
@@ -58,7 +58,7 @@ def lacking(first: Array, second: Array, distances: Array, epsilon: float, chann
 def least_level(
     first: Array, second: Array, distances: Array, channel: Array
 ) -> tuple[float, tuple[int, int] | None]:
-    """The smallest ε that holds for all pairs in all reports, rounded up and proven, with what needs it.
+    """Return the smallest ε that holds for all pairs in all reports, rounded up and proven, with what needs it.
 
     Infinite where there is none, as where θ' never gives a report that θ gives, or only budgets over 700 would do.
 

@@ -1,4 +1,4 @@
-"""Numbers as people give them: one, or lists and arrays of them; and what of them is none."""
+"""Read numbers as people give them: one, or lists and arrays of them, weights, and distributions."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 
 _LONGEST = 60
+SUM = 1e-9
+"""The largest error of a sum of probabilities."""
 _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 """Types that Python turns into numbers, but nobody means as numbers."""
 
 
 def shown(given: Any) -> str:
-    """Whatever is given, on one short line."""
+    """Return the repr of anything on one short line."""
     return " ".join(repr(given).split())[:_LONGEST]
 
 
 def as_number(given: Any, field: str, fix: str) -> float:
-    """A number as a float; SpecError where it is none, also where it is True, False or bytes."""
+    """Return a number as a float; SpecError where it is none, also where it is True, False or bytes."""
     try:
         if not isinstance(given, _NO_NUMBERS):
             return float(given)
@@ -33,7 +35,7 @@ def as_number(given: Any, field: str, fix: str) -> float:
 
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
-    """A new array of doubles; SpecError names the entry that is no real number, or rows of different lengths."""
+    """Copy numbers to an array of doubles; SpecError names the entry that is none, or rows of different lengths."""
     try:
         array = np.asarray(given)
         if given is not None and array.dtype.kind != "c":
@@ -41,6 +43,36 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         pass
     raise SpecError(field, _wrong(given), fix)
+
+
+def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDArray[np.float64]:
+    """Return finite numbers of 0 or more, as many as `size`, on one axis; SpecError names the first other one."""
+    array = as_numbers(given, field, fix)
+    if array.ndim != 1 or size not in (None, len(array)):
+        raise SpecError(field, f"has shape {array.shape}" + ("" if size is None else f", not ({size},)"), fix)
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise SpecError(field, f"number {bad[0]} is {array[bad[0]]:g}", "give finite numbers of 0 or more")
+    return array
+
+
+def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> NDArray[np.float64]:
+    """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size."""
+    array = as_numbers(given, field, fix)
+    if array.ndim != len(shape) or not array.size or any(map(_differ, array.shape, shape)):
+        raise SpecError(field, f"has shape {array.shape}", fix)
+    bad = np.argwhere(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise SpecError(field, f"entry {bad[0].tolist()} is {array[tuple(bad[0])]:g}", "give probabilities")
+    sums = np.atleast_1d(array.sum(axis=-1))
+    row = int(np.abs(sums - 1).argmax())
+    if abs(sums[row] - 1) > SUM:
+        raise SpecError(field, f"row {row} sums to {sums[row]:.12g}, not to 1", "divide each row by its sum")
+    return array
+
+
+def _differ(found: int, asked: int | None) -> bool:
+    return asked not in (None, found)
 
 
 def ragged(given: Any) -> str:

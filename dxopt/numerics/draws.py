@@ -15,28 +15,28 @@ _BLOCK = 1 << 22
 
 
 def uniforms(size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
-    """Numbers in [0, 1), multiples of 2^-53, `(size,)`: from `rng`, or from the operating system without it."""
+    """Draw multiples of 2^-53 in [0, 1), `(size,)`: from `rng`, or from the operating system without it."""
     if rng is not None:
         return generator(rng).random(size)
     return (words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def words(size: int, rng: np.random.Generator | None = None) -> NDArray[np.uint64]:
-    """Words of 64 random bits, `(size,)`: from `rng`, or from the operating system without it."""
+    """Return words of 64 random bits, `(size,)`: from `rng`, or from the operating system without it."""
     if rng is not None:
         return generator(rng).integers(0, 2**64, size, dtype=np.uint64)
     return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
 
 
 def generator(rng: np.random.Generator) -> np.random.Generator:
-    """The generator that was given; SpecError where it is none, as where it is a number."""
+    """Return the generator that was given; SpecError where it is none, as where it is a number."""
     if not isinstance(rng, np.random.Generator):
         raise SpecError("rng", f"is {rng!r}", "give np.random.default_rng(...), or leave it out")
     return rng
 
 
 def by_rows(secrets: Indices, row: Callable[[int], NDArray[np.float64]], rng: np.random.Generator | None) -> Indices:
-    """One index for each of the secrets `(k,)`, in proportion to its row; each row is asked for once."""
+    """Return one index for each of the secrets `(k,)`, in proportion to its row; each row is asked for once."""
     drawn = np.empty(len(secrets), dtype=np.int64)
     uniform = uniforms(len(secrets), rng)
     for secret, which in alike(secrets):
@@ -46,7 +46,7 @@ def by_rows(secrets: Indices, row: Callable[[int], NDArray[np.float64]], rng: np
 
 
 def alike(indices: Indices) -> Iterator[tuple[int, Indices]]:
-    """Each of the different indices, with the positions in `indices` `(k,)` where it is found."""
+    """Return each of the different indices, with the positions in `indices` `(k,)` where it is found."""
     if not len(indices):
         return
     # NumPy sorts integers of 16 bits by radix, in linear time.
@@ -59,7 +59,7 @@ def alike(indices: Indices) -> Iterator[tuple[int, Indices]]:
 
 
 def draws(secrets: Indices, size: int, draw: Callable[[Indices], Indices]) -> Indices:
-    """Reports of one secret `(size,)` or of several `(k, size)`, where `draw` gives one for each of many secrets.
+    """Draw reports of one secret `(size,)` or of several `(k, size)` by `draw`, which gives one for each secret.
 
     Parameters
     ----------

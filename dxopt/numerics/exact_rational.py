@@ -19,7 +19,7 @@ _LONGEST = 4_000
 
 
 def exactly(amount: Amount, field: str) -> Fraction:
-    """An amount as the rational that it is; SpecError unless it is a finite number from 0."""
+    """Return an amount as the rational that it is; SpecError unless it is a finite number from 0."""
     amount = amount.item() if isinstance(amount, np.generic) else amount
     if isinstance(amount, bool) or not isinstance(amount, float | int | Fraction):
         raise SpecError(field, f"is {amount!r}", "give a finite number")
@@ -31,7 +31,7 @@ def exactly(amount: Amount, field: str) -> Fraction:
 
 
 def positive(amount: Amount, field: str) -> Fraction:
-    """An amount as the rational that it is; SpecError unless it is positive and finite."""
+    """Return an amount as the rational that it is; SpecError unless it is positive and finite."""
     exact = exactly(amount, field)
     if not exact:
         raise SpecError(field, "is 0", "give a positive finite number")
@@ -39,14 +39,14 @@ def positive(amount: Amount, field: str) -> Fraction:
 
 
 def level_of(amount: Amount, field: str) -> float:
-    """A positive level as the largest double that is not above it."""
+    """Return a positive level as the largest double that is not above it."""
     level = float_below(positive(amount, field))
     positive(level, field)  # a positive rational below all positive doubles became 0
     return level
 
 
 def float_above(exact: Fraction) -> float:
-    """The least double that is not below a rational."""
+    """Return the least double that is not below a rational."""
     # The conversion rounds to the nearest double; comparisons of a double with a rational are exact.
     if exact > sys.float_info.max:
         return math.inf
@@ -55,13 +55,13 @@ def float_above(exact: Fraction) -> float:
 
 
 def float_below(exact: Fraction) -> float:
-    """The largest double that is not above a rational."""
+    """Return the largest double that is not above a rational."""
     near = float(min(exact, Fraction(sys.float_info.max)))
     return near if near <= exact else math.nextafter(near, -math.inf)
 
 
 def amount_of(given: Amount | str, field: str) -> Fraction:
-    """An amount as a person writes it: a number, or text such as "0.5", "ln(4)", "1/2" or "10x0.1".
+    """Return an amount as a person writes it: a number, or text such as "0.5", "ln(4)", "1/2" or "10x0.1".
 
     Text means the double that it means as a level in a problem file, so that a budget of "0.1" pays for one release
     at 0.1 exactly, and "10x0.1" for ten.
@@ -81,7 +81,7 @@ def amount_of(given: Amount | str, field: str) -> Fraction:
 
 
 def as_text(exact: Fraction, field: str) -> str:
-    """A rational as text that `Fraction` reads back; SpecError where that is too long."""
+    """Return a rational as text that `Fraction` reads back; SpecError where that is too long."""
     # 10^d has more than 3.3·d bits
     if max(abs(exact.numerator).bit_length(), exact.denominator.bit_length()) > 3.3 * _LONGEST:
         raise SpecError(field, f"has more than {_LONGEST:,} digits", "give doubles, or fractions alike")

@@ -46,7 +46,7 @@ def bound_pairs(distances: Array, pairs: str = "all") -> NDArray[np.bool_]:
 
 
 def excesses(channel: Array, distances: Array, epsilon: float, bound: NDArray[np.bool_]) -> Array:
-    """Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) for all bound pairs, rounded up, `(n, n)`; 0 for the others.
+    """Return Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) for bound pairs, rounded up, `(n, n)`; 0 for others.
 
     e^{εd} counts as a little less than it is, though never as less than 1, and the sum of m terms as a little more.
     Budgets of more than 700 count as 700. Entries are scaled, so that no product is subnormal.
@@ -62,12 +62,12 @@ def excesses(channel: Array, distances: Array, epsilon: float, bound: NDArray[np
 
 
 def least_delta(channel: Array, distances: Array, epsilon: float, bound: NDArray[np.bool_]) -> float:
-    """The smallest δ at ε, rounded up: the channel is proven (εd, δ)-private on the bound pairs."""
+    """Return the smallest δ at ε, rounded up: the channel is proven (εd, δ)-private on the bound pairs."""
     return float(excesses(channel, distances, epsilon, bound).max(initial=0.0))
 
 
 def least_epsilon(channel: Array, distances: Array, delta: float, bound: NDArray[np.bool_]) -> float:
-    """The smallest ε at δ, up to rounding, with a proof: `least_delta` there is at most δ. May be infinite.
+    """Return the smallest ε at δ, up to rounding, with a proof: `least_delta` there is at most δ. May be infinite.
 
     In t = e^{εd}, the excess of a pair is convex, piecewise linear and falling, so that Newton's method from below
     never passes the t where it meets δ, and gets there in a few steps. All pairs share the largest ε so far.
@@ -87,7 +87,7 @@ def least_epsilon(channel: Array, distances: Array, delta: float, bound: NDArray
 
 
 def _newton_step(channel: Array, distances: Array, epsilon: float, delta: float, pairs: NDArray[np.bool_]) -> float:
-    """The largest ε that Newton's method moves to for one of the pairs; up to rounding not above the answer.
+    """Return the largest ε that Newton's method moves to for one of the pairs; up to rounding not above the answer.
 
     With a = K[x, z] and b = K[x', z], the line Σ (a - tb) over the reports now in excess is never above the excess,
     for any t, and is δ at t = (Σ a - δ) / Σ b, which is therefore not above the answer. The same holds of one report.
@@ -113,7 +113,7 @@ def _newton_step(channel: Array, distances: Array, epsilon: float, delta: float,
 def _overs(
     channel: Array, distances: Array, epsilon: float, pairs: NDArray[np.bool_]
 ) -> Iterator[tuple[int, NDArray[np.int64], Array]]:
-    """K[x, z] - e^{εd(x, x')} K[x', z], rounded up, `(k, m)`, for each x and k of the x' in its pairs at a time."""
+    """Yield K[x, z] - e^{εd(x, x')} K[x', z], rounded up, `(k, m)`, for each x and k of the x' in its pairs."""
     n, m = channel.shape
     # The inverse of an upper bound on e^{-εd} is a lower bound on e^{εd}, with room for the products; never below 1.
     powers = np.maximum(1 / factor_above(epsilon, np.where(pairs, distances, 0.0)) * (1 - 8 * UNIT), 1.0)
@@ -127,7 +127,7 @@ def _overs(
 
 
 def relaxed_closure(rows: Array, factors: Array, delta: float) -> Array:
-    """Columns above `rows` in which no pair exceeds its bound by more than δ over all reports, up to rounding.
+    """Return columns above `rows` in which no pair exceeds its bound by more than δ over all reports, up to rounding.
 
     A pair (a, b) exceeds it by s_z = max(0, K[a, z] - e^{εd} K[b, z]) in report z. Where these sum to over δ they are
     shrunk in proportion; then K[b, z] is raised to e^{-εd} (K[a, z] - s_z), again until nothing moves.

@@ -62,12 +62,12 @@ class Kernel:
 
     @property
     def ready(self) -> bool:
-        """Return True if this process has the machine code, or needs none because Numba is disabled."""
+        """True if this process has the machine code, or needs none because Numba is disabled."""
         return bool(getattr(self.dispatcher, "signatures", True))
 
     @property
     def folder(self) -> Path | None:
-        """Return the folder of the machine code; None where none can be written, or nothing is compiled."""
+        """The folder of the machine code; None where none can be written, or nothing is compiled."""
         kept = self.dispatcher.stats.cache_path if hasattr(self.dispatcher, "stats") else None
         return None if kept is None else Path(kept)
 
@@ -86,7 +86,7 @@ _told: list[Tell] = []
 
 
 def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator of functions that are compiled when they are first called, or by `Kernel.load`.
+    """Return a decorator of functions that are compiled when they are first called, or by `Kernel.load`.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
 
 @contextmanager
 def telling(tell: Tell) -> Iterator[None]:
-    """A context in which a line is told for each kernel that has to be compiled; of nested ones the inner is told."""
+    """Report each kernel that has to be compiled within this context by a line; of nested ones the inner is told."""
     _told.append(tell)
     try:
         yield
@@ -128,7 +128,7 @@ def load(package: str, should_stop: Callable[[], bool]) -> bool:
 
 
 def _spoken(function: Callable[..., Any]) -> str:
-    """The name of a function and of its module, as words."""
+    """Return the name of a function and of its module, as words."""
     module = function.__module__.rpartition(".")[2]
     return f"{module}, {function.__name__.strip('_')}".replace("_", " ")
 

@@ -70,7 +70,7 @@ class Layers:
 
 
 def _stamped(kept_in: Any, function: Callable[..., Any]) -> Any:
-    """The same cache, in which nothing counts that was compiled from other source files."""
+    """Return the same cache, in which nothing counts that was compiled from other source files."""
     file = getattr(kept_in, "_cache_file", None)
     if file is not None:
         file._source_stamp = (file._source_stamp, _digest(Path(function.__code__.co_filename).parent))
@@ -79,13 +79,13 @@ def _stamped(kept_in: Any, function: Callable[..., Any]) -> Any:
 
 @cache
 def _digest(folder: Path) -> str:
-    """Of the source files with kernels in a folder."""
+    """Digest the source files with kernels in a folder."""
     sources = [file.read_bytes() for file in sorted(folder.glob("*.py"))]
     return sha256(b"".join(source for source in sources if b"@kernel(" in source)).hexdigest()
 
 
 def _installed(function: Callable[..., Any]) -> Any:
-    """Numba's cache in the folder that NUMBA_CACHE_DIR says, or beside the source file, whoever may write there."""
+    """Return Numba's cache in the folder that NUMBA_CACHE_DIR names, or beside the source file."""
     try:
         named, beside = map(_readable, caching.CompileResultCacheImpl._locator_classes[:2])
         folders = type("Folders", (caching.CompileResultCacheImpl,), {"_locator_classes": [named, beside]})
@@ -96,7 +96,7 @@ def _installed(function: Callable[..., Any]) -> Any:
 
 
 def _readable(locator: Any) -> Any:
-    """A way to find a folder that takes it as it is."""
+    """Return a locator that takes an existing folder, writable or not."""
 
     def ensure_cache_path(self: Any) -> None:
         if not Path(self.get_cache_path()).is_dir():

@@ -22,7 +22,7 @@ _LONGEST = 60
 
 
 def shortened(text: str) -> str:
-    """A text as a message quotes it: cut where it is long."""
+    """Return a text as a message quotes it: cut where it is long."""
     return repr(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
 
 
@@ -37,7 +37,7 @@ def is_expression(text: str) -> bool:
 
 
 def number_of(text: str, field: str) -> float:
-    """The double that a text means: a plain number, or ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain.
+    """Parse a text: a plain number, or ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain.
 
     Raises
     ------
@@ -77,7 +77,7 @@ _WHOLE = 1e-4
 
 
 def ordered(low: float, high: float) -> tuple[str, str]:
-    """Two different numbers as text that shows which is lower: 7 digits, more where these are not enough.
+    """Return two different numbers as text that shows which is lower: 7 digits, more where these are not enough.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def ordered(low: float, high: float) -> tuple[str, str]:
 
 
 def three_digits(value: float) -> str:
-    """A number to three digits for people; places before the point are never cut, and whole numbers stay whole."""
+    """Format a number to three digits; places before the point are never cut, and whole numbers stay whole."""
     if not math.isfinite(value):
         return "unknown" if math.isnan(value) else f"{'-' if value < 0 else ''}infinite"
     if abs(value) >= _LARGE:
@@ -102,7 +102,7 @@ def three_digits(value: float) -> str:
 
 
 def at_most(value: float) -> str:
-    """A positive number to three digits, rounded up: what is at most the number is at most what stands there."""
+    """Format a positive number to three digits, rounded up."""
     return three_digits(_rounded_up(value) if math.isfinite(value) and value > 0 else value)
 
 
@@ -114,8 +114,16 @@ def _rounded_up(value: float) -> float:
     return float(f"{steps * place:.3g}") if value < _GROUPED else float(steps)
 
 
+def six_digits_up(value: float, slack: float = 0.0) -> str:
+    """Format a number to six digits, rounded up; this share of it counts as rounding."""
+    if not 0 < value < math.inf:
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
+    return f"{math.ceil(value / unit * (1 - slack)) * unit:.6g}"
+
+
 def apart(low: float, high: float) -> tuple[str, str]:
-    """Two numbers as text for people, the first rounded down and the second up.
+    """Return two numbers as text for people, the first rounded down and the second up.
 
     They have three digits, or more where the second one would not be above the first if it were just rounded.
 
@@ -138,7 +146,7 @@ def _to(digits: int, value: float) -> str:
 
 
 def floor_of(value: float) -> float:
-    """A positive number cut to three digits, so that what holds within it is not said of more."""
+    """Return a positive number cut to three digits, so that what holds within it is not said of more."""
     if value < _LEAST:
         return value
     place = 10.0 ** (math.floor(math.log10(value)) - 2)
@@ -146,7 +154,7 @@ def floor_of(value: float) -> float:
 
 
 def factor(exponent: float) -> str:
-    """e^exponent in words, never less than it is.
+    """Return e^exponent in words, rounded up.
 
     What was rounded shows its three digits: 26.96 is told as 27.0, as its square is 727 and not 729.
     """

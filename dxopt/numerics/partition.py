@@ -22,7 +22,7 @@ class Partition:
 
     @classmethod
     def joining(cls, alike: NDArray[np.bool_]) -> Partition:
-        """The connected components of a relation `(n, n)`, taken in both directions."""
+        """Return the connected components of a relation `(n, n)`, taken in both directions."""
         if alike.all():  # a sparse matrix of all pairs would take many times the memory
             return cls(np.zeros(len(alike), dtype=np.int64))
         if np.count_nonzero(alike) == np.count_nonzero(alike.diagonal()):
@@ -40,7 +40,7 @@ class Partition:
 
     @property
     def trivial(self) -> bool:
-        """Return True if every class is a single point."""
+        """True if every class is a single point."""
         return self.size == len(self.index)
 
     @property
@@ -49,24 +49,24 @@ class Partition:
         return np.unique(self.index, return_index=True)[1]
 
     def members(self, which: int) -> NDArray[np.int64]:
-        """The points of one class."""
+        """Return the points of one class."""
         return np.flatnonzero(self.index == which)
 
     def totals(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over the points of each class, `(n, m)` to `(k, m)`."""
+        """Return sums over the points of each class, `(n, m)` to `(k, m)`."""
         if self.trivial:
             return rows[self.representatives]
         return np.add.reduceat(rows[self._order], self._starts, axis=0)
 
     def least(self, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The least entry between the points of two classes, `(n, n)` to `(k, k)`."""
+        """Return the least entry between the points of two classes, `(n, n)` to `(k, k)`."""
         if self.trivial:
             return pairs[np.ix_(self.representatives, self.representatives)]
         sorted_pairs = pairs[np.ix_(self._order, self._order)]
         return np.minimum.reduceat(np.minimum.reduceat(sorted_pairs, self._starts, axis=0), self._starts, axis=1)
 
     def closest(self, pairs: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first points a and b, one of each class, with the least entry, `(n, n)` to `(k, k)` twice."""
+        """Return the first points a and b, one of each class, with the least entry, `(n, n)` to `(k, k)` twice."""
         # All pairs that attain the least entry of their classes, in the order of the points.
         first, second = np.nonzero(pairs == self.least(pairs)[np.ix_(self.index, self.index)])
         # The first of them for each pair of classes.
@@ -75,7 +75,7 @@ class Partition:
         return first[chosen].reshape(shape), second[chosen].reshape(shape)
 
     def expand(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The row of its class for every point, `(k, m)` to `(n, m)`."""
+        """Return the row of its class for every point, `(k, m)` to `(n, m)`."""
         return rows[self.index]
 
     @property

@@ -50,18 +50,18 @@ class Mixtures:
 
     @classmethod
     def everyone(cls, size: int) -> Mixtures:
-        """All priors on so many secrets."""
+        """Return all priors on so many secrets."""
         return cls(size, np.arange(size), np.zeros(size, dtype=np.int64), np.ones(1), np.full(size, np.inf))
 
     @classmethod
     def hull(cls, members: Array) -> Mixtures:
-        """All mixtures of the rows of a matrix."""
+        """Return all mixtures of the rows of a matrix."""
         count, size = members.shape
         return cls(size, members, np.zeros(count, dtype=np.int64), np.ones(1), np.full(count, np.inf))
 
     @classmethod
     def joined(cls, size: int, parts: list[tuple[float, Array]]) -> Mixtures:
-        """Sums of several parts, each of a mass, and with a cap for each of n secrets; parts of mass 0 are left out.
+        """Add several parts, each of a mass, and with a cap for each of n secrets; parts of mass 0 are left out.
 
         Secrets of cap 0 have no row in that part.
         """
@@ -73,13 +73,13 @@ class Mixtures:
 
     @cached_property
     def is_everyone(self) -> bool:
-        """Return True if these forms describe all priors: any mixture of single secrets, in their order."""
+        """True if these forms describe all priors: any mixture of single secrets, in their order."""
         plain = self.forms.shape == (self.size,) and not len(self.capped)
         return bool(plain and len(self.masses) == 1 and (self.forms == np.arange(self.size)).all())
 
     @property
     def rows(self) -> int:
-        """r."""
+        """Number of forms."""
         return len(self.group)
 
     @cached_property
@@ -88,11 +88,11 @@ class Mixtures:
         return np.flatnonzero(np.isfinite(self.caps))
 
     def of(self, secrets: Array) -> Array:
-        """F x for a number, or several, for each secret, `(n,)` or `(n, k)`."""
+        """Return F x for a number, or several, for each secret, `(n,)` or `(n, k)`."""
         return secrets[self.forms] if self.forms.ndim == 1 else self.forms @ secrets
 
     def prior(self, weights: Array) -> Array:
-        """Fᵀp, `(n,)`."""
+        """Return Fᵀp, `(n,)`."""
         if self.forms.ndim == 1:
             return np.bincount(self.forms, weights, minlength=self.size).astype(float)
         return weights @ self.forms
@@ -113,19 +113,19 @@ class Mixtures:
         return self.prior(np.ones(self.rows)) > 0
 
     def extremes(self, losses: Array) -> Array:
-        """Weights of the prior that loses most, given what each secret loses `(n,)`."""
+        """Return weights of the prior that loses most, given what each secret loses `(n,)`."""
         return _greedily(self.of(losses), self.group, self.masses, self.caps)
 
     def largest(self, losses: Array) -> float:
-        """The largest expected loss, given what each secret loses `(n,)`."""
+        """Return the largest expected loss, given what each secret loses `(n,)`."""
         return self.largest_of(self.of(losses))
 
     def largest_of(self, worth: Array) -> float:
-        """The same, given what each form loses `(r,)`."""
+        """Return the same, given what each form loses `(r,)`."""
         return math.fsum(_greedily(worth, self.group, self.masses, self.caps) * worth)
 
     def tidied(self, weights: Array) -> Array:
-        """Weights near some others, within the caps, and of the masses up to rounding."""
+        """Return weights near some others, within the caps, and of the masses up to rounding."""
         found = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
         for group, mass in enumerate(self.masses):
             rows = np.flatnonzero(self.group == group)
@@ -133,7 +133,7 @@ class Mixtures:
         return found
 
     def within(self, weights: Array) -> tuple[Array, float]:
-        """Weights within the caps, and by what to divide them, so that no group has more than its mass: rounded up.
+        """Cut weights to the caps; return as well what to divide by, rounded up, so that no group exceeds its mass.
 
         Without caps any sum will do; the divisor may be less than 1.
         """
@@ -144,7 +144,7 @@ class Mixtures:
 
 
 def _greedily(worth: Array, group: NDArray[np.int64], masses: Array, caps: Array) -> Array:
-    """Weights of the given masses on the rows that are worth most."""
+    """Return weights of the given masses on the rows that are worth most."""
     weights = np.zeros(len(worth))
     for which, mass in enumerate(masses.tolist()):
         rows = np.flatnonzero(group == which)
@@ -158,7 +158,7 @@ def _greedily(worth: Array, group: NDArray[np.int64], masses: Array, caps: Array
 
 
 def _scaled(weights: Array, mass: float, caps: Array) -> Array:
-    """Weights of one group, raised or lowered to its mass within the caps."""
+    """Return weights of one group, raised or lowered to its mass within the caps."""
     kept = np.minimum(np.maximum(weights, _LEAST * mass), caps)
     # each step fills or empties at least one row, or ends
     for _ in range(len(kept)):

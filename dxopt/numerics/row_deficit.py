@@ -10,7 +10,7 @@ from dxopt.numerics.kernels import MATRIX, POSITIONS, WHOLE, kernel
 
 @kernel(MATRIX, POSITIONS, WHOLE)
 def grouped(rows: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
-    """Sums of the entries of each row by group, `(k, n)` to `(k, groups)`.
+    """Return sums of the entries of each row by group, `(k, n)` to `(k, groups)`.
 
     Off by at most 2^-53 of the sum and n²·2^-105 of the sum of sizes (Ogita, Rump and Oishi 2005).
     """
@@ -32,6 +32,6 @@ def grouped(rows: NDArray[np.float64], group: NDArray[np.int64], groups: int) ->
 
 
 def missing(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 minus the sum of each row, `(k, n)` to `(k,)`."""
+    """Return 1 minus the sum of each row, `(k, n)` to `(k,)`."""
     ones = np.concatenate([np.ones((len(rows), 1)), -rows], axis=1)
     return grouped(ones, np.zeros(ones.shape[1], np.int64), 1)[:, 0]

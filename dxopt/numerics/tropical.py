@@ -26,7 +26,7 @@ _PASSES = 100
 
 
 def close(rows: Array, factors: Array) -> Array:
-    """The least columns above `rows` with v_b ≥ fl(factors[a, b] v_a) for all a, b, exactly in doubles.
+    """Return the least columns above `rows` with v_b ≥ fl(factors[a, b] v_a) for all a, b, exactly in doubles.
 
     In the algebra whose sum is max, that is the closure of the transposed factors times `rows`. Rounded products grow
     with their arguments, so that there is one least solution, whatever the order of the steps.
@@ -50,7 +50,7 @@ def close(rows: Array, factors: Array) -> Array:
 
 
 def product(left: Array, right: Array) -> Array:
-    """max(0, max_k left[i, k] · right[k, j]), `(p, k)` by `(k, q)` to `(p, q)`; no product may be NaN."""
+    """Return max(0, max_k left[i, k] · right[k, j]), `(p, k)` by `(k, q)` to `(p, q)`; no product may be NaN."""
     # Column blocks of the result depend on the same blocks of the right factor alone.
     found = np.zeros((len(left), right.shape[1]))
     if _is_large(*left.shape, right.shape[1]):
@@ -114,7 +114,7 @@ def _close(rows: Array, factors: Array) -> bool:
 
 
 def _close_compiled(rows: Array, factors: Array) -> bool:
-    """`_close` in compiled loops; columns do not depend on each other."""
+    """Do as `_close` in compiled loops; columns do not depend on each other."""
     from dxopt.numerics import tropical_loops as compiled
 
     whole = _plain(factors)
@@ -134,17 +134,17 @@ def _is_large(*sizes: int) -> bool:
 
 
 def _part(rows: Array, block: slice) -> Array:
-    """Some columns, copied row by row."""
+    """Return some columns, copied row by row."""
     return np.array(rows[:, block], order="C")
 
 
 def _plain(rows: Array) -> Array:
-    """The kind of array that the loops are compiled for; copied only where it is not of it."""
+    """Return the kind of array that the loops are compiled for; copied only where it is not of it."""
     return np.require(rows, requirements=["C", "W"])
 
 
 def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
-    """`work` on every block of columns, in parallel."""
+    """Run `work` on every block of columns, in parallel."""
     from numba import config
 
     blocks = [slice(start, start + _WIDTH) for start in range(0, columns, _WIDTH)]
@@ -153,7 +153,7 @@ def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
 
 
 def scale_into_cone(totals: NDArray[np.float64], factors: NDArray[np.float64], room: float = 0.0) -> float:
-    """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room.
+    """Return the largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room.
 
     Parameters
     ----------

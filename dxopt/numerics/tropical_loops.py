@@ -45,7 +45,7 @@ def close(columns: Array, factors: Array, passes: int) -> bool:
 
 @kernel(MATRIX, MATRIX)
 def product(left: Array, right: Array) -> Array:
-    """The (max, ×) product of `(p, k)` and `(k, w)`, or 0 where that is negative."""
+    """Return the (max, ×) product of `(p, k)` and `(k, w)`, or 0 where that is negative."""
     inner = left.shape[1]
     width = right.shape[1]
     found = np.zeros((len(left), width))
@@ -70,7 +70,7 @@ def product(left: Array, right: Array) -> Array:
 
 @kernel(MATRIX, MATRIX, MATRIX, MATRIX)
 def between(lengths: Array, ends: Array, allowed: Array, shorter: Array) -> NDArray[np.bool_]:
-    """Some columns of `tropical.implied`.
+    """Return some columns of `tropical.implied`.
 
     Parameters
     ----------

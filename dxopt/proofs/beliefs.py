@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
-from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.problem import Problem
 from dxopt.numerics.belief_mixtures import lacking, least_level
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
@@ -28,12 +28,12 @@ _HUGE = 1e290
 """Multipliers that make costs larger than this prove nothing, and their sums may overflow."""
 
 
-def within_beliefs(pairs: Pairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
+def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
     """Return a channel `(n, m)` that is proven for all pairs, near the given one.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : BeliefPairs
         With a level.
     channel : (n, m) array
         That `repaired` returned.
@@ -81,7 +81,7 @@ def prove_beliefs(problem: Problem, channel: Array) -> float:
     return min(found, pairs.level)
 
 
-def required(problem: Problem) -> Pairs:
+def required(problem: Problem) -> BeliefPairs:
     """Return the pairs of a problem; CertificateError where it has none."""
     if problem.beliefs is None:
         raise CertificateError("the problem has no pairs of beliefs")

@@ -21,8 +21,9 @@ from dxopt.errors import CertificateError
 from dxopt.model.factors import Split, split
 from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import AdversaryError, ExpectedLoss, WorstExpectedLoss, WorstLoss, WorstRegret
-from dxopt.model.prior_sets import SUM, Everyone, PriorSet
+from dxopt.model.prior_sets import Everyone, PriorSet
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import SUM
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below, totals

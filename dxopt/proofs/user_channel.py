@@ -17,7 +17,7 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.coerce import as_numbers
 from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, six_digits_up
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
@@ -38,7 +38,6 @@ from dxopt.spaces.space import MetricSpace, required_space
 
 ROUNDING = 1e-9
 """Entries that a repair moves by no more were wrong by rounding alone."""
-_DIGITS = 6
 _EXACT = Context(prec=60)
 
 
@@ -56,9 +55,9 @@ def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
         least = least_delta(matrix, problem.separations, problem.epsilon, bound)
         apart = excesses(matrix, problem.separations, problem.epsilon, bound)
         x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
-        told = f"{x} is told from {other} by delta {_above(min(least, 1.0))}"
+        told = f"{x} is told from {other} by delta {six_digits_up(min(least, 1.0))}"
         wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
-        fix = _either(f"give delta {_above(least)} or more" if least < 1 else "", mended)
+        fix = _either(f"give delta {six_digits_up(least)} or more" if least < 1 else "", mended)
         return SpecError("matrix", f"{wrong}, above {problem.delta:.6g}", fix)
     return _above_level(problem, matrix, mended)
 
@@ -97,7 +96,7 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
-    return SpecError("matrix", wrong, _either(f"give epsilon {_above(least)} or more", mended))
+    return SpecError("matrix", wrong, _either(f"give epsilon {six_digits_up(least)} or more", mended))
 
 
 def _limit(epsilon: float, distance: float) -> Decimal:
@@ -107,14 +106,6 @@ def _limit(epsilon: float, distance: float) -> Decimal:
 
 def _ratio(more: float, less: float) -> Decimal:
     return _EXACT.divide(Decimal(float(more)), Decimal(float(less)))
-
-
-def _above(number: float) -> str:
-    """Return a number rounded up to some digits."""
-    if not 0 < number < math.inf:
-        return f"{number:g}"
-    unit = 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)
-    return f"{math.ceil(number / unit) * unit:.{_DIGITS}g}"
 
 
 WRITTEN_TRIPLES = 50_000_000

@@ -11,7 +11,7 @@ import numpy as np
 
 from dxopt.errors import DxoptError, SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.spaces.space import MetricSpace
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from dxopt.analysis.held_out import AtPositions, HeldOut, Observed, worth_on
 from dxopt.errors import CertificateError, SpecError
-from dxopt.model.beliefs.notions import BeliefPairs
-from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.moment_sets import Fitting, unpack_fitting
 from dxopt.model.objective import Objective, WorstExpectedLoss, WorstRegret, losses_of
@@ -110,7 +109,7 @@ KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
 NO_TABLE = "rounded to integers it would not be proven for the pairs of beliefs"
 
 
-def pack_beliefs(pairs: Pairs | None) -> dict[str, Any]:
+def pack_beliefs(pairs: BeliefPairs | None) -> dict[str, Any]:
     """The arrays of problem.npz that pairs of beliefs are made of; none where there are none."""
     if pairs is None:
         return {}

@@ -150,7 +150,7 @@ def _read(folder: Path) -> Report:
 
 def _endless(numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the losses at positions with infinity where JSON has null."""
-    endless = ("loss", "worst", "moved")
+    endless = ("loss", "worst", "moved", "radius")
     return {key: math.inf if key in endless and one is None else one for key, one in numbers.items()}
 
 

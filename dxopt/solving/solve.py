@@ -12,8 +12,7 @@ from dxopt.errors import CertificateError, SolveError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstRegret
 from dxopt.model.prior import Prior
-from dxopt.model.problem import Problem
-from dxopt.model.validation import required_problem
+from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.coerce import as_number
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certify, gap, is_optimal

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from dxopt.model.beliefs.notions import BeliefPairs
+from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.prior import Prior as Belief
 from dxopt.model.prior_sets import PriorSet
 from dxopt.spaces.universes import Universe

@@ -30,8 +30,7 @@ from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import WorstLoss, WorstRegret
 from dxopt.model.prior import PriorLike
 from dxopt.model.prior_sets import PriorSet
-from dxopt.model.problem import Problem
-from dxopt.model.validation import required_problem
+from dxopt.model.problem import Problem, required_problem
 from dxopt.proofs.certify import is_optimal
 from dxopt.proofs.user_channel import proven_answer
 from dxopt.results.announcing import announcing

@@ -8,8 +8,7 @@ import numpy as np
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
-from dxopt.model.problem import Problem
-from dxopt.model.validation import required_problem
+from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.frontier import BudgetFrontier, Frontier, with_budget

@@ -9,8 +9,7 @@ import numpy as np
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError, ExpectedLoss
-from dxopt.model.problem import Problem
-from dxopt.model.validation import required_problem
+from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.number_syntax import Written, ordered
 from dxopt.numerics.rounding import ALIKE
 from dxopt.results.announcing import announcing

@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dxopt.errors import SpecError
-from dxopt.model.problem import Problem
-from dxopt.model.validation import required_problem
+from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report

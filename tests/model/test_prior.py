@@ -34,20 +34,13 @@ def test_weights_are_normalised(grid: dx.MetricSpace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, 2, 3], r"shape \(3,\) for 4 points"),
-        ([[1, 2, 3, 4]], "shape"),
-        ([1, -1, 1, 1], "weight 1 is -1"),
-        ([1, 1, np.nan, 1], "weight 2 is nan"),
-        ([1, 1, 1, np.inf], "weight 3 is inf"),
-        ([0, 0, 0, 0], "0 everywhere"),
-        (["a", 1, 1, 1], r"entry \[0\] is 'a', which is no real number"),
-    ],
+    "weights",
+    [[1, 2, 3], [[1, 2, 3, 4]], [1, -1, 1, 1], [1, 1, np.nan, 1], [1, 1, 1, np.inf], [0, 0, 0, 0], ["a", 1, 1, 1]],
 )
-def test_bad_weights(grid: dx.MetricSpace, weights: list, message: str) -> None:
-    with pytest.raises(dx.SpecError, match=message):
+def test_bad_weights(grid: dx.MetricSpace, weights: list) -> None:
+    with pytest.raises(dx.SpecError) as refused:
         dx.Prior.from_weights(grid, weights)
+    assert refused.value.field == "prior"
 
 
 def test_samples_by_coordinates(grid: dx.MetricSpace) -> None:
@@ -75,20 +68,17 @@ def test_numeric_labels_are_labels() -> None:
 
 
 def test_bad_samples(grid: dx.MetricSpace) -> None:
-    with pytest.raises(dx.SpecError, match="empty"):
-        dx.Prior.from_samples(grid, [])
-    with pytest.raises(dx.SpecError, match=r"^samples: "):
-        dx.Prior.from_samples(grid, [[0.0, 0.0], [0.05, 0.0]])
-    with pytest.raises(
-        dx.SpecError, match="number 2 is no point of the space: it is beyond the ends, 0 and 2; remove"
-    ):
-        dx.Prior.from_samples(dx.line(3), [2, 1, 3, -1])
-    with pytest.raises(dx.SpecError, match="coordinates"):
-        dx.Prior.from_samples(grid, [[0.0, 0.0, 0.0]])
-    with pytest.raises(dx.SpecError, match="coordinates"):
-        dx.Prior.from_samples(grid, ["here"])
-    with pytest.raises(dx.SpecError, match="no point"):
-        dx.Prior.from_samples(grid, [[np.nan, 0.0]])
     words = dx.MetricSpace.from_points(["red", "green"], "discrete")
-    with pytest.raises(dx.SpecError, match="'blue' is no point"):
-        dx.Prior.from_samples(words, ["blue"])
+    refused: list[tuple[dx.MetricSpace, list]] = [
+        (grid, []),
+        (grid, [[0.0, 0.0], [0.05, 0.0]]),
+        (dx.line(3), [2, 1, 3, -1]),
+        (grid, [[0.0, 0.0, 0.0]]),
+        (grid, ["here"]),
+        (grid, [[np.nan, 0.0]]),
+        (words, ["blue"]),
+    ]
+    for space, samples in refused:
+        with pytest.raises(dx.SpecError) as raised:
+            dx.Prior.from_samples(space, samples)
+        assert raised.value.field == "samples"

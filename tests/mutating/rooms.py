@@ -12,7 +12,7 @@ ROOMS = {
     "numerics": tuple(
         f"dxopt/numerics/{name}.py"
         for name in (
-            *("compensated_sum", "exact_rational", "hockey_stick", "number_syntax"),
+            *("exact_rational", "hockey_stick", "number_syntax"),
             *("partition", "rounding", "row_deficit", "tropical", "tropical_loops"),
         )
     ),

@@ -26,7 +26,7 @@ _WHOLE = 2.0**52
 
 
 def exact_channel(rough: Array) -> Array:
-    """A channel `(m, k)` near a matrix, whose entries are multiples of 2^-52 and whose rows sum to 1 exactly.
+    """Return a channel `(m, k)` near a matrix, whose entries are multiples of 2^-52 and whose rows sum to 1 exactly.
 
     So its product with the rows of another channel is a post-processing of these, not only nearly one.
     """
@@ -41,7 +41,7 @@ def exact_channel(rough: Array) -> Array:
 
 
 def shortfall_above(better: Array, worse: Array, remap: Array) -> float:
-    """max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), rounded up, for a remap R of `exact_channel`."""
+    """Return max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), rounded up, for a remap R of `exact_channel`."""
     # A sum of a products of numbers of 0 or more is off by a roundings of itself to first order, of which twice is
     # counted; what underflow may have taken is below a times the smallest normal double.
     terms = better.shape[1]
@@ -52,7 +52,7 @@ def shortfall_above(better: Array, worse: Array, remap: Array) -> float:
 
 
 def shortfall_below(better: Array, worse: Array, gains: Array) -> float:
-    """(Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], rounded down, or 0."""
+    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], rounded down, or 0."""
     secrets = len(gains)
     size = math.fsum(gains.max(axis=1)) * (1 + 4 * UNIT)
     if not (size > 0 and math.isfinite(size)):

@@ -13,7 +13,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 
@@ -101,7 +101,7 @@ def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "b
 
 
 def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:
-    """The min-capacity log2 Σ_z max_x K[x, z], in bits, rounded up: no leakage is larger.
+    """Return the min-capacity log2 Σ_z max_x K[x, z], in bits, rounded up: no leakage is larger.
 
     The multiplicative leakage is at most that for every prior and every gain of 0 or more; the uniform prior with the
     binary gain attains it (Braun, Chatzikokolakis and Palamidessi 2009; the "miracle" of Alvim et al. 2012, Thm 5.1).
@@ -135,7 +135,7 @@ def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:
 
 
 def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, gains: Gains = "bounded") -> float:
-    """The largest additive leakage over a class of gains, rounded up: no leakage is larger.
+    """Return the largest additive leakage over a class of gains, rounded up: no leakage is larger.
 
     - "bounded": gains of either sign with a vulnerability between 0 and 1 under every belief, which is 1 - Σ_z min_x
       K[x, z]. It is the same for every prior that excludes no secret, hence over all of them (Chatzikokolakis 2017).
@@ -191,7 +191,7 @@ def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, g
 
 
 def _support(mechanism: Mechanism, prior: PriorLike | None) -> Array:
-    """1 for each secret that may be, `(n,)`."""
+    """Return 1 for each secret that may be, `(n,)`."""
     required_mechanism(mechanism, Mechanism)
     if prior is None:
         return np.ones(len(mechanism.space))

@@ -16,8 +16,7 @@ from dxopt.analysis.arguments import channel_of
 from dxopt.analysis.composition import require_same
 from dxopt.analysis.order.evidence import exact_channel, minimised, shortfall_above, shortfall_below
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.sampling import Sampler
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]
@@ -47,7 +46,7 @@ def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
 
 
 def _largest_ratios(channel: Array) -> Array:
-    """max_z K[x, z] / K[x', z], `(n, n)`, where 0 / 0 does not count; 1 where it is infinite."""
+    """Return max_z K[x, z] / K[x', z], `(n, n)`, where 0 / 0 does not count; 1 where it is infinite."""
     found = np.ones((len(channel), len(channel)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for x, row in enumerate(channel):
@@ -56,12 +55,12 @@ def _largest_ratios(channel: Array) -> Array:
 
 
 def _told(channel: Array, level: Array) -> Array:
-    """Σ_z max(0, K[x, z] - c[x, x'] K[x', z]), `(n, n)`."""
+    """Return Σ_z max(0, K[x, z] - c[x, x'] K[x', z]), `(n, n)`."""
     return np.stack([np.maximum(row - level[x][:, None] * channel, 0.0).sum(axis=1) for x, row in enumerate(channel)])
 
 
 def by_algebra(better: Array, worse: Array) -> tuple[Array | None, Array | None]:
-    """The remap `(a, b)` that A·R = B leaves, where the columns of A are independent; or gains `(n, 2)` against any.
+    """Solve A·R = B for a remap `(a, b)`, where the columns of A are independent; or return gains `(n, 2)`.
 
     Where that remap has a negative entry, the column of B is outside of the cone of the columns of A: what is left of
     it after a projection on the cone (Lawson and Hanson 1974) has no positive product with any column of A, and a
@@ -94,7 +93,7 @@ def _kinds(channel: Array) -> tuple[NDArray[np.int64], Array]:
 
 
 def outside_of_cone(columns: Array, column: Array) -> Array | None:
-    """Gains `(n, 2)` by which a column `(n,)` is outside of the cone of others `(n, a)`, or None."""
+    """Return gains `(n, 2)` by which a column `(n,)` is outside of the cone of others `(n, a)`, or None."""
     from scipy.optimize import nnls
 
     try:
@@ -120,7 +119,7 @@ def columns_outside(better: Array, worse: Array) -> Iterator[Array]:
 
 
 def by_program(better: Array, worse: Array) -> tuple[Array | None, Array | None]:
-    """The remap `(a, b)` of the least shortfall, and the gains `(n, k)` that bound it: a linear program and its dual.
+    """Find the remap `(a, b)` of the least shortfall, and gains `(n, k)` that bound it: a program and its dual.
 
     min t over R ≥ 0, s ≥ 0 with A·R + s ≥ B, Σ_w s[x, w] ≤ t for every secret and Σ_w R[z, w] ≤ 1 for every report;
     the dual of the first rows is Y.
@@ -151,7 +150,7 @@ def by_program(better: Array, worse: Array) -> tuple[Array | None, Array | None]
 
 
 def polished(better: Array, worse: Array, remap: Array) -> Array:
-    """A remap `(a, b)` nearer to A·R = B: projections on that, on rows that sum to 1, and on R ≥ 0, in turn."""
+    """Improve a remap `(a, b)` of A·R = B: projections on that, on rows that sum to 1, and on R ≥ 0, in turn."""
     inverse = np.linalg.pinv(better, rcond=_RARE)
     for _ in range(_ROUNDS):
         remap = remap + inverse @ (worse - better @ remap)
@@ -161,7 +160,7 @@ def polished(better: Array, worse: Array, remap: Array) -> Array:
 
 
 def written_short(gains: Array) -> Array:
-    """Gains `(n, k)` from 0 to 1 with 40 binary digits, each guess once; `(n, 0)` if all are 0."""
+    """Return gains `(n, k)` from 0 to 1 with 40 binary digits, each guess once; `(n, 0)` if all are 0."""
     largest = gains.max(initial=0.0)
     if not largest > 0:
         return np.zeros((len(gains), 0))
@@ -240,7 +239,7 @@ class Refinement(Shown):
 
     @property
     def holds(self) -> bool | None:
-        """Return True if A refines B up to the tolerance; None where that is not decided."""
+        """True if A refines B up to the tolerance; None where that is not decided."""
         return {"refines": True, "does not refine": False}.get(self.verdict)
 
     def __bool__(self) -> bool:
@@ -346,7 +345,7 @@ def _by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
 
 
 def _blind(better: Array, worse: Array) -> Array:
-    """The remap that reports what B does on average, whatever A reports."""
+    """Return the remap that reports what B does on average, whatever A reports."""
     return exact_channel(np.tile(worse.mean(axis=0), (better.shape[1], 1)))
 
 

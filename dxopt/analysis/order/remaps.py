@@ -14,7 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 
@@ -57,7 +57,7 @@ def optimal_random_remap(
     offsets: ArrayLike | None = None,
     reports: Reports | None = None,
 ) -> RandomRemap:
-    """The channel R of the least worst loss min_R max_x Σ_z Σ_w K[x, z] R[z, w] l(x, w), by a linear program.
+    """Return the channel R of the least worst loss min_R max_x Σ_z Σ_w K[x, z] R[z, w] l(x, w), by a linear program.
 
     For the expected loss one table is best for each prior (`optimal_remap`). In the worst case a remap that draws may
     be better than any table: on a line, the truncated geometric mechanism with the best such remap is the optimum for
@@ -121,7 +121,7 @@ def optimal_random_remap(
 
 
 def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
-    """The worst loss of a channel `(n, m)` followed by a remap `(m, w)`, losses `(n, w)`; infinite if one is paid."""
+    """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`; infinite if one is paid."""
     made = matrix @ remap
     return max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
 
@@ -129,7 +129,7 @@ def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
 def bound_of_weights(
     matrix: Array, losses: Array, weights: Array, total: float | None = None, less: Array | None = None
 ) -> float:
-    """(Σ_z min_w Σ_x p_x K[x, z] l(x, w) - Σ less) / Σ p, rounded down: no remap has less in the worst case.
+    """Return (Σ_z min_w Σ_x p_x K[x, z] l(x, w) - Σ less) / Σ p, rounded down: no remap has less in the worst case.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def bound_of_weights(
 
 
 def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
-    """The probabilities of some priors, `(k, n)`."""
+    """Return the probabilities of some priors, `(k, n)`."""
     listed = list(priors)  # pyright: ignore[reportArgumentType]
     if not listed:
         raise SpecError("priors", "are none", "give one at least, or leave them out for the worst secret")
@@ -185,7 +185,7 @@ def _forbidden(matrix: Array, cases: Array, losses: Array) -> NDArray[np.bool_]:
 
 
 def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
-    """The remap `(m, w)` and the weights of cases `(k,)` of min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1; or None.
+    """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`; or None.
 
     t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is enough as costs are then 0 or more.
     """
@@ -213,6 +213,6 @@ def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Arra
 
 
 def _worst(channel: Array, losses: Array, cases: Array, less: Array) -> float:
-    """The largest expected loss of a channel `(n, w)` over the cases, less their offsets."""
+    """Return the largest expected loss of a channel `(n, w)` over the cases, less their offsets."""
     paid = [math.fsum(row) for row in channel * losses]
     return max(math.fsum([*(case * paid), -offset]) for case, offset in zip(cases, less, strict=True))

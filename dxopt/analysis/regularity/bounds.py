@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 def utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> float:
-    """Σμ for a regular prior π = μΦᵀ: no private mechanism has a larger binary utility (ECP14, Thm 2).
+    """Return Σμ for a regular prior π = μΦᵀ: no private mechanism has a larger binary utility (ECP14, Thm 2).
 
     Attained where the tight-constraints mechanism exists. The number returned lies above the exact one by rounding
     only, and is a bound also where regularity is undecided.
@@ -67,7 +67,7 @@ def utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> flo
 
 
 def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> float:
-    """min {Σμ : μΦᵀ ≥ π, μ ≥ 0}: no private mechanism has a larger binary utility, whatever the prior.
+    """Return min {Σμ : μΦᵀ ≥ π, μ ≥ 0}: no private mechanism has a larger binary utility, whatever the prior.
 
     For a regular prior this is at most the bound of ECP14, Thm 2, whose proof needs only μΦᵀ ≥ π. By linear
     programming on the classes of points that are alike; any feasible μ gives a bound, so the solver is not trusted.
@@ -118,7 +118,7 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
 
 
 def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written) -> float:
-    """The most that any private mechanism leaks, as min-entropy leakage in bits.
+    """Return the most that any private mechanism leaks, as min-entropy leakage in bits.
 
     For a regular prior π = μΦᵀ it is log2(Σμ / max π) (ECP14, Prop 5). With None in place of a prior it is
     log2(n Σμ) for the uniform prior, which bounds the leakage under every prior (ECP14, Cor 2).
@@ -150,7 +150,7 @@ def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written)
 
 
 def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> float:
-    """u log2(|V| e^ε / (|V| - 1 + e^ε)) bits: what ε-differential privacy lets leak of a database (ECP14, Thm 3).
+    """Return u log2(|V| e^ε / (|V| - 1 + e^ε)) bits: the most that ε lets leak of a database (ECP14, Thm 3).
 
     Holds for every prior on the databases V^u under ε times the Hamming distance.
 
@@ -184,7 +184,7 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
 
 
 def _raised(mu: Array, probabilities: Array, space: MetricSpace, epsilon: float) -> float:
-    """Σ of a vector above `mu` with Σ_y e^{-εd(x, y)} μ_y ≥ π_x for every x, rounded up."""
+    """Return Σ of a vector above `mu` with Σ_y e^{-εd(x, y)} μ_y ≥ π_x for every x, rounded up."""
     # Raising μ_x by what x is short of raises the left side by as much at least, as the diagonal of Φ is 1.
     below = factor_below(epsilon, space.distances) @ mu
     short = probabilities - below * (1 - growth(len(mu))) + 1e-300

@@ -14,7 +14,7 @@ from dxopt.spaces.space import MetricSpace, required_space
 
 
 def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
-    """The privacy-constraints matrix Φ[x, x'] = e^{-εd(x, x')}, `(n, n)` (ECP14, Def 3).
+    """Return the privacy-constraints matrix Φ[x, x'] = e^{-εd(x, x')}, `(n, n)` (ECP14, Def 3).
 
     A report's probabilities v obey v_x' ≥ Φ[x, x'] v_x. Where d is asymmetric, the corners are its columns and the
     regular priors are the π = μΦᵀ with μ ≥ 0.
@@ -45,7 +45,7 @@ def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
 def corner_prior(
     space: MetricSpace, epsilon: Written, point: Any = None, *, label: Any = None, index: Any = None
 ) -> Prior:
-    """The regular prior most biased to one point: proportional to e^{-εd(·, point)} (ECP14, Def 5).
+    """Return the regular prior most biased to one point: proportional to e^{-εd(·, point)} (ECP14, Def 5).
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def corner_prior(
 
 
 def corner_priors(space: MetricSpace, epsilon: Written) -> tuple[Prior, ...]:
-    """The n corner priors, in the order of the points; the regular priors are their mixtures (ECP14, Prop 3).
+    """Return the n corner priors, in the order of the points; the regular priors are their mixtures (ECP14, Prop 3).
 
     Raises
     ------
@@ -96,6 +96,6 @@ def corner_priors(space: MetricSpace, epsilon: Written) -> tuple[Prior, ...]:
 
 
 def checked_prior(prior: PriorLike, space: MetricSpace) -> NDArray[np.float64]:
-    """The probabilities `(n,)`; SpecError where their number is not that of the points."""
+    """Return the probabilities `(n,)`; SpecError where their number is not that of the points."""
     required_space(space)
     return Prior.of(prior, space).probabilities

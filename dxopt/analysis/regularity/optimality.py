@@ -13,7 +13,7 @@ from dxopt.analysis.regularity.corner import phi
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_level
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import factor_above

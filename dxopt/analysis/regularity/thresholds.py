@@ -72,7 +72,7 @@ class Threshold(Shown):
 
 
 def by_structure(space: MetricSpace, tolerance: float) -> Threshold | None:
-    """The answer for the uniform prior where the structure gives it at once."""
+    """Return the answer for the uniform prior where the structure gives it at once."""
     structure = space.structure
     metric = space.metric
     line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
@@ -85,7 +85,7 @@ def by_structure(space: MetricSpace, tolerance: float) -> Threshold | None:
 
 
 def largest(found: Sequence[Threshold], tolerance: float) -> Threshold:
-    """The threshold of a product prior on a product of spaces, from those of its factors.
+    """Return the threshold of a product prior on a product of spaces, from those of its factors.
 
     At every ε such a prior is regular exactly where all of its factors are, whatever the signs in Φ⁻¹, if there is
     one. Distances of a product add up, so that Φ is the Kronecker product of those of the factors. If Φ_i μ_i = π_i
@@ -104,7 +104,7 @@ def largest(found: Sequence[Threshold], tolerance: float) -> Threshold:
 
 
 def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
-    """By bisection: every weight is 1 - Σ 1/(1 + e^{εl}) over the edges of the point, and rises with ε.
+    """Bisect: every weight is 1 - Σ 1/(1 + e^{εl}) over the edges of the point, and rises with ε.
 
     (Here π is 1 everywhere instead of 1/n, which scales the weights and keeps their signs.)
     """
@@ -147,7 +147,7 @@ _STEPS = 24
 
 
 class LeastWeight:
-    """min μ as a function of ε, for Φμ = π; counts how often it was computed."""
+    """Min μ as a function of ε, for Φμ = π; counts how often it was computed."""
 
     def __init__(self, space: MetricSpace, probabilities: Array, tell: Tell) -> None:
         self.space = space
@@ -162,7 +162,7 @@ class LeastWeight:
         return -1.0 if values is None else float(values.min())
 
     def root(self, low: float, high: float, tolerance: float) -> float:
-        """The ε between one where it is negative and one where it is not at which that changes."""
+        """Return the ε between one where it is negative and one where it is not at which that changes."""
         if self(low) >= 0:
             return low
         relative = max(tolerance, 1e-14)
@@ -171,7 +171,7 @@ class LeastWeight:
 
 
 def epsilon_above(space: MetricSpace, probabilities: Array, epsilon: float, tell: Tell) -> float | None:
-    """The first ε above this one from which no sample has a negative weight, or None where none was found.
+    """Return the first ε above this one from which no sample has a negative weight, or None where none was found.
 
     Two samples in a row with positive weights end the search, as a single one may be an island.
     """
@@ -194,7 +194,7 @@ def epsilon_above(space: MetricSpace, probabilities: Array, epsilon: float, tell
 def epsilon_below(
     space: MetricSpace, probabilities: Array, high: float, floor: float, tolerance: float, tell: Tell
 ) -> tuple[float, int]:
-    """The least ε below `high` above which no sample has a negative weight, and the number of samples."""
+    """Return the least ε below `high` above which no sample has a negative weight, and the number of samples."""
     least = LeastWeight(space, probabilities, tell)
     sample = high
     while sample > floor:
@@ -208,7 +208,7 @@ def epsilon_below(
 def searched(
     space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
 ) -> tuple[float, float, float, int, str]:
-    """Sampled below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π.
+    """Sample below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π.
 
     The value, low and high of a threshold, how many values of ε were sampled, and what was proven.
     """
@@ -266,13 +266,13 @@ def regular_between(quotient: Quotient, low: float, high: float) -> bool:
 
 
 def status_at(quotient: Quotient, epsilon: float) -> Status:
-    """The verdict at one ε from the enclosure of μ alone: "undecided" where μ is not known well enough."""
+    """Return the verdict at one ε from the enclosure of μ alone: "undecided" where μ is not known well enough."""
     enclosure = Enclosure.of(*quotient.between(epsilon, epsilon))
     return "undecided" if enclosure is None else signs(*enclosure.solve(np.ones(len(quotient))))
 
 
 def distinct(distances: Array, probabilities: Array) -> tuple[Array, Array]:
-    """Distances and probabilities of the points that have any, one of each group with equal distances to all."""
+    """Keep distances and probabilities of the likely points, one of each group with equal distances to all."""
     support = np.flatnonzero(probabilities > 0)
     first = np.unique(distances[np.ix_(support, support)] + 0.0, axis=0, return_index=True)[1]
     kept = support[np.sort(first)]
@@ -280,7 +280,7 @@ def distinct(distances: Array, probabilities: Array) -> tuple[Array, Array]:
 
 
 def dominant_from(distances: Array, weights: Array) -> float | None:
-    """An ε at which Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x for every x, proven; None where none was found.
+    """Return an ε at which Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x for every x, proven; None where none was found.
 
     The left side falls as ε rises, so that the prior is regular from there on.
     """
@@ -318,7 +318,7 @@ def threshold(
     evaluations: int = 400,
     progress: Progress | bool | None = None,
 ) -> Threshold:
-    """The least ε from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
+    """Return the least ε from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
 
     A proof, not a table of samples. With E = Φ - I ≥ 0, at large ε Eπ < π in every entry, that is
     Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x. This stays true at larger ε, as E falls, and makes the prior regular: the
@@ -436,7 +436,7 @@ def _descended(quotient: Quotient, start: float, tolerance: float, bottom: float
 
 
 def _refuted_below(quotient: Quotient, high: float, tolerance: float) -> float:
-    """The ε nearest below `high`, within the tolerance, at which it is proven not regular; 0 where none was found."""
+    """Return the ε nearest below `high`, within the tolerance, at which it is proven not regular; 0 without one."""
     # Nearest first, as the bracket is then narrowest; 0.999 is still within the tolerance.
     width = tolerance * high
     for part in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999):

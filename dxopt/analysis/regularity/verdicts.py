@@ -138,7 +138,7 @@ def impossible(space: MetricSpace, probabilities: Array) -> str | None:
 
 
 def _unlike_neighbours(space: MetricSpace, probabilities: Array, epsilon: float) -> str | None:
-    """ECP14, Prop 1: π_x ≤ e^{εd(x', x)} π_x'. The worst pair, proven with the rows of Φ rather than the triangle."""
+    """Find the worst pair of ECP14, Prop 1: π_x ≤ e^{εd(x', x)} π_x', proven with the rows of Φ."""
     distances = space.distances
     labels = space.labels
     # The pair that breaks it by most, in doubles; 0/0 breaks nothing.
@@ -160,7 +160,7 @@ def _unlike_neighbours(space: MetricSpace, probabilities: Array, epsilon: float)
 
 
 def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdict:
-    """The verdict from μ and its error, or else from a vector that separates π from the cone."""
+    """Return the verdict from μ and its error, or else from a vector that separates π from the cone."""
     found = weights(space, epsilon, probabilities)
     mu = found.values
     error = found.error
@@ -181,7 +181,7 @@ def _separated(space: MetricSpace, probabilities: Array, epsilon: float) -> bool
 
 
 def _row_sums(space: MetricSpace, epsilon: float) -> Array:
-    """Σ_x' e^{-εd(x', x)} for every x."""
+    """Return Σ_x' e^{-εd(x', x)} for every x."""
     if len(space) > CLASSED_POINTS:
         return system(space, epsilon).apply(np.ones(len(space)))[0]
     with np.errstate(over="ignore"):
@@ -208,7 +208,7 @@ def _reason(space: MetricSpace, status: Status, mu: Array, error: Array) -> str:
 
 
 def _rounded(number: float, digits: int, how: str) -> float:
-    """A number of a few digits that is not above or not below one, as a reader takes it."""
+    """Return a number of a few digits that is not above or not below one, as a reader takes it."""
     return float(Context(prec=digits, rounding=how).create_decimal_from_float(number))
 
 

@@ -43,7 +43,7 @@ class Enclosure:
 
     @classmethod
     def of(cls, low: Array, high: Array) -> Enclosure | None:
-        """None where the bound on ‖I - YA‖ is not below 1: the matrix is singular or nearly so."""
+        """Return None where the bound on ‖I - YA‖ is not below 1: the matrix is singular or nearly so."""
         # Every A is middle ± radius, and the inverse of the middle, whatever its error, serves as Y for all of them.
         middle = 0.5 * low + 0.5 * high
         if not np.isfinite(middle).all():
@@ -69,12 +69,12 @@ class Enclosure:
 
     @classmethod
     def around(cls, low: Array, high: Array, wider: Enclosure) -> Enclosure:
-        """Narrower bounds within those of another enclosure, whose inverse serves again."""
+        """Narrow the bounds of another enclosure, whose inverse serves again."""
         middle = 0.5 * low + 0.5 * high
         return cls(middle, _radius(low, middle, high), wider.inverse, wider.rows)
 
     def solve(self, right: Array, unsure: Array | float = 0.0) -> tuple[Array, Array]:
-        """An approximate solution of Ax = b `(k,)`, and a bound on its error for all A and |b - right| ≤ unsure."""
+        """Solve Ax = b `(k,)` approximately, with a bound on the error for all A and |b - right| ≤ unsure."""
         # Two steps of iterative refinement; the bound holds for whatever they lead to.
         solution = self.inverse @ right
         for _ in range(2):
@@ -82,7 +82,7 @@ class Enclosure:
         return solution, self.error(solution, right, unsure)
 
     def error(self, solution: Array, right: Array, unsure: Array | float = 0.0) -> Array:
-        """A bound `(k,)` on |solution - A⁻¹b| for all A within the bounds and |b - right| ≤ unsure.
+        """Return a bound `(k,)` on |solution - A⁻¹b| for all A within the bounds and |b - right| ≤ unsure.
 
         With r = b - A·solution and e the error, e = Yr + (I - YA)e, so |e| ≤ |Yr| + rows ‖Yr‖ / (1 - ‖rows‖).
         """
@@ -101,7 +101,7 @@ def _radius(low: Array, middle: Array, high: Array) -> Array:
 
 
 def growth(terms: int) -> float:
-    """A relative bound on the rounding of sums of so many products, generous by a factor of 2."""
+    """Return a relative bound on the rounding of sums of so many products, generous by a factor of 2."""
     return 2 * (terms + 8) * UNIT
 
 
@@ -162,19 +162,19 @@ class Quotient:
         )
 
     def sums(self, values: Array) -> Array:
-        """Sums over each class of a function of the distance, given at `lengths`: `(l,)` to `(k, k)`."""
+        """Return sums over each class of a function of the distance, given at `lengths`: `(l,)` to `(k, k)`."""
         picked = values[self.kinds]
         return picked if len(self.sizes) == len(self.support) else np.add.reduceat(picked, self.starts, axis=1)
 
     def between(self, low: float, high: float) -> tuple[Array, Array]:
-        """Bounds `(k, k)` on π_i^{-1} Σ_{y in class j} e^{-εd(x_i, y)} π_j that hold for every ε in [low, high]."""
+        """Bound π_i^{-1} Σ_{y in class j} e^{-εd(x_i, y)} π_j, `(k, k)`, for every ε in [low, high]."""
         return (
             self._scaled(factor_below(high, self.lengths), 1 - self._slack),
             self._scaled(factor_above(low, self.lengths), 1 + self._slack),
         )
 
     def slopes(self, low: float, high: float) -> tuple[Array, Array]:
-        """The same for minus the derivative in ε, with a factor d(x_i, y) inside the sum."""
+        """Return the same for minus the derivative in ε, with a factor d(x_i, y) inside the sum."""
         finite = np.where(np.isinf(self.lengths), 0.0, self.lengths)
         return (
             self._scaled(finite * factor_below(high, self.lengths), 1 - self._slack),
@@ -182,7 +182,7 @@ class Quotient:
         )
 
     def spread(self, values: Array, size: int) -> Array:
-        """A value per class as one per point `(n,)`, 0 outside the support."""
+        """Return a value per class as one per point `(n,)`, 0 outside the support."""
         points = np.zeros(size)
         points[self.support] = self.partition.expand(values)
         return points
@@ -193,13 +193,13 @@ class Quotient:
         return 2 * (int(self.sizes.max()) + 8) * UNIT
 
     def _scaled(self, values: Array, slack: float) -> Array:
-        """Sums over classes with the prior taken into the unknowns, so that the right side is 1 everywhere."""
+        """Return sums over classes with the prior taken into the unknowns, so that the right side is 1 everywhere."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.sums(values) * (self.prior[None, :] / self.prior[:, None]) * slack
 
 
 def _refined(colours: NDArray[np.int64], views: tuple[NDArray[np.int64], ...], lengths: int) -> NDArray[np.int64]:
-    """Colours split by what each point sees; one number for each pair of colour and length."""
+    """Return colours split by what each point sees; one number for each pair of colour and length."""
     keys = [np.sort(colours[None, :] * lengths + ids, axis=1) for ids in views]
     numbers: dict[tuple[int, bytes], int] = {}
     signatures = ((int(colour), b"".join(key[x].tobytes() for key in keys)) for x, colour in enumerate(colours))
@@ -291,7 +291,7 @@ def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: Sy
 
 
 def classed(space: MetricSpace, quotient: Quotient, epsilon: float) -> Weights:
-    """The solution on the classes of a quotient."""
+    """Return the solution on the classes of a quotient."""
     enclosure = Enclosure.of(*quotient.between(epsilon, epsilon))
     if enclosure is None:
         return Weights(None, None)

@@ -128,7 +128,7 @@ def error_bounds(
 
 
 def laplace_scale(diameter: float, *, epsilon: Written, delta: float = 0.0, exact: bool = False) -> float:
-    """The scale b of Laplace noise that makes numbers (ε, δ)-indistinguishable, rounded up, in their unit.
+    """Return the scale b of Laplace noise that makes numbers (ε, δ)-indistinguishable, rounded up, in their unit.
 
     Noise of density e^{-|x|/b} / 2b on every record keeps databases (ε, δ)-private in each of them (HLM14 Thm 5).
 

@@ -80,7 +80,7 @@ class ProductSanitisation:
         size: int = 1,
         rng: np.random.Generator | None = None,
     ) -> list[Any]:
-        """Answers to a query, each of a new sanitised database.
+        """Return answers to a query, each of a new sanitised database.
 
         Each has the privacy of the sanitisation, whatever is asked (HLM14 Thm 4). All that is computed from one
         sanitised database of `sample` has it together; what is computed from several adds up.
@@ -95,26 +95,26 @@ class ProductSanitisation:
         return [function(sanitised) for sanitised in self.sample(database, size, rng)]
 
     def log_probability(self, database: Database, sanitised: Database) -> float:
-        """ln Π_i K[d_i, z_i]: minus infinity where that is 0."""
+        """Return ln Π_i K[d_i, z_i]: minus infinity where that is 0."""
         distinct, row = np.unique(self._values(database), return_inverse=True)
         reports = _indices(sanitised, self.factor.reports.labels, self.records, "sanitised")
         with np.errstate(divide="ignore"):
             return math.fsum(np.log(self.factor.rows(distinct)[row, reports]))
 
     def probability(self, database: Database, sanitised: Database) -> float:
-        """Π_i K[d_i, z_i]: how likely a database is to become another; 0 where that is below 1e-308."""
+        """Return Π_i K[d_i, z_i]: how likely a database is to become another; 0 where that is below 1e-308."""
         return math.exp(self.log_probability(database, sanitised))
 
     def record_error(self, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
-        """The expected loss of a record whose values have this prior."""
+        """Return the expected loss of a record whose values have this prior."""
         return expected_loss(self.factor, prior, loss)
 
     def expected_error(self, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
-        """The expected loss of a database, summed over its n records, each with this prior, dependent or not."""
+        """Return the expected loss of a database, summed over n records with this prior, dependent or not."""
         return self.records * self.record_error(prior, loss)
 
     def as_mechanism(self, universe: Universe) -> Mechanism:
-        """All probabilities, over databases at the distance of the number of records that differ.
+        """Return all probabilities, over databases at the distance of the number of records that differ.
 
         Its ε is that of the change of one record, proven anew on the matrix for all databases that differ in one.
 
@@ -192,7 +192,7 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
 
 
 def _measured(channel: Array, distances: Array, delta: float, bound: NDArray[np.bool_]) -> Privacy:
-    """The least ε at δ, with its proof; SpecError where there is none."""
+    """Return the least ε at δ, with its proof; SpecError where there is none."""
     epsilon = least_epsilon(channel, distances, delta, bound)
     if math.isinf(epsilon):
         raise SpecError("factor", f"is not private at any epsilon with delta {delta:g}", "raise delta")
@@ -201,7 +201,7 @@ def _measured(channel: Array, distances: Array, delta: float, bound: NDArray[np.
 
 
 def _indices(given: Database, labels: Iterable[str], records: int, field: str) -> Indices:
-    """Indices `(n,)` of the entries of a database, which are indices themselves or labels."""
+    """Return indices `(n,)` of the entries of a database, which are indices themselves or labels."""
     try:
         entries = list(given)
     except TypeError:

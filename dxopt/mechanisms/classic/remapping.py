@@ -13,7 +13,7 @@ from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import LEAST
 from dxopt.model.problem import Problem
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.spaces.distances import between

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError, required
-from dxopt.model.beliefs.pairs import numbers
 from dxopt.model.prior import Prior
-from dxopt.numerics.coerce import as_number, as_numbers
+from dxopt.numerics.coerce import as_distributions, as_number, as_numbers
 from dxopt.spaces.callables import truth_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
@@ -23,12 +22,12 @@ from dxopt.spaces.universes import Universe
 Secrets = MetricSpace | Universe
 Event = Callable[[Any], bool] | Iterable[Any]
 Named = tuple[str, NDArray[np.bool_]]
-"""Return the name of an event, and the mask `(n,)` of its secrets."""
+"""Name of an event, and the mask `(n,)` of its secrets."""
 _SHOWN = 3
 
 
 def required_secrets(space: Any) -> None:
-    """SpecError unless a space or a universe is given."""
+    """Raise SpecError unless a space or a universe is given."""
     required("space", space, Secrets, "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe")
 
 
@@ -41,7 +40,7 @@ def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
 
 
 def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tuple[Named, Named]]:
-    """Pairs of events; SpecError about `secrets` where one is none."""
+    """Return pairs of events; SpecError about `secrets` where one is none."""
     required_secrets(space)
     required("secrets", pairs, Iterable, "give a list of pairs of events")
     found = []
@@ -57,7 +56,7 @@ def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tupl
 
 
 def event_of(space: Secrets, given: Event) -> Named:
-    """The secrets that a predicate holds for, or that are listed: by label or index, or as in a universe."""
+    """Return the secrets that a predicate holds for, or that are listed: by label or index, or as in a universe."""
     size = len(space)
     if callable(given):
         of = space.secrets if isinstance(space, Universe) else space.labels
@@ -69,10 +68,8 @@ def event_of(space: Secrets, given: Event) -> Named:
         if given.shape != (size,):
             raise SpecError("secrets", f"have an event of shape {given.shape}", f"give {size} truth values")
         inside[:] = given
-    elif isinstance(given, str) or not isinstance(given, Iterable):
-        inside[_index(space, given)] = True
     else:
-        for secret in given:
+        for secret in [given] if isinstance(given, str) or not isinstance(given, Iterable) else given:
             inside[_index(space, secret)] = True
     if not inside.any():
         raise SpecError("secrets", "have an event with no secret", "name at least one for each")
@@ -93,7 +90,7 @@ def _index(space: Secrets, secret: Any) -> int:
 
 
 def _listed(space: Secrets, inside: NDArray[np.bool_]) -> str:
-    """Some labels of an event."""
+    """Return some labels of an event."""
     members = np.flatnonzero(inside)
     shown = ", ".join(space.labels[int(index)] for index in members[:_SHOWN])
     more = f" and {len(members) - _SHOWN:,} more" if len(members) > _SHOWN else ""
@@ -101,33 +98,22 @@ def _listed(space: Secrets, inside: NDArray[np.bool_]) -> str:
 
 
 Array = NDArray[np.float64]
-ABSENCE = "its absence"
 
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """A pair of beliefs: what is so in the one and in the other, and under which circumstances."""
+    """Two beliefs `(n,)` that must not be told apart, given `one` and given `other`; None where impossible."""
 
     one: str
     other: str
     under: str
-    first: Array
-    second: Array
+    first: Array | None
+    second: Array | None
     distance: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """Describe the pair."""
-        return f"{self.one} against {self.other}{self.under}"
-
-    @property
-    def reversed(self) -> Conditional:
-        """The pair in the other order."""
-        return Conditional(self.other, self.one, self.under, self.second, self.first, self.distance)
 
 
 def priors_of(space: Secrets, given: Any, field: str = "beliefs") -> list[Prior]:
-    """One belief or several, as priors over the secrets; SpecError where one is none."""
+    """Return one belief or several, as priors over the secrets; SpecError where one is none."""
     if isinstance(given, Prior | str) or _is_row(given):
         return [prior_of(space, given)]
     required(field, given, Iterable, "give a prior, or a list of priors")
@@ -138,7 +124,7 @@ def priors_of(space: Secrets, given: Any, field: str = "beliefs") -> list[Prior]
 
 
 def prior_of(space: Secrets, given: Any) -> Prior:
-    """A prior over a space as `Prior.of` reads it, or over a universe, whose secrets it must be about."""
+    """Return a prior over a space as `Prior.of` reads it, or over a universe, whose secrets it must be about."""
     if isinstance(space, MetricSpace):
         return Prior.of(given, space)
     size = len(space)
@@ -154,13 +140,13 @@ def prior_of(space: Secrets, given: Any) -> Prior:
 
 
 def as_given(space: Secrets, pairs: Iterable[Any], distances: ArrayLike | None) -> list[Conditional]:
-    """Pairs of beliefs over the secrets, each at its distance; SpecError where one is none."""
+    """Return pairs of beliefs over the secrets, each at its distance; SpecError where one is none."""
     required_secrets(space)
     required("pairs", pairs, Iterable, fix := "give two beliefs for each")
     listed = [tuple(priors_of(space, pair, "pairs")) for pair in pairs]
     if any(len(pair) != 2 for pair in listed):
         raise SpecError("pairs", "have an entry that is no pair of beliefs", fix)
-    apart = np.ones(len(listed)) if distances is None else numbers(distances, "distances")
+    apart = np.ones(len(listed)) if distances is None else as_numbers(distances, "distances", "give numbers")
     if apart.shape != (len(listed),):
         raise SpecError("distances", f"are {apart.size} for {len(listed)} pairs", "give one for each")
     return [
@@ -169,8 +155,16 @@ def as_given(space: Secrets, pairs: Iterable[Any], distances: ArrayLike | None) 
     ]
 
 
+def _is_row(given: Any) -> bool:
+    """Return True for a single belief: numbers on one axis."""
+    try:
+        return np.asarray(given, dtype=float).ndim == 1
+    except (TypeError, ValueError):
+        return False
+
+
 def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:
-    """A belief given an event, `(n,)`; None where that has probability 0."""
+    """Return a belief given an event, `(n,)`; None where that has probability 0."""
     likely = np.where(inside, belief, 0.0)
     # dividing by the largest first keeps tiny probabilities from underflowing
     largest = likely.max()
@@ -180,54 +174,17 @@ def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:
     return likely / math.fsum(likely)
 
 
-def conditionals(
-    space: Secrets, events: Sequence[tuple[Named, Named]], beliefs: Iterable[Prior]
-) -> tuple[list[Conditional], list[str]]:
-    """Each belief given the one event against the other one, and what is left out."""
-    found: list[Conditional] = []
-    missing: list[str] = []
+def conditionals(events: Sequence[tuple[Named, Named]], beliefs: Iterable[Prior]) -> Iterator[Conditional]:
+    """Pair each belief given the one event with the same given the other one."""
     for belief in beliefs:
         for (one, inside), (other, elsewhere) in events:
             given = given_event(belief.probabilities, inside)
             against = given_event(belief.probabilities, elsewhere)
-            under = f", under {belief.name}"
-            if given is None or against is None:
-                impossible = one if given is None else other
-                missing.append(f"{one} against {other}{under}: {impossible} has probability 0")
-            else:
-                found.append(Conditional(one, other, under, given, against))
-    return found, missing
-
-
-def images(
-    universe: Universe, removed: Sequence[tuple[str, NDArray[np.bool_], NDArray[np.int64]]], beliefs: Iterable[Prior]
-) -> tuple[list[Conditional], list[str]]:
-    """Each belief given an event against its image under a map of the secrets, `(n,)` indices; what is left out."""
-    found: list[Conditional] = []
-    missing: list[str] = []
-    for belief in beliefs:
-        for name, inside, to in removed:
-            given = given_event(belief.probabilities, inside)
-            under = f", under {belief.name}"
-            if given is None:
-                missing.append(f"{name} against {ABSENCE}{under}: {name} has probability 0")
-            else:
-                moved = np.bincount(to, given, minlength=len(universe)).astype(float)
-                found.append(Conditional(name, ABSENCE, under, given, moved))
-    return found, missing
-
-
-def _is_row(given: Any) -> bool:
-    """True for a single belief: numbers on one axis."""
-    try:
-        return np.asarray(given, dtype=float).ndim == 1
-    except (TypeError, ValueError):
-        return False
+            yield Conditional(one, other, f", under {belief.name}", given, against)
 
 
 TRACES = 20_000
 """The most traces of a chain."""
-_SUM = 1e-9
 
 
 def markov_conditionals(
@@ -236,8 +193,8 @@ def markov_conditionals(
     transition: ArrayLike,
     start: ArrayLike | None,
     times: Iterable[int] | None,
-) -> tuple[list[Conditional], list[str]]:
-    """For each time and each two states, all traces given either, `(k^length,)`; and what is left out.
+) -> Iterator[Conditional]:
+    """Pair all traces given either of two states, `(k^length,)`, for each time.
 
     Raises
     ------
@@ -254,8 +211,8 @@ def markov_conditionals(
         raise SpecError("length", f"is {length}", fix)
     if length > 100 or states**length > TRACES:
         raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
-    moves = _stochastic(transition, (states, states), "transition")
-    begins = stationary(moves) if start is None else _stochastic(start, (states,), "start")
+    moves = _stochastic(transition, "transition", states, states)
+    begins = stationary(moves) if start is None else _stochastic(start, "start", states)
     required("times", times, Iterable | None, fix := f"give some from 0 to {length - 1}")
     chosen = list(range(length) if times is None else times)
     if not chosen or not all(isinstance(time, Integral) and 0 <= time < length for time in chosen):
@@ -267,8 +224,6 @@ def markov_conditionals(
     where = [begins]
     for _ in range(length - 1):
         where.append(where[-1] @ moves)
-    found: list[Conditional] = []
-    missing: list[str] = []
     for time in chosen:
         # 3. given the state at that time: how the chain got there, from the joint probability of the steps before,
         #    times how it goes on
@@ -280,19 +235,12 @@ def markov_conditionals(
             total = here.sum()
             each.append(here / total if where[time][state] > 0 and total > 0 else None)
         for one, other in itertools.combinations(range(states), 2):
-            first, second = each[one], each[other]
-            names = (f"at {labels[one]}", f"at {labels[other]}")
-            under = f", time {time}"
-            if first is None or second is None:
-                impossible = names[0] if first is None else names[1]
-                missing.append(f"{names[0]} against {names[1]}{under}: {impossible} has probability 0")
-            else:
-                found.append(Conditional(*names, under, first, second))
-    return found, missing
+            names = f"at {labels[one]}", f"at {labels[other]}"
+            yield Conditional(*names, f", time {time}", each[one], each[other])
 
 
 def stationary(transition: Array) -> Array:
-    """The distribution that a chain keeps, `(k,)`; SpecError where it keeps several."""
+    """Return the distribution that a chain keeps, `(k,)`; SpecError where it keeps several."""
     states = len(transition)
     # π (P - 1) = 0 and Σ π = 1 have one solution where P - 1 has rank k - 1
     equations = np.concatenate([transition.T - np.eye(states), np.ones((1, states))])
@@ -303,30 +251,18 @@ def stationary(transition: Array) -> Array:
     return found / found.sum()
 
 
-def _stochastic(given: ArrayLike, shape: tuple[int, ...], field: str) -> Array:
-    """Rows of probabilities, each divided by its sum; SpecError where they do not sum to 1."""
-    try:
-        array = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError(field, "has entries that are no numbers", "give probabilities") from None
-    if array.shape != shape:
-        raise SpecError(field, f"has shape {array.shape}", f"give probabilities of shape {shape}")
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise SpecError(field, "has an entry that is no probability", "give numbers from 0 to 1")
-    sums = array.sum(axis=-1, keepdims=True)
-    if (np.abs(sums - 1) > _SUM).any():
-        raise SpecError(field, f"has a row that sums to {sums.ravel()[np.abs(sums - 1).argmax()]:.12g}", "make it 1")
-    return array / sums
+def _stochastic(given: ArrayLike, field: str, *shape: int) -> Array:
+    """Return rows of probabilities, each divided by its sum."""
+    array = as_distributions(given, field, f"give probabilities of shape {shape}", *shape)
+    return array / array.sum(axis=-1, keepdims=True)
 
 
 EVENTS = 200_000
 """The most events that are gone through."""
 
 
-def by_records(
-    universe: Universe, beliefs: Iterable[Prior], known: int | None
-) -> tuple[list[Conditional], list[str]]:
-    """For each person and each two values of the record, the databases given either; and what is left out.
+def by_records(universe: Universe, beliefs: Iterable[Prior], known: int | None) -> Iterator[Conditional]:
+    """Pair the databases given either of two values of a person's record.
 
     Given as well are the records of up to `known` other persons, any of them with any values (Yang et al. 2015).
     """
@@ -341,48 +277,30 @@ def by_records(
     subsets = sum(math.comb(records - 1, size) * values**size for size in range(most + 1))
     if records * subsets * values**2 > EVENTS:
         raise UnsupportedError("known", f"makes over {EVENTS:,} events", "give a smaller number, or fewer records")
-    found: list[Conditional] = []
-    missing: list[str] = []
-    for belief in beliefs:
-        for person in range(records):
-            others = [other for other in range(records) if other != person]
-            sets = itertools.chain.from_iterable(itertools.combinations(others, size) for size in range(most + 1))
-            for given in sets:
-                for values_given in itertools.product(range(values), repeat=len(given)):
-                    inside = (codes[:, list(given)] == values_given).all(axis=1)
-                    _between_values(universe, codes, belief, person, (given, values_given), inside, found, missing)
-    return found, missing
-
-
-def _between_values(
-    universe: Universe,
-    codes: NDArray[np.int64],
-    belief: Prior,
-    person: int,
-    known: tuple[Sequence[int], Sequence[int]],
-    inside: NDArray[np.bool_],
-    found: list[Conditional],
-    missing: list[str],
-) -> None:
-    """Add the pairs of one person's values, given what is known of others; those known to be impossible are none."""
-    if not belief.probabilities[inside].any():
-        return
     written = _written(universe)
-    also = "".join(f", record {other} = {written[value]}" for other, value in zip(*known, strict=True))
-    each = [given_event(belief.probabilities, inside & (codes[:, person] == v)) for v in range(len(written))]
-    for one, other in itertools.combinations(range(len(written)), 2):
-        first, second = each[one], each[other]
-        names = (f"record {person} = {written[one]}", f"record {person} = {written[other]}")
-        under = f", under {belief.name}{also}"
-        if first is None or second is None:
-            impossible = names[0] if first is None else names[1]
-            missing.append(f"{names[0]} against {names[1]}{under}: {impossible} has probability 0")
-        else:
-            found.append(Conditional(*names, under, first, second))
+    for belief, person in itertools.product(beliefs, range(records)):
+        for others, theirs in _known_records(records, person, most, values):
+            inside = (codes[:, others] == theirs).all(axis=1)
+            if not belief.probabilities[inside].any():
+                continue
+            also = "".join(f", record {x} = {written[value]}" for x, value in zip(others, theirs, strict=True))
+            each = [given_event(belief.probabilities, inside & (codes[:, person] == v)) for v in range(values)]
+            for one, other in itertools.combinations(range(values), 2):
+                names = f"record {person} = {written[one]}", f"record {person} = {written[other]}"
+                yield Conditional(*names, f", under {belief.name}{also}", each[one], each[other])
 
 
-def removals(universe: Universe) -> list[tuple[str, NDArray[np.bool_], NDArray[np.int64]]]:
-    """For each person and value: its name, the databases with that value, and each database without that record.
+def _known_records(records: int, person: int, most: int, values: int) -> Iterator[tuple[list[int], tuple[int, ...]]]:
+    """Yield up to `most` other records, with any values."""
+    others = [other for other in range(records) if other != person]
+    for size in range(most + 1):
+        for some in itertools.combinations(others, size):
+            for theirs in itertools.product(range(values), repeat=size):
+                yield list(some), theirs
+
+
+def without_records(universe: Universe, beliefs: Iterable[Prior]) -> Iterator[Conditional]:
+    """Pair the databases given a value of a person's record with the same databases without that record.
 
     Raises
     ------
@@ -390,22 +308,23 @@ def removals(universe: Universe) -> list[tuple[str, NDArray[np.bool_], NDArray[n
         If no record may be absent.
     """
     codes = _codes(universe)
-    written = _written(universe)
     if None not in universe.values:
         raise SpecError("universe", "has no absent records", "make it with absent=True")
-    found = []
+    images = []
     for person in range(codes.shape[1]):
         without = [(*one[:person], None, *one[person + 1 :]) for one in _databases(universe)]
         gone = [universe.places.get(one, -1) for one in without]
         if min(gone) < 0:
             wrong = f"lacks {without[gone.index(-1)]}, a database without record {person}"
             raise SpecError("universe", wrong, "keep the databases that are left when a record is taken out")
-        to = np.array(gone, dtype=np.int64)
-        for value, name in enumerate(written):
-            if universe.values[value] is not None:
-                inside = codes[:, person] == value
-                found.append((f"record {person} = {name}", inside, to))
-    return found
+        images.append(np.array(gone, dtype=np.int64))
+    written = _written(universe)
+    present = [value for value, name in enumerate(universe.values) if name is not None]
+    for belief, (person, image), value in itertools.product(beliefs, enumerate(images), present):
+        given = given_event(belief.probabilities, codes[:, person] == value)
+        moved = None if given is None else np.bincount(image, given, minlength=len(given)).astype(float)
+        name = f"record {person} = {written[value]}"
+        yield Conditional(name, "its absence", f", under {belief.name}", given, moved)
 
 
 def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float) -> Prior:
@@ -436,7 +355,7 @@ def _databases(universe: Universe) -> list[tuple[Any, ...]]:
 
 
 def _codes(universe: Universe) -> NDArray[np.int64]:
-    """The values of all databases by their index, `(n, records)`."""
+    """Return the values of all databases by their index, `(n, records)`."""
     number = {value: index for index, value in enumerate(universe.values)}
     return np.array([[number[value] for value in one] for one in _databases(universe)])
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxopt.errors import Option, SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.model.validation import required_mechanism
+from dxopt.model.sampling import required_mechanism
 from dxopt.results.report import Report
 from dxopt.spaces.geo.points import positions
 from dxopt.spaces.metrics import EARTH_RADIUS_KM

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import BeliefDual, Dual, WorstDual
@@ -128,12 +128,12 @@ class WithBeliefs:
         return replace(found, dual=BeliefDual(belief, report, multiplier[used], found.dual))
 
 
-def _halved(pairs: Pairs) -> np.ndarray:
+def _halved(pairs: BeliefPairs) -> np.ndarray:
     """e^{εd/2} of each pair, `(p,)`; steeper ones are left to the repair."""
     return np.exp(np.minimum(pairs.budgets, _FARTHEST) / 2)
 
 
-def _rows(pairs: Pairs, reports: int) -> Coupling:
+def _rows(pairs: BeliefPairs, reports: int) -> Coupling:
     """Rows e^{εd/2} θ'v - e^{-εd/2} θv ≥ 0, report by report, on columns one after another."""
     up = _halved(pairs)[:, None]
     one = sp.csc_array(up * pairs.second - pairs.first / up)
