@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import CertificateError, UnsupportedError
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven, titled
 from dxopt.mechanisms.classic.calibration import Positioned, largest_rate, manhattan
-from dxopt.mechanisms.kernel import kernel_mechanism
-from dxopt.mechanisms.lowering import epsilon_of_weights
+from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
