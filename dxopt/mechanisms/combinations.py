@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.sampling import Sampler, required_mechanism
+from dxopt.numerics.coerce import as_numbers
 from dxopt.proofs.user_channel import certify
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.space import MetricSpace
@@ -25,7 +25,7 @@ MOST_CELLS = 5_000_000
 
 
 def together(mechanisms: Sequence[Sampler]) -> Mechanism:
-    """Independent reports of several mechanisms about one secret, as one mechanism with tuples as reports.
+    """Make one mechanism of independent reports of several about one secret, with tuples as reports.
 
     P[(z_1, …, z_k) | x] = K_1[x, z_1] … K_k[x, z_k]. It is proven at the sum of their levels, Σ ε_j, and of their δ_j
     (ECP14 §2: levels of independent releases add up); where rounding of products broke that, entries are raised by
@@ -57,29 +57,24 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     >>> print(both.matrix.shape, both.reports.labels[:2], round(both.privacy.epsilon, 6))
     (3, 9) ('(0, 0)', '(0, 1)') 1.5
     """
-    levels = levels_of(mechanisms)
+    levels = _levels_of(mechanisms)
     first = mechanisms[0]
-    cells = len(first.space) * math.prod(len(one.reports) for one in mechanisms)
-    if cells > MOST_CELLS:
-        wrong = f"have {cells:,} probabilities of tuples together"
-        raise UnsupportedError("mechanisms", wrong, f"take fewer than {MOST_CELLS:,}, or dx.compose")
+    _require_few(len(first.space) * math.prod(len(one.reports) for one in mechanisms))
     delta = math.fsum(level.delta for level in levels)
     if delta >= 1:
         raise SpecError("mechanisms", f"have delta {delta:g} together", "take fewer, or dx.compose")
-    rows = reduce(_joined, (channel_of(one) for one in mechanisms))
+    # The products of entries of each row, `(n, m)` and `(n, w)` to `(n, mw)`, from one mechanism to the next.
+    rows = np.ones((len(first.space), 1))
+    for one in mechanisms:
+        rows = (rows[:, :, None] * channel_of(one)[:, None, :]).reshape(len(rows), -1)
     labels = Tuples(tuple(tuple(one.reports.labels) for one in mechanisms))
     name = " and ".join(getattr(one, "name", "mechanism") for one in mechanisms)
     epsilon = math.nextafter(math.fsum(level.epsilon for level in levels), math.inf)
-    return proven(rows, first.space, epsilon, delta, levels, Reports(labels), name)
+    return _proven(rows, first.space, epsilon, delta, levels, Reports(labels), name)
 
 
-def _joined(rows: Any, more: Any) -> np.ndarray:
-    """The products of entries of each row, `(n, m)` and `(n, w)` to `(n, mw)`."""
-    return (rows[:, :, None] * more[:, None, :]).reshape(len(rows), -1)
-
-
-def proven(
-    rows: Any,
+def _proven(
+    rows: np.ndarray,
     space: MetricSpace,
     epsilon: float,
     delta: float,
@@ -94,7 +89,14 @@ def proven(
     return certify(rows, space, epsilon, reports=reports, delta=above, pairs=pairs, repair=True, name=name)
 
 
-def levels_of(mechanisms: Sequence[Sampler]) -> list[Privacy]:
+def _require_few(cells: int) -> None:
+    """Raise UnsupportedError where a matrix would have too many probabilities."""
+    if cells > MOST_CELLS:
+        wrong = f"have {cells:,} probabilities together"
+        raise UnsupportedError("mechanisms", wrong, f"take fewer than {MOST_CELLS:,}, or dx.compose")
+
+
+def _levels_of(mechanisms: Sequence[Sampler]) -> list[Privacy]:
     """Return what is proven of each mechanism; SpecError unless all are private, and about the same secrets."""
     if not isinstance(mechanisms, Sequence) or not mechanisms:
         raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")
@@ -121,7 +123,7 @@ def _level_of(given: Sampler) -> Privacy:
 
 
 def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, visible: bool = True) -> Mechanism:
-    """One of several mechanisms about one secret, drawn with given probabilities, as one mechanism.
+    """Make one mechanism of several about one secret, of which one is drawn with given probabilities.
 
     A visible choice tells which one was drawn: "0: a" is the report a of the first mechanism. A hidden one does not:
     P[z | x] = Σ_j w_j K_j[x, z]. The visible one refines the hidden one. The draw does not depend on the secret, so
@@ -152,12 +154,10 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     >>> print(mixed.reports.labels[:4], round(mixed.privacy.epsilon, 6))
     ('0: 0', '0: 1', '0: 2', '1: 0') 1.0
     """
-    levels = levels_of(mechanisms)
+    levels = _levels_of(mechanisms)
     shares = _shares(weights, len(mechanisms))
     first = mechanisms[0]
-    cells = len(first.space) * sum(len(one.reports) for one in mechanisms)
-    if cells > MOST_CELLS:
-        raise UnsupportedError("mechanisms", f"have {cells:,} probabilities", f"take fewer than {MOST_CELLS:,}")
+    _require_few(len(first.space) * sum(len(one.reports) for one in mechanisms))
     epsilon = max(level.epsilon for level in levels)
     delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
     rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
@@ -169,15 +169,14 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
             raise SpecError("mechanisms", "have different reports", "write visible=True, or take the same reports")
         matrix, reports = np.sum(rows, axis=0), first.reports
     names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
-    return proven(matrix, first.space, epsilon, delta, levels, reports, f"{names}, {'seen' if visible else 'unseen'}")
+    return _proven(
+        matrix, first.space, epsilon, delta, levels, reports, f"{names}, {'seen' if visible else 'unseen'}"
+    )
 
 
 def _shares(weights: ArrayLike | None, size: int) -> list[float]:
     """Check the weights of the mechanisms; SpecError unless there is one for each."""
-    try:
-        given = np.ones(size) if weights is None else np.array(weights, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("weights", "are not all numbers", "give how likely each mechanism is") from None
+    given = np.ones(size) if weights is None else as_numbers(weights, "weights", "give how likely each mechanism is")
     if given.shape != (size,) or not (np.isfinite(given) & (given >= 0)).all() or not given.sum() > 0:
         raise SpecError("weights", "do not fit", f"give {size} numbers of 0 or more that are not all 0")
     return (given / given.sum()).tolist()

@@ -11,72 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
-from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.reports import pack_reports, unpack_reports
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT, deficit, row_sums
-from dxopt.runtime.archive import Arrays
+from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.kernels import Circulant, Kronecker, Path, System, Toeplitz
 from dxopt.spaces.kernels.systems import distance_error, system
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 POWERS = {"distance": 1, "squared": 2}
 """The losses that are powers of the distance."""
 _FEW_CELLS = 10_000_000
 _CLOSE = 1e-9
 
 
-def costs_of_reports(kernel: Path, weights: Array, prior: Array, loss: Loss, reports: NDArray[np.int64]) -> Array:
-    """w_z Σ_x π_x T[x, z] l(x, r), what it costs to report r instead of z: `(n, k)` for k reports, in O(nk) time."""
-    with np.errstate(invalid="ignore"):
-        costs = prior[:, None] * loss.columns(reports)
-    costs[prior == 0] = 0.0
-    return kernel.products(costs) * weights[:, None]
-
-
-def cost_of_power(
-    kernel: Path, weights: Array, prior: Array, loss: Loss, table: NDArray[np.int64] | None = None
-) -> float | None:
-    """The cost of a power of the distance, also where the point `table[z]` is reported instead of z.
-
-    In O(n) time, and as much again for each point between z and `table[z]`; None where these are many, or doubles
-    leave it in doubt.
-    """
-    if table is not None and np.abs(table - np.arange(len(table))).sum() > _FEW_CELLS:
-        return None
-    power = POWERS[loss.name]
-    cost = math.fsum(weights * kernel.moments(prior, power, table))
-    return cost if _is_sure(kernel, weights, cost, float(np.ptp(kernel.positions)) ** power) else None
-
-
-def cost_of_table(
-    kernel: Path, weights: Array, prior: Array, loss: Loss, table: NDArray[np.int64], *, points: bool
-) -> float | None:
-    """The cost where `table[z]` is reported instead of z; None where many reports are in use, or it is in doubt.
-
-    Where what is reported are `points` of the line, powers of the distance may have many of them.
-    """
-    if points and loss.name in POWERS and (found := cost_of_power(kernel, weights, prior, loss, table)) is not None:
-        return found
-    used, which = np.unique(table, return_inverse=True)
-    if len(used) * len(table) > _FEW_CELLS:
-        return None
-    costs = costs_of_reports(kernel, weights, prior, loss, used)
-    cost = math.fsum(costs[np.arange(len(which)), which])
-    largest = float(np.abs(loss.columns(used)[prior > 0]).max())
-    return cost if _is_sure(kernel, weights, cost, largest) else None
-
-
-def _is_sure(kernel: Path, weights: Array, cost: float, largest: float) -> bool:
-    """Return True if the cap and the rounding of deficits change a cost by little, for losses up to the largest."""
-    doubt = math.exp(-kernel.cap) * float(weights.sum()) + 8 * UNIT
-    return math.isfinite(cost) and doubt * largest <= _CLOSE * abs(cost)
-
-
-LARGEST_REST = 1e-5
+_LARGEST_REST = 1e-5
 """The largest part of a row that may go to the slack report."""
 PAIRED_POINTS = 50_000
 """With more points than this, nothing is computed that needs every pair of them."""
@@ -86,7 +40,65 @@ _SUMMED_POINTS = 4_000
 _BLOCK = 64
 _LARGEST_BUDGET = 50.0
 """Larger budgets count as this one where e^{εd} only bounds a ratio, so that it does not overflow."""
-_EVEN = ("path", "lattice")
+_LARGEST_CUT = 1e-3
+"""ε' is lowered by less than this part of ε; where more would be needed, points are too close for a proof."""
+_LEAST_BUDGET = 1e-300
+"""Smaller budgets count as this one, so that no quotient overflows."""
+_ROUNDINGS = 8
+"""Relative roundings of 2^-53 for which the ε of the base leaves room."""
+
+
+def lowered_epsilon(space: MetricSpace, epsilon: float, roundings: float, distance_error: float = 0.0) -> float:
+    """Return the ε' < ε such that e^{ε'd(1 + distance_error)} (1 + 2^-53)^roundings ≤ e^{εd} for all d > 0.
+
+    A mechanism that is private at ε', with respect to distances that are off by that relative error, is private at ε
+    after that many relative roundings of its entries.
+
+    Raises
+    ------
+    UnsupportedError
+        If points are so close that ε' would be below about 0.999 ε.
+    """
+    # The rounding of entries is covered by the least budget: (ε - ε')d ≥ εd · cut for the least d, and so for all.
+    cut = distance_error + roundings * UNIT / max(epsilon * space.nearest, _LEAST_BUDGET) + 8 * UNIT
+    if not cut < _LARGEST_CUT:
+        wrong = f"has points {space.nearest:.3g} apart, too close at epsilon = {epsilon:g}"
+        raise UnsupportedError("space", wrong, "join them, or raise epsilon")
+    return epsilon * (1 - 1.01 * cut)
+
+
+def epsilon_of_weights(space: MetricSpace, epsilon: float, kernel: System) -> float:
+    """Return the ε' < ε at which to compute the kernel T of a mechanism T·diag(w) that is to be private at ε.
+
+    It is such that ε'd plus the rounding of two entries of T and of their products with a weight stays below εd for
+    all d > 0. `kernel` is T at ε, whose entries have about the same relative error. Without two points at a finite
+    distance nothing binds, and ε' is ε.
+
+    Raises
+    ------
+    UnsupportedError
+        If points are at distance 0, or so close that ε' would be below about 0.999 ε.
+    """
+    if not math.isfinite(space.nearest):
+        return epsilon
+    if _has_twins(space):
+        raise UnsupportedError("space", "has points at distance 0", "join them")
+    return lowered_epsilon(space, epsilon, 2 * kernel.entry_error / UNIT + 32, distance_error(space))
+
+
+def _has_twins(space: MetricSpace) -> bool:
+    """Return True if two points are at distance 0. Structured spaces have none, except in a factor of a product."""
+    if space.structure.kind == "product":
+        return any(_has_twins(factor) for factor in space.structure.factors)
+    return space.structure.kind in ("general", "graph") and int((space.distances == 0).sum()) > len(space)
+
+
+def costs_of_reports(kernel: Path, weights: Array, prior: Array, loss: Loss, reports: Indices) -> Array:
+    """Return w_z Σ_x π_x T[x, z] l(x, r), the cost of k reports r instead of all z: `(n, k)`, in O(nk) time."""
+    with np.errstate(invalid="ignore"):
+        costs = prior[:, None] * loss.columns(reports)
+    costs[prior == 0] = 0.0
+    return kernel.products(costs) * weights[:, None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +133,7 @@ class KernelMechanism(Mechanism):
 
     @cached_property
     def kernel(self) -> System:
-        """T, at ε'."""
+        """Kernel T, at ε'."""
         return system(self.space, self.epsilon)
 
     @cached_property
@@ -129,14 +141,14 @@ class KernelMechanism(Mechanism):
         """Deficit of each row, `(n,)`: the additional probability of the slack report."""
         return np.maximum(1.0 - self.kernel.apply(self.weights)[0], 0.0)
 
-    def _rows(self, secrets: NDArray[np.int64]) -> Array:
+    def _rows(self, secrets: Indices) -> Array:
         rows = np.empty((len(secrets), len(self.space)))
         for row, secret in zip(rows, secrets, strict=True):
             np.multiply(self.kernel.row(int(secret)), self.weights, out=row)
             row[self.slack] += deficit(row)
         return rows
 
-    def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+    def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         # A row is the mixture of T[x, ·] w, scaled to sum to 1, and of the slack report with probability `rest`.
         drawn = self.kernel.draw(self.weights, secrets, rng)
         drawn[uniforms(len(secrets), rng) < self.rest[secrets]] = self.slack
@@ -173,7 +185,7 @@ class KernelMechanism(Mechanism):
         # On a line, what has gathered on the way and its moments move on together, whatever the steps.
         if self._offsets is None:
             assert isinstance(self.kernel, Path)
-            found = cost_of_power(self.kernel, self.weights, prior, loss)
+            found = self._cost_of_power(self.kernel, prior, loss)
             return self.cost_by_rows(prior, loss.rows) if found is None else found + rest
 
         # Other losses by distance, where T depends on the offset z - x alone: so does T[x, z] l(x, z), whose sum with
@@ -184,7 +196,7 @@ class KernelMechanism(Mechanism):
         return math.fsum(prior * kernel.convolve(spectrum, self.weights)) + rest
 
     def structured(self, loss: Loss) -> bool:
-        """True if `cost` need not go through all pairs of secrets and reports."""
+        """Return True if `cost` need not go through all pairs of secrets and reports."""
         if not loss.by_distance or loss.name == "binary":
             return loss.by_distance
         if loss.reports.points is not self.space.points:
@@ -192,7 +204,7 @@ class KernelMechanism(Mechanism):
         along = isinstance(self.kernel, Path) and np.isfinite(np.ptp(self.kernel.positions))
         return isinstance(self._offsets, Toeplitz | Circulant) or (bool(along) and loss.name in POWERS)
 
-    def cost_by_rows(self, prior: Array, losses: Callable[[NDArray[np.int64]], Array]) -> float:
+    def cost_by_rows(self, prior: Array, losses: Callable[[Indices], Array]) -> float:
         """Σ_x π_x Σ_z K[x, z] l(x, z) from a function that gives the losses `(k, n)` of k secrets, in O(n²) time.
 
         Raises
@@ -216,14 +228,44 @@ class KernelMechanism(Mechanism):
             total.append(float((rows * np.where(rows > 0, losses(secrets), 0.0)).sum()))
         return math.fsum(total)
 
-    def cost_of_remap(self, prior: Array, loss: Loss, table: NDArray[np.int64]) -> float:
-        """The cost where `table[z]` is reported instead of z; on a line often without going through all pairs."""
+    def cost_of_remap(self, prior: Array, loss: Loss, table: Indices) -> float:
+        """Return the cost if `table[z]` is reported instead of z, on a line often without going through all pairs."""
         if isinstance(self.kernel, Path):
-            found = cost_of_table(self.kernel, self.weights, prior, loss, table, points=self.structured(loss))
+            found = None
+            if loss.name in POWERS and self.structured(loss):
+                found = self._cost_of_power(self.kernel, prior, loss, table)
+            if found is None:
+                found = self._cost_of_table(self.kernel, prior, loss, table)
             if found is not None:
                 at_slack = loss.column(int(table[self.slack]))
                 return found + math.fsum(np.where(prior > 0, prior * self.rest * at_slack, 0.0))
         return self.cost_by_rows(prior, lambda secrets: loss.rows(secrets)[:, table])
+
+    def _cost_of_power(self, kernel: Path, prior: Array, loss: Loss, table: Indices | None = None) -> float | None:
+        """Return the cost of a power of the distance, also where the point `table[z]` is reported instead of z.
+
+        In O(n) time, and as much again for each point between z and `table[z]`; None where these are many, or doubles
+        leave it in doubt.
+        """
+        if table is not None and np.abs(table - np.arange(len(table))).sum() > _FEW_CELLS:
+            return None
+        power = POWERS[loss.name]
+        cost = math.fsum(self.weights * kernel.moments(prior, power, table))
+        return self._sure(kernel, cost, float(np.ptp(kernel.positions)) ** power)
+
+    def _cost_of_table(self, kernel: Path, prior: Array, loss: Loss, table: Indices) -> float | None:
+        """Return the cost of a table from its few reports; None where many are in use, or it is in doubt."""
+        used, which = np.unique(table, return_inverse=True)
+        if len(used) * len(table) > _FEW_CELLS:
+            return None
+        costs = costs_of_reports(kernel, self.weights, prior, loss, used)
+        cost = math.fsum(costs[np.arange(len(which)), which])
+        return self._sure(kernel, cost, float(np.abs(loss.columns(used)[prior > 0]).max()))
+
+    def _sure(self, kernel: Path, cost: float, largest: float) -> float | None:
+        """Return a cost for losses up to the largest; None where the cap and rounding of deficits may change it."""
+        doubt = math.exp(-kernel.cap) * float(self.weights.sum()) + 8 * UNIT
+        return cost if math.isfinite(cost) and doubt * largest <= _CLOSE * abs(cost) else None
 
     @cached_property
     def _offsets(self) -> System | None:
@@ -232,30 +274,38 @@ class KernelMechanism(Mechanism):
         kind = self.space.structure.kind
         if isinstance(self.kernel, Toeplitz | Circulant):
             return self.kernel
+        if kind not in ("path", "lattice"):
+            return None
         # A line is translation-invariant only if its steps are equal, up to rounding.
         first = self.space.row(index=0)
         if kind == "path" and len(first) > 1 and np.ptp(np.diff(first)) > 8 * UNIT * float(first[-1]):
             return None
-        if kind not in _EVEN:
-            return None
         return Toeplitz(first.reshape(shape), self.epsilon, 0.0, distance_error(self.space))
+
+
+def private_rest(space: MetricSpace, epsilon: float, off: float) -> float:
+    """Return the part of each row to hold back so that a rest within `off` of it is private for all secrets.
+
+    The ratio of rest + off to rest - off is at most e^a, with a = ε times the least distance, if rest ≥ off (e^a +
+    1)/(e^a - 1) = off (1 + 2/(e^a - 1)).
+
+    Raises
+    ------
+    UnsupportedError
+        If it is too large a part for one report.
+    """
+    rest = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, _LARGEST_BUDGET)))
+    if not rest < _LARGEST_REST:
+        raise UnsupportedError("space", f"would send {rest:.1e} of each row to one report", "take a larger epsilon")
+    return rest
 
 
 def kernel_mechanism(
     space: MetricSpace, epsilon: float, kernel: System, lowered: float, weights: Array
 ) -> KernelMechanism:
-    """The mechanism of weights w ≥ 0 with Tw ≈ 1, scaled so that the rest of each row is private as well, and proven.
+    """Make the mechanism of weights w ≥ 0 with Tw ≈ 1, scaled so that the rest of each row is private, and prove it.
 
-    Parameters
-    ----------
-    space : MetricSpace
-    epsilon : float
-        ε, which is proven.
-    kernel : System
-        T, at ε'.
-    lowered : float
-        ε', at most `epsilon_of_weights`.
-    weights : (n,) array
+    `kernel` is T at ε', `lowered`, which is at most `epsilon_of_weights`.
 
     Raises
     ------
@@ -263,19 +313,11 @@ def kernel_mechanism(
         If the row sums are not close enough to 1 for that.
     """
     # Row sums lie within `off` of 1. Scaling the weights by 1 - room brings the rest of each row between room - off
-    # and room + off. The ratio of these two is at most e^a, with a = ε times the least distance, if room ≥ off (e^a +
-    # 1)/(e^a - 1) = off (1 + 2/(e^a - 1)): then the rest is private for every pair of secrets.
+    # and room + off.
     kept = np.where(weights > _LEAST_WEIGHT * float(weights.max()), weights, 0.0)
     low, high = _sums(kernel, kept)
     off = max(abs(low - 1), abs(high - 1)) + 2.0**-50
-    room = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, _LARGEST_BUDGET)))
-    if not room < LARGEST_REST:
-        raise UnsupportedError(
-            "space",
-            f"row sums are known only within {off:.1e}, which is too little for a proof",
-            "take a larger epsilon",
-        )
-    scaled = kept * (1 - room)
+    scaled = kept * (1 - private_rest(space, epsilon, off))
     scaled.flags.writeable = False
     proof = prove_kernel(space, epsilon, kernel, lowered, scaled)
     slack = int(scaled.argmax())
@@ -324,7 +366,7 @@ def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: fl
 
 
 def _sums(kernel: System, weights: Array) -> tuple[float, float]:
-    """Bounds on the row sums of T·diag(w) in doubles; for lines and products up to 4,000 points the sums."""
+    """Return bounds on the row sums of T·diag(w) in doubles; for lines and products up to 4,000 points the sums."""
     if isinstance(kernel, Path | Kronecker) and kernel.size <= _SUMMED_POINTS:
         steps = (range(start, min(start + _BLOCK, kernel.size)) for start in range(0, kernel.size, _BLOCK))
         sums = np.concatenate([row_sums(np.stack([kernel.row(x) for x in secrets]) * weights) for secrets in steps])
@@ -338,7 +380,7 @@ def _sums(kernel: System, weights: Array) -> tuple[float, float]:
 
 
 def read(arrays: Arrays) -> KernelMechanism:
-    """The mechanism of `KernelMechanism.packed`, proven again; SpecError or CertificateError where that fails."""
+    """Return the mechanism of `KernelMechanism.packed`, proven again; an error where that fails."""
     space = unpack(arrays)
     weights = arrays["weights"]
     lowered = float(arrays["level"])
@@ -348,3 +390,80 @@ def read(arrays: Arrays) -> KernelMechanism:
     weights.flags.writeable = False
     privacy = prove_kernel(space, float(arrays["epsilon"]), system(space, lowered), lowered, weights)
     return KernelMechanism(space, Reports.of(space), weights, lowered, slack, str(arrays["name"]), privacy)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RemappedMechanism(Mechanism):
+    """A kernel mechanism that reports `table[i]` instead of i. Made by `remapped`, which proves it private.
+
+    Attributes
+    ----------
+    base : KernelMechanism
+        The mechanism before the remap; it reports secrets.
+    table : (n,) int64 array
+        For each secret that the base may report, the index of the report given instead.
+    """
+
+    space: MetricSpace
+    reports: Reports
+    base: KernelMechanism
+    table: Indices
+    name: str
+    privacy: Privacy | None
+
+    def _rows(self, secrets: Indices) -> Array:
+        from dxopt.numerics.row_deficit import grouped
+
+        return grouped(self.base.rows(secrets), self.table, len(self.reports))
+
+    def packed(self) -> Arrays:
+        own = {"table": self.table, **pack_reports(self.reports)}
+        return self.packed_identity() | own | nested(0, self.base.packed())
+
+    def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
+        return self.table[self.base.sample(index=secrets, rng=rng)[:, 0]]
+
+    def reported(self) -> NDArray[np.bool_]:
+        made = np.zeros(len(self.reports), dtype=bool)
+        made[self.table[self.base.reported()]] = True
+        return made
+
+    def cost(self, prior: Array, loss: Loss) -> float:
+        if (self.table == self.table[0]).all():
+            return math.fsum(prior * np.where(prior > 0, loss.column(int(self.table[0])), 0.0))
+        same = loss.reports.secrets and np.array_equal(self.table, np.arange(len(self.table)))
+        if same and self.base.structured(loss):
+            return self.base.cost(prior, loss)
+        return self.base.cost_of_remap(prior, loss, self.table)
+
+
+def epsilon_of_base(space: MetricSpace, epsilon: float) -> float:
+    """Return the ε' at which a kernel mechanism has to be private for its remap to be private at ε."""
+    return lowered_epsilon(space, epsilon, _ROUNDINGS)
+
+
+def remapped(base: KernelMechanism, table: Indices, reports: Reports, epsilon: float) -> RemappedMechanism:
+    """Replace the reports of a kernel mechanism `(n, n)` by a table `(n,)`, proven private at ε.
+
+    An entry of the remap is the sum of the base's entries over the reports that become one, and sums obey the same
+    inequalities (CABP13 §3). In doubles each sum is off by 2^-53 relative and a little more, for which the ε of the
+    base, at most `epsilon_of_base`, leaves room. Row sums stay within 2^-50 of 1, as those of the base are within
+    2^-52. No entry of the base underflows.
+
+    Raises
+    ------
+    CertificateError
+        If the ε of the base leaves no such room, or the table does not fit.
+    """
+    if base.privacy is None or base.privacy.epsilon > epsilon_of_base(base.space, epsilon):
+        raise CertificateError("the level of the mechanism to remap leaves no room for rounding")
+    if table.shape != (len(base.space),) or table.min() < 0 or table.max() >= len(reports):
+        raise CertificateError("the remap does not fit the reports")
+    how = f"post-processing keeps privacy; before it, {base.privacy.how}"
+    return RemappedMechanism(base.space, reports, base, table, f"{base.name}, remapped", Privacy(epsilon, how))
+
+
+def read_remapped(arrays: Arrays) -> Mechanism:
+    """Return the mechanism of `RemappedMechanism.packed`, proven again; an error where that fails."""
+    base = read(part(arrays, 0))
+    return remapped(base, arrays["table"], unpack_reports(arrays, base.space), float(arrays["epsilon"]))

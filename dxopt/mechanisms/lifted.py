@@ -138,7 +138,7 @@ def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricS
 
 
 def _apart_from_secrets(reports: Reports) -> Reports:
-    """The same reports, not marked as the secrets: they may be the answers to a query."""
+    """Return the same reports, not marked as the secrets: they may be the answers to a query."""
     return Reports(reports.labels, reports.points)
 
 
@@ -149,7 +149,12 @@ def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy |
     if privacy is None:
         return None
     if math.isinf(found.delta):
-        raise UnsupportedError("secrets", _unbounded(query, apart, found), "make H on query.induced(secrets)")
+        places = [query.universe.places[secret] for secret in found.widest]
+        x, other = (query.universe.labels[place] for place in places)
+        first, second = query.index[places]
+        distances = f"{found.nearest[first, second]:.6g} apart, their answers {apart[first, second]:.6g}"
+        fix = "make H on query.induced(secrets)"
+        raise UnsupportedError("secrets", f"{x} and {other} are {distances}", fix)
     epsilon = _epsilon(privacy.epsilon, found.delta)
     how = f"the query is {found.delta:.6g}-sensitive (CABP13 Fact 5); for its answers, {privacy.how}"
     # δ counts what two rows of H exceed e^{ε'd} by, where d is the least distance between secrets with these answers:
@@ -160,18 +165,10 @@ def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy |
 
 
 def _epsilon(epsilon: float, delta: float) -> float:
-    """A double ε' with ε·d_Y(f x, f x') ≤ ε'·d_X(x, x') for all secrets, in real numbers.
+    """Return a double ε' with ε·d_Y(f x, f x') ≤ ε'·d_X(x, x') for all secrets, in real numbers.
 
     Quotients of doubles are rounded to 1 only from below, so that ε does where Δ is 1. Elsewhere the quotient of two
     distances, its product with ε and the one with the margin are each rounded by 2^-53 relative, of which the margin
     is 16; what could be subnormal counts as the least number that is not.
     """
     return epsilon if delta == 1 else max(epsilon * max(delta, SMALLEST), SMALLEST) * (1 + _MARGIN)
-
-
-def _unbounded(query: Query, apart: NDArray[np.float64], found: Sensitivity) -> str:
-    secrets = [query.universe.places[secret] for secret in found.widest]
-    first, second = (query.index[secret] for secret in secrets)
-    x, other = (query.universe.labels[secret] for secret in secrets)
-    distance = f"{found.nearest[first, second]:.6g}"
-    return f"{x} and {other} are {distance} apart, their answers {apart[first, second]:.6g}"

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, UnsupportedError
-from dxopt.mechanisms.kernel import LARGEST_REST, PAIRED_POINTS
-from dxopt.mechanisms.lowering import lowered_epsilon
+from dxopt.mechanisms.kernel import PAIRED_POINTS, lowered_epsilon, private_rest
 from dxopt.model.factors import error_of_sums, marginals, product_of
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
@@ -64,9 +63,9 @@ class ProductMechanism(Mechanism):
     def _rows(self, secrets: Indices) -> Array:
         rows = np.empty((len(secrets), len(self.reports)))
         coordinates = np.unravel_index(secrets, self._shape)
-        by_factor = [
-            _raised(factor.rows(at), self.floor) for factor, at in zip(self.factors, coordinates, strict=True)
-        ]
+        by_factor = [factor.rows(at) for factor, at in zip(self.factors, coordinates, strict=True)]
+        # Positive entries are raised to the floor.
+        by_factor = [np.where(entries > 0, np.maximum(entries, self.floor), 0.0) for entries in by_factor]
         for row, *parts in zip(rows, *by_factor, strict=True):
             row[:] = reduce(lambda product, more: np.multiply.outer(product, more).reshape(-1), parts)
             row *= 1 - self.held
@@ -106,8 +105,8 @@ class ProductMechanism(Mechanism):
         return made
 
     def structured_losses(self, loss: Loss) -> Array | None:
-        """By factors for the distance, which is a sum over them."""
-        if not (loss.by_distance and loss.name == "distance" and loss.reports.secrets):
+        """Return the losses by factors for the distance, which is a sum over them."""
+        if not _adds_up(loss):
             return super().structured_losses(loss)
         # With probability 1 - held each factor reports its own coordinate, else the slack report is made.
         slack = np.unravel_index(self.slack, self._shape)
@@ -116,11 +115,11 @@ class ProductMechanism(Mechanism):
             own = factor.structured_losses(Loss.of("distance", space))
             if own is None:
                 return None
-            parts.append(own * (1 - self.held) + space.block(np.arange(len(space)), [at])[:, 0] * self.held)
+            parts.append(own * (1 - self.held) + _distances_to(space, at) * self.held)
         return reduce(np.add.outer, parts).reshape(-1)
 
     def correct(self, prior: Array) -> float:
-        """By factors where the prior is a product up to 1e-12, with an error of up to 1e-11; else from all rows."""
+        """Return it by factors, up to 1e-11, where the prior is a product up to 1e-12; else from all rows."""
         # max over tuples of a product of non-negative numbers is the product of the maxima, in every report.
         parts = marginals(prior, self._shape)
         if np.abs(product_of(parts) - prior).sum() > 1e-12:
@@ -130,24 +129,19 @@ class ProductMechanism(Mechanism):
         return right + self.held * (float(prior.max()) - right)
 
     def cost(self, prior: Array, loss: Loss) -> float:
-        """By factors for the distance, a sum in which each summand depends on one coordinate; else from all rows."""
-        if not (loss.by_distance and loss.name == "distance" and loss.reports.secrets):
+        """Return the cost by factors for the distance, a sum over the coordinates; else from all rows."""
+        if not _adds_up(loss):
             self._require_pairs(loss.name)
             return super().cost(prior, loss)
-        spaces = sides(self.space)
-        parts = marginals(prior, self._shape)
-        # With probability 1 - held each factor reports its own coordinate, ...
-        costs = [
-            factor.cost(part, Loss.of("distance", space))
-            for factor, space, part in zip(self.factors, spaces, parts, strict=True)
-        ]
-        # ... and with probability held the report is the slack report, at this mean distance in each coordinate.
+        # With probability 1 - held each factor reports its own coordinate, and with probability held the report is
+        # the slack report, at its mean distance in each coordinate.
+        costs: list[float] = []
         slack = np.unravel_index(self.slack, self._shape)
-        away = [
-            float(part @ space.block(np.arange(len(space)), [at])[:, 0])
-            for space, part, at in zip(spaces, parts, slack, strict=True)
-        ]
-        return math.fsum([*(cost * (1 - self.held) for cost in costs), *(self.held * far for far in away)])
+        priors = marginals(prior, self._shape)
+        for factor, space, marginal, at in zip(self.factors, sides(self.space), priors, slack, strict=True):
+            costs.append(factor.cost(marginal, Loss.of("distance", space)) * (1 - self.held))
+            costs.append(self.held * float(marginal @ _distances_to(space, at)))
+        return math.fsum(costs)
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -159,13 +153,17 @@ class ProductMechanism(Mechanism):
             raise UnsupportedError("loss", f"{what} needs every pair of {size:,} points here", "use the distance")
 
 
-def _raised(rows: Array, floor: float) -> Array:
-    """Rows with positive entries of the floor at least."""
-    return np.where(rows > 0, np.maximum(rows, floor), 0.0)
+def _adds_up(loss: Loss) -> bool:
+    """Return True for the distance to the secrets, a sum over the coordinates of a product."""
+    return loss.by_distance and loss.name == "distance" and loss.reports.secrets
+
+
+def _distances_to(space: MetricSpace, point: np.intp) -> Array:
+    return space.block(np.arange(len(space)), [point])[:, 0]
 
 
 def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int, distance_error: float) -> float:
-    """The ε' at which the factors of a product mechanism have to be private for the product to be private at ε.
+    """Return the ε' at which the factors of a product mechanism have to be private for the product to be so at ε.
 
     `distance_error` bounds the relative error of distances against the sums over the factors.
     """
@@ -175,7 +173,7 @@ def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int, distanc
 def product_mechanism(
     space: MetricSpace, factors: Sequence[Mechanism], epsilon: float, distance_error: float
 ) -> ProductMechanism:
-    """The mechanism that perturbs each coordinate of a product independently, proven private at ε.
+    """Make the mechanism that perturbs each coordinate of a product independently, proven private at ε.
 
     The budgets of the coordinates add up to that of the tuple. In doubles an entry is a product of one entry of each
     factor, each raised to the floor (the maximum of a private column and a constant is private) and rounded, for
@@ -186,11 +184,8 @@ def product_mechanism(
 
     Parameters
     ----------
-    space : MetricSpace
-        With factors known by its structure.
     factors : sequence of Mechanism
         Proven private at `epsilon_of_factors` or below, in the order of the coordinates; they report their secrets.
-    epsilon : float
     distance_error : float
         Bounds the relative error of the distances of the space against the sums over its factors.
 
@@ -214,13 +209,15 @@ def product_mechanism(
     floor = 2.0 ** -(_FLOOR_BITS // count)
     off = 1.01 * (count * (ROW_SUM_ERROR + 2 * UNIT) + sum(shape) * floor) + 4 * UNIT
 
-    # (held + κ)/(held - κ) ≤ e^a, with a = ε times the least distance, if held ≥ κ(1 + 2/(e^a - 1)).
-    held = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, 50.0)))
-    if not held < LARGEST_REST:
-        raise UnsupportedError("space", f"would send {held:.1e} of each row to one report", "raise epsilon")
+    held = private_rest(space, epsilon, off)
+    # One line for all factors that were proven alike.
+    numbers: dict[str, list[str]] = {}
+    for number, factor in enumerate(factors, 1):
+        numbers.setdefault(factor.privacy.how if factor.privacy else "", []).append(str(number))
     how = (
         f"product of {count} factors whose budgets add up, at a level lowered by {1 - lowered / epsilon:.1e} against "
-        f"rounding; {held:.1e} of each row to one report. " + "; ".join(_stories(factors))
+        f"rounding; {held:.1e} of each row to one report. "
+        + "; ".join(f"factor {', '.join(which)}: {how}" for how, which in numbers.items())
     )
     # The middle of the product, at a small distance from the other points.
     slack = int(np.ravel_multi_index([size // 2 for size in shape], shape))
@@ -244,16 +241,8 @@ def _require_same(space: MetricSpace, side: MetricSpace) -> None:
         raise CertificateError("a factor of the product has other distances than the space")
 
 
-def _stories(factors: Sequence[Mechanism]) -> list[str]:
-    """Describe the proof of each factor; one line for all that were proven alike."""
-    numbers: dict[str, list[str]] = {}
-    for number, factor in enumerate(factors, 1):
-        numbers.setdefault(factor.privacy.how if factor.privacy else "", []).append(str(number))
-    return [f"factor {', '.join(which)}: {how}" for how, which in numbers.items()]
-
-
 def read(arrays: Arrays) -> Mechanism:
-    """The mechanism of `ProductMechanism.packed`, proven again; SpecError or CertificateError where that fails."""
+    """Return the mechanism of `ProductMechanism.packed`, proven again; an error where that fails."""
     positions = arrays["which"].tolist()
     kept = [unpacked(part(arrays, position)) for position in range(max(positions) + 1)]
     factors = [kept[position] for position in positions]

@@ -14,8 +14,7 @@ from dxopt.analysis.regularity import verdict
 from dxopt.analysis.regularity.thresholds import epsilon_above
 from dxopt.analysis.regularity.weights import Weights, weighting
 from dxopt.errors import MethodRefused, NoTightMechanism, UnsupportedError
-from dxopt.mechanisms.kernel import kernel_mechanism
-from dxopt.mechanisms.lowering import epsilon_of_weights
+from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.privacy import checked_level
@@ -41,7 +40,7 @@ _UNDECIDED = 1e-7
 
 
 def feasible(space: MetricSpace, epsilon: float, solution: Weights, kernel: System | None = None) -> Array | None:
-    """Weights w ≥ 0 with Φw = 1, or None where there are none.
+    """Return weights w ≥ 0 with Φw = 1, or None where there are none.
 
     They are within 1e-6 of exact ones, relative to the largest, or Φw is as near to 1 as that in proportion to how
     far entries of Φ are from 1. Entries that cannot be told from 0 are taken as 0. Where Φ is singular, linear
@@ -85,13 +84,13 @@ def feasible(space: MetricSpace, epsilon: float, solution: Weights, kernel: Syst
 
 
 def untold(epsilon: float) -> UnsupportedError:
-    """The error where doubles cannot tell whether there are such weights."""
+    """Return the error where doubles cannot tell whether there are such weights."""
     wrong = f"at {epsilon:g} doubles cannot tell whether a tight-constraints mechanism exists"
     return UnsupportedError("epsilon", wrong, _LARGER)
 
 
 def require_apart(problem: Problem) -> None:
-    """UnsupportedError where `proofs.repair` would join points that matter, as their rows are next to alike."""
+    """Raise UnsupportedError where `proofs.repair` would join points that matter, as their rows are next to alike."""
     budgets = problem.budgets
     index = Partition.joining(budgets <= ALIKE).index
     joined = budgets[index[:, None] == index]
@@ -108,7 +107,7 @@ def missing(
     diagnose: bool,
     progress: Callable[[str], None] = lambda line: None,
 ) -> NoTightMechanism:
-    """The error that names the offending points and, if asked, the ε from which on there is a mechanism."""
+    """Return the error that names the offending points and, if asked, the ε from which on there is a mechanism."""
     exists_from = epsilon_above(space, np.ones(len(space)), epsilon, progress) if diagnose else None
     where, negative = _offending(space, epsilon, solution)
     found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
@@ -209,7 +208,7 @@ def tight_constraints(
     diagnose: bool = True,
     progress: Progress | bool | None = None,
 ) -> Mechanism:
-    """The mechanism K[x, z] = e^{-εd(x, z)} w_z with Φw = 1, proven private (ECP14, Def 6, Props 6 to 9).
+    """Make the mechanism K[x, z] = e^{-εd(x, z)} w_z with Φw = 1, proven private (ECP14, Def 6, Props 6 to 9).
 
     If only exact hits count, it is the best mechanism for all regular priors at once (`dx.regularity`); nor does any
     other leak more in min-entropy (ECP14, Thm 4). It may not exist at a small ε. On lines, trees, products, lattices
@@ -227,11 +226,6 @@ def tight_constraints(
         Where there is none, search for an ε from which on there is one.
     progress : bool or callable, optional
         True shows a bar, as in `dx.solve`; a callable is given a line of text now and then.
-
-    Returns
-    -------
-    Mechanism
-        Its `privacy` states what was proven, and how.
 
     Raises
     ------
@@ -287,7 +281,7 @@ def tight_constraints(
 
 
 def _written(space: MetricSpace, epsilon: float, tell: Callable[[str], None]) -> Mechanism:
-    """The mechanism as a matrix, repaired and proven entry by entry."""
+    """Make the mechanism as a matrix, repaired and proven entry by entry."""
     problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary")
     candidate = tight_candidate(problem)
     tell("proving privacy")

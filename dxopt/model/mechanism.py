@@ -37,7 +37,7 @@ FORMAT = 1
 # in a file decides.
 READERS = {
     "which": "dxopt.mechanisms.product:read",
-    "table": "dxopt.mechanisms.remapped:read",
+    "table": "dxopt.mechanisms.kernel:read_remapped",
     "noise": "dxopt.mechanisms.classic.on_grid:read",
     "weights": "dxopt.mechanisms.kernel:read",
     "matrix": "dxopt.proofs.certify:read_matrix",

@@ -75,6 +75,13 @@ def _differ(found: int, asked: int | None) -> bool:
     return asked not in (None, found)
 
 
+def checked_count(field: str, number: int, least: int = 1) -> int:
+    """Return a whole number of at least so much; raise SpecError where it is none."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise SpecError(field, f"is {shown(number)}", f"give a whole number from {least}")
+    return number
+
+
 def ragged(given: Any) -> str:
     """Return a message that names the rows of unequal length in nested lists; "" where all are equal."""
     rows = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else []

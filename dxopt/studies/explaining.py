@@ -14,6 +14,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.explanation import Explanation, choices_of, of_mechanism, of_problem
 from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
@@ -59,10 +60,6 @@ def explain(
     **options
         For `dx.sweep`, such as `tolerance` and `time_limit`.
 
-    Returns
-    -------
-    Explanation
-
     Raises
     ------
     SpecError
@@ -79,28 +76,19 @@ def explain(
     >>> print(dict(dx.explain(dx.solve(problem), values=12).sentences)["several values"].partition(". ")[0])
     12 published values, each drawn by itself, all lie within 7 people of the true values with at least 95 %
     """
-    number = None if values is None else _whole("values", values)
-    told = _as_asked(_explained(found, epsilons, prior, loss, options, number), distance, reports)
-    return told if number is None else _together(told, found, number, prior)
-
-
-def _as_asked(told: Explanation, distance: float | None, reports: int | None) -> Explanation:
-    """An explanation for another distance and number of reports, where these are asked for."""
+    number = None if values is None else checked_count("values", values)
+    told = _explained(found, epsilons, prior, loss, options, number)
     if distance is not None:
         if not (isinstance(distance, int | float) and 0 < distance < math.inf):
             raise SpecError("distance", f"is {distance!r}", "give a positive distance in the unit of the space")
         told = told.told_at(float(distance))
-    return told if reports is None else replace(told, reports=_whole("reports", reports))
-
-
-def _whole(field: str, number: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise SpecError(field, f"is {number!r}", "give a whole number from 1")
-    return number
+    if reports is not None:
+        told = replace(told, reports=checked_count("reports", reports))
+    return told if number is None else _together(told, found, number, prior)
 
 
 def _together(told: Explanation, found: Any, values: int, prior: PriorLike | None) -> Explanation:
-    """An explanation with what holds for several published values together."""
+    """Add to an explanation what holds for several published values together."""
     if isinstance(found, Report):
         return _of_report(told, found, values)
     if isinstance(found, Mechanism):
@@ -130,7 +118,7 @@ def _explained(
     options: dict[str, Any],
     values: int | None,
 ) -> Explanation:
-    """The explanation for the distance and the number of reports that are usual."""
+    """Return the explanation for the distance and the number of reports that are usual."""
     if isinstance(found, EpsilonSweep) and epsilons is None:
         return replace(of_problem(found.problem), choices=_choices(found.reports, values))
     if isinstance(found, Mechanism):

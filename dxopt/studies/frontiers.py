@@ -44,7 +44,7 @@ def frontier(
     cluster: str | None = None,
     device: str | None = None,
 ) -> Frontier:
-    """The least loss against ε from `low` to `high`, to a proven resolution.
+    """Find the least loss against ε from `low` to `high`, to a proven resolution.
 
     The least loss falls as ε grows: between levels a < b it is at most the value at a and at least the bound at b.
     Where these are furthest apart, the next level is laid, halfway on a logarithmic scale, until they are nowhere
@@ -63,10 +63,8 @@ def frontier(
         As for `dx.solve`, at each level.
     time_limit : float, optional
         Seconds for all. At the limit, and at Ctrl-C, what was solved is returned with the resolution that it has.
-    progress, partial
-        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
-    cluster, device : str, optional
-        As for `dx.solve`; for all solves.
+    progress, partial, cluster, device
+        As for `dx.solve`, for all solves.
 
     Raises
     ------
@@ -94,12 +92,12 @@ def frontier(
         first = solved(problem.at(least), tolerance, None)
         ends = (first, solved(problem.at(most), tolerance, first))
         found = Frontier(problem, ends, resolution, Status.FEASIBLE)
-        found = closed_in(found, _frontiers_next, lambda posed, start: solved(posed, tolerance, start), stop)
+        found = closed_in(found, _next_level, solved, tolerance, stop)
     return stop.delivered(found)
 
 
-def _frontiers_next(found: Frontier) -> tuple[int, Problem] | None:
-    """Return after which level a further one helps most, where least is proven, and its problem; None of none.
+def _next_level(found: Frontier) -> tuple[int, Problem] | None:
+    """Return after which level a further one helps most, and its problem; None where none does.
 
     It halves the widest interval on a logarithmic scale. As the least loss falls, its value is possible above it and
     its bound holds below it, so that the interval becomes two that are less high.
@@ -135,7 +133,7 @@ def budget_frontier(
     cluster: str | None = None,
     device: str | None = None,
 ) -> BudgetFrontier:
-    """The adversary's largest error against the loss budget from `low` to `high`, to a proven resolution.
+    """Find the adversary's largest error against the loss budget from `low` to `high`, to a proven resolution.
 
     The largest error is concave in the budget, and piecewise linear: mixtures of two mechanisms prove the chord
     between them, and the price of loss proves a tangent at every budget. Where two tangents meet furthest above the
@@ -153,10 +151,8 @@ def budget_frontier(
         As for `dx.solve`, at each budget.
     time_limit : float, optional
         Seconds for all. At the limit, and at Ctrl-C, what was solved is returned with the resolution that it has.
-    progress, partial
-        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
-    cluster, device : str, optional
-        As for `dx.solve`; for all solves.
+    progress, partial, cluster, device
+        As for `dx.solve`, for all solves.
 
     Raises
     ------
@@ -183,11 +179,11 @@ def budget_frontier(
         solved = answering(solver, tell, stop)
         ends = (solved(least, tolerance, None), solved(most, tolerance, None))
         found = BudgetFrontier(problem, ends, resolution, Status.FEASIBLE)
-        found = closed_in(found, _next, lambda posed, start: solved(posed, tolerance, start), stop)
+        found = closed_in(found, _next_budget, solved, tolerance, stop)
     return stop.delivered(found)
 
 
-def _next(found: BudgetFrontier) -> tuple[int, Problem] | None:
+def _next_budget(found: BudgetFrontier) -> tuple[int, Problem] | None:
     """Return after which budget another one helps most, and its problem; None where none does."""
     inside, above = found.widest()
     budgets = found.budgets

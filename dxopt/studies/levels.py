@@ -40,8 +40,6 @@ _PULL = 0.2
 """κ of the ITP method, with its exponent 2: how much an estimate is moved towards the middle."""
 _GROWTH = 4.0
 """Factor from one step to the next, away from an ε that is on neither side."""
-
-
 FINEST = 1e-12
 """The finest accuracy: values and bounds are proven again up to this."""
 
@@ -62,7 +60,7 @@ def smallest_epsilon(
     cluster: str | None = None,
     device: str | None = None,
 ) -> Level:
-    """The smallest ε at which some private mechanism loses at most `max_loss`.
+    """Find the smallest ε at which some private mechanism loses at most `max_loss`.
 
     The least loss falls as ε grows, so that there is one. From the problem's own ε the search goes up or down until
     it has a level on either side, and then closes in on a logarithmic scale by the ITP method, which takes the
@@ -82,10 +80,8 @@ def smallest_epsilon(
         As for `dx.solve`. Where the gap leaves open on which side of `max_loss` a level is, the result states that.
     time_limit : float, optional
         Seconds for the whole search. At the limit, and at Ctrl-C, the levels proven so far are returned.
-    progress, partial
-        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
-    cluster, device : str, optional
-        As for `dx.solve`; for all solves.
+    progress, partial, cluster, device
+        As for `dx.solve`, for all solves.
 
     Raises
     ------
@@ -225,30 +221,23 @@ class _Search:
 
     def found(self, accuracy: float) -> Level:
         """Return what is proven."""
-        close = self._width() <= accuracy * (1 + 1e-6)
-        return Level(
-            problem=self.problem,
-            report=self.high,
-            refuted=self.low,
-            max_loss=self.budget,
-            accuracy=accuracy,
-            status=Status.OPTIMAL if close else stopped(self.stop),
-        )
+        status = Status.OPTIMAL if self._width() <= accuracy * (1 + 1e-6) else stopped(self.stop)
+        return Level(self.problem, self.high, self.low, self.budget, accuracy, status)
 
     def _ends(self) -> tuple[float, float]:
-        """ln ε at both ends of the bracket."""
+        """Return ln ε at both ends of the bracket."""
         assert self.low is not None and self.high is not None
         return math.log(self.low.problem.epsilon), math.log(self.high.problem.epsilon)
 
     def _width(self) -> float:
-        """The width of the bracket in ln ε; infinite before there is one."""
+        """Return the width of the bracket in ln ε; infinite before there is one."""
         if self.low is None or self.high is None:
             return math.inf
         low, high = self._ends()
         return high - low
 
     def _secant(self) -> float:
-        """ln ε where the line through bound at the lower end and value at the upper one meets the budget."""
+        """Return ln ε where the line through bound at the lower end and value at the upper one meets the budget."""
         assert self.low is not None and self.high is not None
         low, high = self._ends()
         above = self.low.certificate.bound - self.budget
@@ -278,7 +267,7 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
 
 
 def _range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
-    """Levels to search between: those given, or where all budgets are next to 0, or large enough to ask nothing."""
+    """Return levels to search between: those given, or where all budgets are next to 0, or ask nothing any more."""
     least = 0.0 if low is None else positive("low", low)
     most = math.inf if high is None else positive("high", high)
     if low is None or high is None:

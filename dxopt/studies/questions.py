@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dxopt.model.problem import Problem
 from dxopt.results.frontier import BudgetFrontier, Frontier
@@ -31,31 +31,30 @@ class SmallestEpsilon:
 
 
 @dataclass(frozen=True)
-class EpsilonFrontier:
-    """The least loss between two levels, to a resolution as a share of its whole fall."""
-
+class _Frontier:
     low: float
     high: float
     resolution: float
+    along: ClassVar[str]
 
     def __str__(self) -> str:
-        return f"frontier for epsilon {self.low:g} to {self.high:g}"
+        return f"frontier for {self.along} {self.low:g} to {self.high:g}"
+
+
+class EpsilonFrontier(_Frontier):
+    """The least loss between two levels, to a resolution as a share of its whole fall."""
+
+    along = "epsilon"
 
     def run(self, problem: Problem, **how: Any) -> Frontier:
         """See `dx.frontier`, also for `how`."""
         return frontier(problem, self.low, self.high, resolution=self.resolution, **how)
 
 
-@dataclass(frozen=True)
-class LossFrontier:
+class LossFrontier(_Frontier):
     """The adversary's largest error between two loss budgets, to a resolution as a share of its whole rise."""
 
-    low: float
-    high: float
-    resolution: float
-
-    def __str__(self) -> str:
-        return f"frontier for max_loss {self.low:g} to {self.high:g}"
+    along = "max_loss"
 
     def run(self, problem: Problem, **how: Any) -> BudgetFrontier:
         """See `dx.budget_frontier`, also for `how`."""

@@ -37,7 +37,7 @@ def running(
     cluster: str | None,
     device: str | None,
 ) -> Iterator[tuple[Progress | None, Stop]]:
-    """A context for many solves, with what shows their progress and what ends them."""
+    """Open a context for many solves, with what shows their progress and what ends them."""
     with (
         showing(progress, time_limit) as tell,
         Stop(time_limit, partial=partial) as stop,
@@ -76,27 +76,23 @@ def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
 def closed_in(
     found: _Range,
     following: Callable[[_Range], tuple[int, Problem] | None],
-    answer: Callable[[Problem, Report], Report],
+    answer: Answer,
+    tolerance: float,
     stop: Stop,
 ) -> _Range:
-    """Return a range with a further point where one helps most, until none does or it is time to stop.
+    """Lay further points in a range, each where `following` says that it helps most, until none does or time is up.
 
-    Parameters
-    ----------
-    found : ProvenRange
-        With the reports at its ends.
-    following : callable
-        Returns after which point another one helps most, and its problem; None where none does.
-    answer : callable
-        Solves a problem from the answer at the point before it.
-    stop : Stop
+    `following` returns after which point another one helps most, and its problem, which is solved from the answer at
+    that point.
     """
     while (laid := following(found)) is not None and not stop.requested:
         place, problem = laid
         reports = list(found.reports)
-        reports.insert(place + 1, answer(problem, reports[place]))
+        reports.insert(place + 1, answer(problem, tolerance, reports[place]))
         found = replace(found, reports=tuple(reports))
-    return replace(found, status=_ended(found, stop))
+    # Optimal where it reached its end, or only gaps within tolerance are left.
+    within = not stop.requested and all(report.status is Status.OPTIMAL for report in found.reports)
+    return replace(found, status=Status.OPTIMAL if within or found.resolution <= found.wanted else stopped(stop))
 
 
 def widest(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> int | None:
@@ -109,12 +105,6 @@ def stopped(stop: Stop) -> Status:
     if stop.interrupted:
         return Status.INTERRUPTED
     return Status.TIME_LIMIT if stop.expired else Status.FEASIBLE
-
-
-def _ended(found: ProvenRange, stop: Stop) -> Status:
-    """Return how a series ended: optimal where it reached its end, or only gaps within tolerance are left."""
-    within = not stop.requested and all(report.status is Status.OPTIMAL for report in found.reports)
-    return Status.OPTIMAL if within or found.resolution <= found.wanted else stopped(stop)
 
 
 def positive(name: str, given: Written) -> float:

@@ -34,7 +34,7 @@ def sweep(
     cluster: str | None = None,
     device: str | None = None,
 ) -> EpsilonSweep:
-    """The optimum at several levels, with its bound and leakage, next to other mechanisms at the same levels.
+    """Find the optimum at several levels, with its bound and leakage, next to other mechanisms at the same levels.
 
     Levels are taken in increasing order, and each solve starts from the answer before it. That spares column
     generation some of its rounds (7% for ten levels on a Euclidean 10×10 grid; from high levels to low ones it
@@ -54,14 +54,8 @@ def sweep(
     time_limit : float, optional
         Seconds for all. At the limit, and at Ctrl-C, the levels reached are returned. The last of them, where it was
         stopped, has the gap that it had then, and may lack other mechanisms.
-    progress, partial
-        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
-    cluster, device : str, optional
-        As for `dx.solve`; for all solves.
-
-    Returns
-    -------
-    EpsilonSweep
+    progress, partial, cluster, device
+        As for `dx.solve`, for all solves.
 
     Raises
     ------
@@ -100,7 +94,7 @@ def sweep(
 
 
 def checked_levels(epsilons: Iterable[Written]) -> tuple[float, ...]:
-    """Levels in increasing order; SpecError unless they are positive, finite and different."""
+    """Return levels in increasing order; SpecError unless they are positive, finite and different."""
     if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
         raise SpecError("epsilons", f"are {epsilons!r}", "give a list of numbers")
     levels = sorted(positive("epsilons", level) for level in epsilons)
@@ -115,7 +109,7 @@ def checked_levels(epsilons: Iterable[Written]) -> tuple[float, ...]:
 def _compared(
     report: Report, names: Iterable[str | Own], stop: Stop, tolerance: float, progress: Progress | None
 ) -> Report:
-    """The report with its comparison; with the optimum alone where time is up."""
+    """Compare the answer of a report with other mechanisms; with none where time is up."""
     wanted = () if stop.expired else names
     found = compare(report.problem, wanted, reference=report, tolerance=tolerance, progress=progress)
     stop.interrupted |= found.interrupted

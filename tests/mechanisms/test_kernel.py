@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import dxopt as dx
-from dxopt.mechanisms.kernel import KernelMechanism, kernel_mechanism
-from dxopt.mechanisms.lowering import epsilon_of_weights
+from dxopt.mechanisms.kernel import KernelMechanism, epsilon_of_weights, kernel_mechanism
 from dxopt.mechanisms.tight import tight_constraints
 from dxopt.model.loss import Loss
 from dxopt.spaces.kernels.systems import system
@@ -87,7 +86,7 @@ def test_weights_that_are_far_off_are_made_up_for(epsilon: float) -> None:
         found = kernel_mechanism(space, epsilon, kernel, lowered, weights * noise)
         assert violations(found.matrix, space.distances, epsilon) == []
         assert max(abs(error) for error in row_sum_errors(found.matrix)) <= ROW_SUM_ERROR
-    with pytest.raises(dx.UnsupportedError, match="row sums"):
+    with pytest.raises(dx.UnsupportedError):
         kernel_mechanism(space, epsilon, kernel, lowered, weights * (1 + 1e-4 * np.arange(6)))
 
 

@@ -13,11 +13,16 @@ import pytest
 import dxopt as dx
 from dxopt.mechanisms.classic.baselines import Cloaked
 from dxopt.mechanisms.classic.on_grid import OnGrid
-from dxopt.mechanisms.kernel import KernelMechanism, kernel_mechanism
+from dxopt.mechanisms.kernel import (
+    KernelMechanism,
+    RemappedMechanism,
+    epsilon_of_base,
+    epsilon_of_weights,
+    kernel_mechanism,
+    remapped,
+)
 from dxopt.mechanisms.lifted import LiftedMechanism
-from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.product import ProductMechanism, epsilon_of_factors, product_mechanism
-from dxopt.mechanisms.remapped import RemappedMechanism, epsilon_of_base, remapped
 from dxopt.model.factors import error_of_sums
 from dxopt.model.mechanism import READERS, MatrixMechanism, Mechanism
 from dxopt.spaces.kernels.systems import system

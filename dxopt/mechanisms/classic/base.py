@@ -41,26 +41,20 @@ class Classic(Protocol):
         ...
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """The channel `(n, m)`, private up to rounding."""
+        """Return the channel `(n, m)`, private up to rounding."""
         ...
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        """The mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
+        """Return the mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
         return None
 
     def expected_seconds(self, problem: Problem) -> float:
-        """About how long `channel` takes for a problem that is not refused, on an idle core."""
+        """Estimate how long `channel` takes for a problem that is not refused, on an idle core."""
         return _SECONDS * problem.variables
 
 
 class Baseline(Protocol):
-    """A mechanism that need not be private at any ε, to show in a comparison what privacy costs.
-
-    Attributes
-    ----------
-    name : str
-        As in a comparison.
-    """
+    """A mechanism that need not be private at any ε, to show in a comparison what privacy costs."""
 
     name: ClassVar[str]
 
@@ -69,7 +63,7 @@ class Baseline(Protocol):
         ...
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """The channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
+        """Return the channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
         ...
 
 
@@ -94,20 +88,9 @@ BASELINES: Registry[type[Baseline]] = Registry(
 )
 
 
-def title(classic: Classic | Baseline | type[Classic | Baseline]) -> str:
-    """The name of the mechanism in a report."""
-    return titled(classic.name)
-
-
 def titled(name: str) -> str:
-    """The name in a report of the mechanism that a method names."""
+    """Return the name in a report of the mechanism that a method names."""
     return f"{name.replace('_', ' ')} mechanism"
-
-
-def require(classic: Classic, refused: str | None) -> None:
-    """Raise UnsupportedError if there is a reason why the mechanism does not exist for a space."""
-    if refused is not None:
-        raise UnsupportedError("space", f"{classic.name} {refused}", f"{classic.instead}, or dx.solve")
 
 
 def proven(
@@ -119,17 +102,9 @@ def proven(
     reports: Reports | None = None,
     loss: LossLike | None = None,
 ) -> Mechanism:
-    """The mechanism, repaired and proven private for ε·d, up to δ.
+    """Make a mechanism, repair it, and prove it private for ε·d, up to δ.
 
-    Parameters
-    ----------
-    classic : Classic
-    space : MetricSpace
-    epsilon, delta : float
-    reports : Reports, optional
-        The secrets by default.
-    loss : str or (n, m) array, optional
-        What the repair is to keep small; by default it counts all wrong reports alike.
+    The loss is what the repair keeps small; by default it counts all wrong reports alike.
 
     Raises
     ------
@@ -139,8 +114,8 @@ def proven(
     if loss is None:
         loss = "binary" if reports is None else np.zeros((len(space), len(reports)))
     problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=loss, reports=reports, delta=delta)
-    require(classic, classic.refuses(problem))
-    implicit = classic.implicit(problem)
-    if implicit is not None:
+    if refused := classic.refuses(problem):
+        raise UnsupportedError("space", f"{classic.name} {refused}", f"{classic.instead}, or dx.solve")
+    if (implicit := classic.implicit(problem)) is not None:
         return implicit
-    return certify(problem, Candidate(classic.channel(problem), name=title(classic))).mechanism
+    return certify(problem, Candidate(classic.channel(problem), name=titled(classic.name))).mechanism

@@ -15,6 +15,7 @@ from dxopt.mechanisms.classic.base import BASELINES
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import as_number
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.positions import local_plane
 from dxopt.spaces.space import MetricSpace
@@ -40,7 +41,6 @@ class Cloaking:
     name: ClassVar[str] = "cloaking"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         if not problem.private:
@@ -52,21 +52,12 @@ class Cloaking:
         return None
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, n)`, of zeros and ones."""
         return cloaking(problem.space, side=_comparable_side(problem.space, problem.epsilon)).matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cloaked(Mechanism):
-    """A report for each secret, without randomness.
-
-    Attributes
-    ----------
-    regions : (n,) array of int
-        The region of each secret, numbered from 0.
-    representatives : (k,) array of int
-        The secret that is reported for each region.
-    """
+    """A report for each secret, without randomness: that of its region `(n,)`, by `representatives` `(k,)`."""
 
     space: MetricSpace
     reports: Reports
@@ -126,17 +117,14 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
 
 
 def _middle(space: MetricSpace, members: Indices) -> int:
-    """The member with the least sum of squared distances from the members to it, up to rounding the first."""
+    """Return the member with the least sum of squared distances from the members, up to rounding the first."""
     sums = (space.block(members, members) ** 2).sum(axis=0)
     return int(members[np.flatnonzero(sums <= sums.min() * (1 + _ON_BORDER))[0]])
 
 
 def _squares(space: MetricSpace, side: float | None) -> Array:
-    """The square of each secret `(n, k)`, numbered along each axis; a border is in the square that begins there."""
-    try:
-        length = float(side)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        raise SpecError("side", f"{side!r} is not a number", "give a positive length") from None
+    """Return the square of each secret `(n, k)`, numbered along each axis; a border is in the square after it."""
+    length = as_number(side, "side", "give a positive length")
     if not (math.isfinite(length) and length > 0):
         raise SpecError("side", f"is {length:g}", "give a positive finite length")
     located = _coordinates(space)
@@ -144,7 +132,7 @@ def _squares(space: MetricSpace, side: float | None) -> Array:
 
 
 def _coordinates(space: MetricSpace) -> Array:
-    """The coordinates of the secrets on a line `(n, 1)` or in a plane `(n, 2)`, in units of the metric."""
+    """Return the coordinates of the secrets on a line `(n, 1)` or in a plane `(n, 2)`, in units of the metric."""
     if isinstance(space.metric, OnEarth) and space.points is not None:
         return local_plane(space.points, space.metric.unit)
     euclidean = space.metric is not None and space.metric.name == "euclidean"
@@ -155,7 +143,7 @@ def _coordinates(space: MetricSpace) -> Array:
 
 
 def _comparable_side(space: MetricSpace, epsilon: float) -> float:
-    """The side at which the loss is about that of Laplace noise for the same ε; see `Cloaking`."""
+    """Return the side at which the loss is about that of Laplace noise for the same ε; see `Cloaking`."""
     located = _coordinates(space)
     side = 4 / epsilon if located.shape[1] == 1 else 12 / (epsilon * (math.sqrt(2) + math.asinh(1)))
     extent = float(np.ptp(located, axis=0).max())
@@ -200,7 +188,7 @@ class RateDistortionChannel:
         return None if np.isfinite(problem.losses).all() else "needs finite losses"
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """The channel `(n, m)`."""
+        """Return the channel `(n, m)`."""
         slope = 0.5 * problem.epsilon * (1 - _LOWERED)
         found = rate_distortion(problem.space, problem.prior, problem.loss, slope=slope)
         return found.mechanism.matrix

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import as_numbers
 from dxopt.numerics.rounding import ALIKE, UNIT
 from dxopt.numerics.tropical import product
 from dxopt.proofs.repair import NOTHING
@@ -31,19 +32,18 @@ class Positioned:
     positions: ArrayLike | None = field(default=None, kw_only=True)
 
     def coordinates(self, space: MetricSpace) -> Array | None:
-        """The coordinates of the secrets `(n, k)`, or None where there are none."""
+        """Return the coordinates of the secrets `(n, k)`, or None where there are none."""
         return coordinates(space, self.positions)
 
     def required(self, space: MetricSpace) -> Array:
-        """The coordinates of the secrets `(n, k)`; SpecError where there are none, so that `refuses` has a reason."""
+        """Return the coordinates `(n, k)` of secrets that `refuses` found to have some."""
         found = self.coordinates(space)
-        if found is None:
-            raise SpecError("positions", "are missing", "ask `refuses` first")
+        assert found is not None
         return found
 
 
 def coordinates(space: MetricSpace, positions: ArrayLike | None = None) -> Array | None:
-    """The given positions, the points of the space, or its labels where they are numbers: `(n, k)`.
+    """Return the given positions, the points of the space, or its labels where they are numbers: `(n, k)`.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def coordinates(space: MetricSpace, positions: ArrayLike | None = None) -> Array
 
 
 def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
-    """The secrets where they are the reports, or the points of the reports `(m, k)`; None if there are none."""
+    """Return the secrets where they are the reports, or the points of the reports `(m, k)`, if there are some."""
     points = problem.reports.points
     if problem.reports.secrets:
         return secrets
@@ -72,7 +72,7 @@ def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
 
 
 def manhattan(positions: Array) -> Array:
-    """d_1 between all positions, `(n, n)`."""
+    """Return d_1 between all positions, `(n, n)`."""
     apart = np.zeros((len(positions), len(positions)))
     for column in positions.T:
         apart += np.abs(column[:, None] - column[None, :])
@@ -80,17 +80,27 @@ def manhattan(positions: Array) -> Array:
 
 
 def largest_rate(budgets: Array, apart: Array) -> float:
-    """The largest c with c·apart ≤ budget for all pairs `(n, n)`; infinite where nothing binds."""
+    """Return the largest c with c·apart ≤ budget for all pairs `(n, n)`; infinite where nothing binds."""
     pairs = apart > 0
     with np.errstate(over="ignore"):
         return float((budgets[pairs] / apart[pairs]).min(initial=np.inf))
 
 
+def normalised(weights: Array) -> Array:
+    """Divide each row of weights `(n, m)` by its sum."""
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def within(rate: float, most: float, name: str) -> float:
+    """Return a given rate; SpecError where it is above the most that is private, which has a name."""
+    if rate > most:
+        wrong = f"is {rate}, above {name} = {most}"
+        raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")
+    return rate
+
+
 def _checked(positions: ArrayLike, size: int) -> Array:
-    try:
-        located = np.array(positions, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("positions", "are not all numbers", "give (n,) or (n, k) coordinates") from None
+    located = as_numbers(positions, "positions", "give (n,) or (n, k) coordinates")
     located = located[:, None] if located.ndim == 1 else located
     if located.ndim != 2 or len(located) != size or not located.size:
         raise SpecError("positions", f"have shape {np.shape(positions)} for {size} secrets", "give one per secret")
@@ -114,7 +124,7 @@ def largest_private_rate(
     *,
     resolution: float = 4 * UNIT,
 ) -> float:
-    """A rate from the safe one on at which the realised ε of a channel is the ε that is given or a hair less.
+    """Return a rate from the safe one on at which the realised ε of a channel is the given ε or a hair less.
 
     Where a larger rate does not raise the realised ε, the rate stays as it is; it ends at 64 times the safe one.
 
@@ -136,7 +146,7 @@ def largest_private_rate(
         return safe
 
     def realised(rate: float) -> float:
-        """The ε of the matrix: the largest log(max_z K[x, z] / K[x', z]) / d(x, x')."""
+        """Return the ε of the matrix: the largest log(max_z K[x, z] / K[x', z]) / d(x, x')."""
         masses = np.maximum(channel(rate), NOTHING)
         return float((np.log(product(masses, 1 / masses.T)[counted]) / distances[counted]).max())
 
@@ -144,7 +154,7 @@ def largest_private_rate(
 
 
 def _calibrated(realised: Callable[[float], float], safe: float, epsilon: float, resolution: float) -> float:
-    """A rate from the safe one on at which the realised ε is the ε that is given or a hair less.
+    """Return the rate of `largest_private_rate`, given the realised ε of a rate.
 
     `low` is a rate at which the realised ε is `least`, at most ε, and `high` one at which it is `most`, above ε.
     """

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.calibration import CALIBRATED_BELOW, largest_private_rate, largest_rate
+from dxopt.mechanisms.classic.calibration import (
+    CALIBRATED_BELOW,
+    largest_private_rate,
+    largest_rate,
+    normalised,
+    within,
+)
 from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism
@@ -34,10 +40,6 @@ class Exponential(Classic):
     distances the score is the shortest-path closure of the smaller of d and its transpose. For other scores c is the
     least εd(x, x') / (2 max_z |s(x, z) - s(x', z)|).
 
-    Parameters
-    ----------
-    scores : (n, m) array, optional
-        s, finite and larger for better reports; by default -d.
     """
 
     scores: Array | None = None
@@ -45,22 +47,12 @@ class Exponential(Classic):
     instead: ClassVar[str] = "use the secrets as reports"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         if self.scores is not None:
             return None if self.scores.shape == problem.shape else "needs a score for each secret and report"
         return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, m)`, up to rounding.
-
-        Raises
-        ------
-        SpecError
-            If scores differ between secrets at distance 0.
-        """
-        if self.scores is not None:
-            return _scored(self.scores, problem)
-        return exponential_rows(exponents(problem))
+        return exponential_rows(exponents(problem)) if self.scores is None else _scored(self.scores, problem)
 
 
 def without_distances(problem: Problem) -> str | None:
@@ -73,47 +65,36 @@ def without_distances(problem: Problem) -> str | None:
 def exponential_rows(exponents: Array) -> Array:
     """Return rows in proportion to e^{-exponent/2}, `(n, m)`."""
     # Less the least exponent, so that no row underflows.
-    weights = np.exp(-0.5 * (exponents - exponents.min(axis=1, keepdims=True)))
-    return weights / weights.sum(axis=1, keepdims=True)
+    return normalised(np.exp(-0.5 * (exponents - exponents.min(axis=1, keepdims=True))))
 
 
 def exponents(problem: Problem) -> Array:
-    """ε·d between secrets and reports `(n, m)`, d made symmetric where the reports are the secrets."""
-    if problem.reports.secrets:
-        return _symmetric_part(problem.budgets)
-    return problem.epsilon * problem.space.distances_to(problem.reports.points)  # pyright: ignore
-
-
-def _symmetric_part(budgets: Array) -> Array:
-    """The largest symmetric budgets that are at most the given ones and obey the triangle inequality."""
-    smaller = np.minimum(budgets, budgets.T)
-    return smaller if np.array_equal(smaller, budgets) else path_closure(smaller)
+    """Return ε·d between secrets and reports `(n, m)`, d made symmetric where the reports are the secrets."""
+    if not problem.reports.secrets:
+        return problem.epsilon * problem.space.distances_to(problem.reports.points)  # pyright: ignore
+    # The largest symmetric budgets that are at most the given ones and obey the triangle inequality.
+    smaller = np.minimum(problem.budgets, problem.budgets.T)
+    return smaller if np.array_equal(smaller, problem.budgets) else path_closure(smaller)
 
 
 def _scored(scores: Array, problem: Problem) -> Array:
-    """The channel of scores.
+    """Return the channel of scores; SpecError where they differ between secrets at distance 0.
 
     Where nothing binds, as no pair with different scores has a finite budget, it reports one of the best reports,
     each with the same probability.
     """
     with np.errstate(over="ignore"):
         below = scores - scores.max(axis=1, keepdims=True)
+        apart = np.array([np.abs(scores - row).max(axis=1) for row in scores])
     # Normalising at most doubles the exponent, so half of the largest rate is private.
-    rate = 0.5 * largest_rate(problem.budgets, _apart(scores))
+    rate = 0.5 * largest_rate(problem.budgets, apart)
     if rate == 0:
         raise SpecError("score", "differs between secrets at distance 0", "give these the same scores")
-    weights = np.exp(rate * below) if math.isfinite(rate) else np.equal(below, 0).astype(float)
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def _apart(scores: Array) -> Array:
-    """max_z |s(x, z) - s(x', z)|, `(n, n)`."""
-    with np.errstate(over="ignore"):
-        return np.array([np.abs(scores - row).max(axis=1) for row in scores])
+    return normalised(np.exp(rate * below) if math.isfinite(rate) else np.equal(below, 0).astype(float))
 
 
 def _checked(score: Score, space: MetricSpace, reports: Reports | None) -> Loss:
-    """The scores `(n, m)`, and the reports that their columns stand for."""
+    """Return the scores `(n, m)` with the reports of their columns; SpecError where they are no finite numbers."""
     if isinstance(score, str):
         raise SpecError("score", f"is {score!r}", "give an (n, m) array or a function of secret and report")
     try:
@@ -129,7 +110,7 @@ def _checked(score: Score, space: MetricSpace, reports: Reports | None) -> Loss:
 def exponential(
     space: MetricSpace, *, epsilon: Written, score: Score | None = None, reports: Reports | None = None
 ) -> Mechanism:
-    """The exponential mechanism, proven private (McSherry and Talwar 2007; CABP13 §4).
+    """Make the exponential mechanism, proven private (McSherry and Talwar 2007; CABP13 §4).
 
     K[x, z] ∝ e^{c s(x, z)}, with the largest c for which 2c max_z |s(x, z) - s(x', z)| ≤ εd(x, x') for all pairs; by
     default s = -d and c = ε/2.
@@ -178,14 +159,6 @@ class TruncatedExponential(Classic):
     There, a word is drawn among those within γ and one more, ⊥, whose score is that of all others together, and ⊥ is
     replaced by one of the others at random: each of them has the weight e^{-εγ/2}. Private because min(d, γ) obeys
     the triangle inequality, is at most d, and normalising at most doubles the exponent.
-
-    Parameters
-    ----------
-    radius : float, optional
-        γ, in the unit of the distances; by default the least at which no secret is reported further away with a
-        probability above `failure`: (2/ε) ln((1 - β)(m - 1)/β) for m reports, β being that probability.
-    failure : float
-        β; 0.001 by default.
     """
 
     radius: float | None = None
@@ -201,24 +174,21 @@ class TruncatedExponential(Classic):
             raise SpecError("failure", f"is {self.failure}", "give a probability below 1")
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, m)`, up to rounding."""
-        radius = radius_for(problem, self.failure) if self.radius is None else self.radius
+        radius = self._radius(problem) if self.radius is None else self.radius
         return exponential_rows(np.minimum(exponents(problem), problem.epsilon * radius))
 
+    def _radius(self, problem: Problem) -> float:
+        """Return the least radius γ beyond which no secret is reported with more than a probability β.
 
-def radius_for(problem: Problem, failure: float = FAILURE) -> float:
-    """The least radius γ beyond which no secret is reported with more than a probability β, in the unit of distances.
-
-    With one report within γ and m - 1 beyond, these have together the share s/(1 + s) with s = (m - 1) e^{-εγ/2}.
-    """
-    others = len(problem.reports) - 1
-    if others < 1:
-        return 0.0
-    return max(0.0, 2 / problem.epsilon * math.log((1 - failure) * others / failure))
+        With one report within γ and m - 1 beyond, these have together the share s/(1 + s) with s = (m - 1) e^{-εγ/2}.
+        """
+        others = len(problem.reports) - 1
+        if others < 1:
+            return 0.0
+        return max(0.0, 2 / problem.epsilon * math.log((1 - self.failure) * others / self.failure))
 
 
 def truncated_exponential(
@@ -229,7 +199,7 @@ def truncated_exponential(
     failure: float = FAILURE,
     reports: Reports | None = None,
 ) -> Mechanism:
-    """The truncated exponential mechanism, proven private (Carvalho, Vasiloudis and Feyisetan 2021).
+    """Make the truncated exponential mechanism, proven private (Carvalho, Vasiloudis and Feyisetan 2021).
 
     K[x, z] ∝ e^{-ε min(d(x, z), γ)/2}: what is beyond γ shares one weight. It may be drawn by looking at the reports
     within γ alone, which is why it is used for large vocabularies; the exponential mechanism, where γ is infinite,
@@ -265,7 +235,6 @@ def truncated_exponential(
     return proven(TruncatedExponential(radius, failure), space, epsilon, reports=reports)
 
 
-_SAFE = 0.5
 _SECONDS = 2e-8
 """For each triple of vertices, where the rate is looked for."""
 
@@ -279,11 +248,6 @@ class GraphExponential(Classic):
     vertices c is raised until the matrix is private at ε and no less. One-way streets: d_s is the way with all of
     them open both ways, at most the shorter of the two ways there are. That is what both directions of a pair bind;
     with the way from x to z itself, c = ε/2 need not be private.
-
-    Parameters
-    ----------
-    rate : float, optional
-        c, per unit of the distances; by default the largest that is private.
     """
 
     rate: float | None = None
@@ -295,45 +259,29 @@ class GraphExponential(Classic):
             checked_positive("rate", self.rate)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         if problem.space.structure.kind not in ("graph", "tree"):
             return "needs the shortest ways of a graph or road network"
         return None if problem.reports.secrets else "needs the vertices themselves as reports"
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, n)`, up to rounding.
-
-        Raises
-        ------
-        SpecError
-            If the rate that is given is above ε/2.
-        """
         apart = exponents(problem)
+
+        def at(share: float) -> Array:
+            return normalised(np.exp(-share * apart))
+
         if self.rate is not None:
-            share = self.rate / problem.epsilon
-            if share > _SAFE:
-                wrong = f"is {self.rate}, above ε/2 = {problem.epsilon / 2}"
-                raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")
-        elif len(problem.space) < CALIBRATED_BELOW:
-            share = largest_private_rate(lambda share: _at(apart, share), problem.space, problem.epsilon, _SAFE)
-        else:
-            share = _SAFE
-        return _at(apart, share)
+            return at(within(self.rate, problem.epsilon / 2, "ε/2") / problem.epsilon)
+        if len(problem.space) >= CALIBRATED_BELOW:
+            return at(0.5)
+        return at(largest_private_rate(at, problem.space, problem.epsilon, 0.5))
 
     def expected_seconds(self, problem: Problem) -> float:
-        """About how long `channel` takes."""
         tried = self.rate is None and len(problem.space) < CALIBRATED_BELOW
         return super().expected_seconds(problem) + tried * _SECONDS * len(problem.space) ** 3
 
 
-def _at(apart: Array, share: float) -> Array:
-    """The channel of some ε·d_s `(n, n)` at a share of ε."""
-    weights = np.exp(-share * apart)
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
 def graph_exponential(space: MetricSpace, *, epsilon: Written, rate: float | None = None) -> Mechanism:
-    """The graph-exponential mechanism, proven private (Takagi, Cao, Asano and Yoshikawa 2019).
+    """Make the graph-exponential mechanism, proven private (Takagi, Cao, Asano and Yoshikawa 2019).
 
     K[x, z] ∝ e^{-c d_s(x, z)} with d_s the length of the shortest way, one-way streets open both ways. It is
     geo-graph indistinguishable: private for the shortest ways of the space, one-way where that is.

@@ -11,11 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import CertificateError, SpecError, UnsupportedError
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven, title
+from dxopt.errors import CertificateError, UnsupportedError
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven, titled
 from dxopt.mechanisms.classic.calibration import Positioned, largest_rate, manhattan
-from dxopt.mechanisms.kernel import kernel_mechanism
-from dxopt.mechanisms.lowering import epsilon_of_weights
+from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
@@ -41,7 +40,6 @@ class Geometric(Positioned, Classic):
     instead: ClassVar[str] = "give positions, use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         positions = self.coordinates(problem.space)
@@ -50,11 +48,9 @@ class Geometric(Positioned, Classic):
         return None if _axes(positions) else "needs points on a line, all different, or a full grid of points"
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, n)`, up to rounding."""
         positions = self.required(problem.space)
         axes = _axes(positions)
-        if axes is None:
-            raise SpecError("positions", "are no line or full grid", "ask `refuses` first")
+        assert axes is not None
         rate = largest_rate(problem.budgets, manhattan(positions))
 
         # The mechanism of each axis, with a row and column for each secret: the product over axes is that of the
@@ -63,7 +59,7 @@ class Geometric(Positioned, Classic):
         return reduce(np.multiply, factors)
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        """The mechanism with rows on demand, on a long line: it is the tight-constraints mechanism there."""
+        """Return the mechanism with rows on demand on a long line: it is the tight-constraints mechanism there."""
         space = problem.space
         epsilon = problem.epsilon
         if self.positions is not None or len(space) < IMPLICIT_FROM or space.structure.kind != "path":
@@ -73,12 +69,12 @@ class Geometric(Positioned, Classic):
             lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
             kernel = system(space, lowered)
             weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
-            return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=title(self))
+            return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=titled(self.name))
         return None
 
 
 def _axes(positions: Array) -> list[tuple[Array, Indices]] | None:
-    """The distinct values of each coordinate, ascending, and the index of each point among them; None if no grid."""
+    """Return the ascending values of each coordinate, and the index of each point among them; None if no grid."""
     axes = [np.unique(column, return_inverse=True) for column in positions.T]
     sizes = [len(values) for values, _ in axes]
     if math.prod(sizes) != len(positions):
@@ -89,7 +85,7 @@ def _axes(positions: Array) -> list[tuple[Array, Indices]] | None:
 
 
 def _on_axis(values: Array, rate: float) -> Array:
-    """The mechanism `(m, m)` on m ascending numbers."""
+    """Return the mechanism `(m, m)` on m ascending numbers."""
     # p and p' on either side of each value, 0 beyond the ends; 1 - pp' without cancellation.
     steps = rate * np.diff(values)
     steps = np.concatenate([[np.inf], steps, [np.inf]])
@@ -102,7 +98,7 @@ def _on_axis(values: Array, rate: float) -> Array:
 
 
 def geometric(space: MetricSpace, *, epsilon: Written, positions: ArrayLike | None = None) -> Mechanism:
-    """The truncated geometric mechanism, proven private (CABP13, Figure 2 (iv), Theorem 10; ECP14 §7.1).
+    """Make the truncated geometric mechanism, proven private (CABP13, Figure 2 (iv), Theorem 10; ECP14 §7.1).
 
     With answers that are multiples of q up to qk, as in that figure, the space is `dx.line(k + 1, step=q)`. On a line
     it is the tight-constraints mechanism. On a full grid the coordinates are perturbed independently, each

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
 from dxopt.mechanisms.classic.calibration import Positioned, coordinates_of_reports, largest_rate, manhattan
 from dxopt.mechanisms.noise.base import LineNoise, checked_positive
@@ -43,7 +42,6 @@ class Laplace(Positioned, Classic):
     instead: ClassVar[str] = "give positions, use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         secrets = self.coordinates(problem.space)
         if secrets is None:
             return "needs numbers for coordinates or labels"
@@ -56,11 +54,9 @@ class Laplace(Positioned, Classic):
         return None if rate > 0 else "needs a distance above 0 between secrets at different coordinates"
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, m)`, up to rounding."""
         secrets = self.required(problem.space)
         reports = coordinates_of_reports(problem, secrets)
-        if reports is None:
-            raise SpecError("positions", "are missing", "ask `refuses` first")
+        assert reports is not None
         rate = largest_rate(problem.budgets, manhattan(secrets))
         noise = LaplaceNoise(rate) if math.isfinite(rate) else None
         axes = [np.unique(column) for column in reports.T]
@@ -68,15 +64,14 @@ class Laplace(Positioned, Classic):
         return _gathered(masses, axes, reports)
 
     def expected_seconds(self, problem: Problem) -> float:
-        """About how long `channel` takes: each cell is looked up for every secret and report."""
+        # Each cell is looked up for every secret and report.
         reports = coordinates_of_reports(problem, self.required(problem.space))
-        if reports is None:
-            return math.inf
+        assert reports is not None
         return _SECONDS * sum(problem.shape) * math.prod(len(np.unique(column)) for column in reports.T)
 
 
 def moved(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
-    """The probability `(n, m)` that each of ascending values is nearest to a number `(n,)` with noise, or with none.
+    """Return the probability `(n, m)` that each of m ascending values is nearest to a number `(n,)` with noise.
 
     A value stands for all numbers between the middles to its neighbours.
     """
@@ -88,7 +83,7 @@ def moved(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
 
 
 def _gathered(masses: list[Array], axes: list[Array], reports: Array) -> Array:
-    """The masses `(n, m)` of reports from those of the values of each coordinate, `(n, values)` each.
+    """Return the masses `(n, m)` of reports from those of the values of each coordinate, `(n, values)` each.
 
     The values span a grid of cells. The mass of a cell is a product over coordinates, and goes to the nearest report.
     """
@@ -118,7 +113,7 @@ def _gathered(masses: list[Array], axes: list[Array], reports: Array) -> Array:
 def laplace(
     space: MetricSpace, *, epsilon: Written, reports: Reports | None = None, positions: ArrayLike | None = None
 ) -> Mechanism:
-    """Laplace noise on each coordinate moved to the nearest report, proven private (CABP13, Figure 2 (i) and (iii)).
+    """Move Laplace noise on each coordinate to the nearest report, proven private (CABP13, Figure 2 (i) and (iii)).
 
     The level per unit of each coordinate is the largest that is private for the distances of the space: ε for the
     Manhattan distance, ε/√k for the Euclidean and ε/k for the Chebyshev one in k coordinates.
@@ -162,15 +157,6 @@ class Staircase(Positioned, Classic):
     """Staircase noise on numbers, moved to the nearest secret (Geng and Viswanath 2014).
 
     The noise is c⌈|x - x'|/Δ⌉-private, and moving only processes that; c is the largest that makes it εd-private.
-
-    Parameters
-    ----------
-    sensitivity : float, optional
-        Δ; by default the largest |x - x'| among secrets at the least positive distance.
-    share : float, optional
-        γ, the part of a step with the higher density, from 0 to 1; by default 1/(1 + e^{c/2}).
-    positions : (n,) or (n, 1) array, optional
-        The numbers; by default the points of the space, or its labels where they are numbers.
     """
 
     sensitivity: float | None = None
@@ -184,7 +170,6 @@ class Staircase(Positioned, Classic):
         StaircaseNoise(1.0, share=self.share)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         numbers = self.coordinates(problem.space)
@@ -194,7 +179,6 @@ class Staircase(Positioned, Classic):
         return None if rate > 0 else "needs a distance above 0 between secrets with different numbers"
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, n)`, up to rounding."""
         numbers = self.required(problem.space)
         rate, sensitivity = self._steepest(problem, manhattan(numbers))
         noise = StaircaseNoise(rate, sensitivity, self.share) if math.isfinite(rate) else None
@@ -206,20 +190,20 @@ class Staircase(Positioned, Classic):
         return channel
 
     def _steepest(self, problem: Problem, apart: Array) -> tuple[float, float]:
-        """The largest level per step of Δ, and Δ."""
+        """Return the largest level per step of Δ, and Δ."""
         sensitivity = self.sensitivity or _widest_step(problem.budgets, apart)
         return largest_rate(problem.budgets, _ceiling(apart / sensitivity)), sensitivity
 
 
 def _widest_step(budgets: Array, apart: Array) -> float:
-    """The largest |x - x'| among pairs of different numbers with the least positive budget; 1 without any."""
+    """Return the largest |x - x'| among pairs of different numbers with the least positive budget; 1 without any."""
     different = (apart > 0) & np.isfinite(budgets)
     least = budgets[different & (budgets > 0)].min(initial=np.inf)
     return float(apart[different & (budgets <= least * (1 + _EQUAL))].max(initial=0.0)) or 1.0
 
 
 def _ceiling(steps: Array) -> Array:
-    """⌈steps⌉, where what is above a whole number by 1e-12 relative counts as that number."""
+    """Return ⌈steps⌉, where what is above a whole number by 1e-12 relative counts as that number."""
     whole = np.round(steps)
     return np.where(np.abs(steps - whole) <= _WHOLE * whole, whole, np.ceil(steps))
 
@@ -232,7 +216,7 @@ def staircase(
     share: float | None = None,
     positions: ArrayLike | None = None,
 ) -> Mechanism:
-    """Staircase noise moved to the nearest secret, proven private (Geng and Viswanath 2014).
+    """Move staircase noise to the nearest secret, proven private (Geng and Viswanath 2014).
 
     It suits distances ⌈|x - x'|/Δ⌉, such as those of sums that one record changes by Δ at most: there the level per
     Δ is ε. For others it is the largest that is private for the distances of the space.

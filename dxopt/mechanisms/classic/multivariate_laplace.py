@@ -8,9 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.calibration import CALIBRATED_BELOW, coordinates_of_reports, largest_private_rate
+from dxopt.mechanisms.classic.calibration import (
+    CALIBRATED_BELOW,
+    coordinates_of_reports,
+    largest_private_rate,
+    normalised,
+    within,
+)
 from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.mechanisms.noise.laplace import MultivariateLaplace as MultivariateNoise
 from dxopt.model.loss import Reports
@@ -52,11 +57,6 @@ class MultivariateLaplace(Classic):
     masses under the continuous noise, and those over all nodes of 1, with a variance below n K[x, z] over the number
     of nodes. So nearly all of the level is left: up to 999 secrets β is raised until the matrix is private at ε and
     no less; beyond that it is ε, and the repair mends what is above.
-
-    Parameters
-    ----------
-    rate : float, optional
-        β, at most ε; ε itself is the noise of Feyisetan et al.
     """
 
     rate: float | None = None
@@ -68,7 +68,6 @@ class MultivariateLaplace(Classic):
             checked_positive("rate", self.rate)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         metric, points = problem.space.metric, problem.space.points
         if metric is None or metric.name != "euclidean" or points is None:
             return "needs points with Euclidean distances"
@@ -84,24 +83,13 @@ class MultivariateLaplace(Classic):
         return f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, m)`, up to rounding.
-
-        Raises
-        ------
-        SpecError
-            If the rate that is given is above ε.
-        """
         points = np.asarray(problem.space.points, dtype=float)
         reports = coordinates_of_reports(problem, points)
-        if reports is None:
-            raise SpecError("reports", "have no coordinates", "ask `refuses` first")
+        assert reports is not None
         nodes = Nodes.around(points, reports)
         epsilon = problem.epsilon
         if self.rate is not None:
-            if self.rate > epsilon:
-                wrong = f"is {self.rate}, above ε = {epsilon}"
-                raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")
-            return nodes.channel(self.rate)
+            return nodes.channel(within(self.rate, epsilon, "ε"))
         if len(points) >= CALIBRATED_BELOW:
             return nodes.channel(epsilon)
         safe = 0.5 * epsilon
@@ -109,7 +97,6 @@ class MultivariateLaplace(Classic):
         return nodes.channel(rate)
 
     def expected_seconds(self, problem: Problem) -> float:
-        """About how long `channel` takes."""
         secrets, reports = problem.shape
         points = problem.space.points
         dimensions = 1 if points is None else points.shape[1]
@@ -119,7 +106,7 @@ class MultivariateLaplace(Classic):
 
 
 def nodes_around(secrets: int, dimensions: int) -> int:
-    """The number of nodes that are drawn around each secret."""
+    """Return the number of nodes that are drawn around each secret."""
     return max(_LEAST, min(_MOST, _ENTRIES // secrets**2, _NUMBERS // (secrets * dimensions)))
 
 
@@ -140,7 +127,7 @@ class Nodes:
 
     @classmethod
     def around(cls, secrets: Array, reports: Array, each: int | None = None) -> Nodes:
-        """Nodes `each` around every secret."""
+        """Draw `each` nodes around every secret."""
         middle = secrets.mean(axis=0)
         count, dimensions = secrets.shape
         each = nodes_around(count, dimensions) if each is None else each
@@ -149,12 +136,11 @@ class Nodes:
         return cls(secrets - middle, reports - middle, offsets)
 
     def channel(self, rate: float) -> Array:
-        """The channel `(n, m)` of noise at a rate, up to rounding."""
-        masses = self.masses(rate)
-        return masses / masses.sum(axis=1, keepdims=True)
+        """Return the channel `(n, m)` of noise at a rate, up to rounding."""
+        return normalised(self.masses(rate))
 
     def masses(self, rate: float) -> Array:
-        """Estimates `(n, m)` of the masses of the cells under the continuous noise."""
+        """Estimate the masses `(n, m)` of the cells under the continuous noise."""
         from scipy.sparse import csr_array
 
         count, each, _ = self.offsets.shape
@@ -180,7 +166,7 @@ class Nodes:
 
 
 def _distances(nodes: Array, places: Array) -> Array:
-    """Euclidean distances `(q, n)`, by products: up to a rounding of 1e-8 of the extent."""
+    """Return Euclidean distances `(q, n)`, by products: up to a rounding of 1e-8 of the extent."""
     squares = (nodes**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * nodes @ places.T
     return np.sqrt(np.maximum(squares, 0.0))
 
@@ -188,7 +174,7 @@ def _distances(nodes: Array, places: Array) -> Array:
 def multivariate_laplace(
     space: MetricSpace, *, epsilon: Written, reports: Reports | None = None, rate: float | None = None
 ) -> Mechanism:
-    """Laplace noise in k ≥ 3 dimensions moved to the nearest report, proven private (Feyisetan et al. 2020).
+    """Move Laplace noise in k ≥ 3 dimensions to the nearest report, proven private (Feyisetan et al. 2020).
 
     The noise falls on finitely many nodes, so that its masses are exact; see `dx.noise.MultivariateLaplace` for the
     continuous noise of the paper, of which nothing is proven in doubles. In many dimensions moving to the nearest of

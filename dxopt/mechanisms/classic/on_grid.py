@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
+from dxopt.mechanisms.classic.base import titled
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.numerics.rounding import UNIT
@@ -39,7 +40,7 @@ FLOOR = 1e-250
 
 
 def border_masses(shape: tuple[int, int], rate: float) -> Array:
-    """The masses `(2m, 2n)` of the cells of an m × n grid, by distance and kind along each axis.
+    """Return the masses `(2m, 2n)` of the cells of an m × n grid, by distance and kind along each axis.
 
     Entry [i, j] is for a cell whose point is i rows and j columns away. Along the first axis, i + m instead of i is a
     border cell, which reaches to infinity away from the secret (both ways if m = 1); along the second, j + n.
@@ -84,25 +85,25 @@ def rounding_of_masses(rate: float) -> float:
 
 
 def _order(steepness: float) -> int:
-    """The number of Gauss-Legendre nodes for e^{-st} times something smooth, where s·length is the steepness."""
+    """Count the Gauss-Legendre nodes for e^{-st} times something smooth, where s·length is the steepness."""
     return _ORDER + math.ceil(min(0.6 * steepness, 3 * math.sqrt(min(steepness, _EXPONENT))))
 
 
 def _gauss(low: float, high: float, order: int) -> tuple[Array, Array]:
-    """Gauss-Legendre nodes and weights from low to high."""
+    """Return Gauss-Legendre nodes and weights from low to high."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     half = 0.5 * (high - low)
     return low + half * (nodes + 1), half * weights
 
 
 def _panels(edges: list[float], rate: float) -> tuple[Array, Array]:
-    """Nodes and weights between each edge and the next, for e^{-rate·t} times something smooth."""
+    """Return nodes and weights between each edge and the next, for e^{-rate·t} times something smooth."""
     pieces = [_gauss(low, high, _order(rate * (high - low))) for low, high in pairwise(edges)]
     return np.concatenate([nodes for nodes, _ in pieces]), np.concatenate([weights for _, weights in pieces])
 
 
 def _tail(rate: float, far: float) -> tuple[Array, Array]:
-    """Nodes and weights from 0 on in panels that double in length, from half a cell on.
+    """Return nodes and weights from 0 on in panels that double in length, from half a cell on.
 
     They end where, seen from a secret at the distance `far` across, the density has fallen by e^{-40} along the tail:
     from a distance h that takes a length t with √(h² + t²) - h = 40/β.
@@ -116,13 +117,13 @@ def _tail(rate: float, far: float) -> tuple[Array, Array]:
 
 
 def _halves(rate: float) -> tuple[Array, Array]:
-    """Nodes and weights on [-1/2, 1/2], symmetric around 0."""
+    """Return nodes and weights on [-1/2, 1/2], symmetric around 0."""
     nodes, weights = _gauss(0.0, 0.5, _order(0.5 * rate))
     return np.concatenate([-nodes, nodes]), np.concatenate([weights, weights])
 
 
 def _radial(rate: float) -> list[float]:
-    """Ends of panels on [0, 1] that are short near 0 where the density is steep; 0 left out."""
+    """Return the ends of panels on [0, 1] that are short near 0 where the density is steep; 0 left out."""
     ends = [min(1.0, _STEEP / rate)]
     while ends[-1] < 1.0:
         ends.append(min(2 * ends[-1], 1.0))
@@ -130,12 +131,12 @@ def _radial(rate: float) -> list[float]:
 
 
 def _at(size: int, rule: tuple[Array, Array], start: float) -> tuple[Array, Array]:
-    """The nodes `(size, p)` of a rule as seen from 0, 1, … cells away of its start, and its weights `(p,)`."""
+    """Return the nodes `(size, p)` of a rule as seen from 0, 1, … cells away of its start, and its weights `(p,)`."""
     return np.arange(size)[:, None] + start + rule[0], rule[1]
 
 
 def _products(first: tuple[Array, Array], second: tuple[Array, Array], rate: float) -> Array:
-    """Masses `(m, n)` of rectangles, products of m pieces of the first axis and n of the second."""
+    """Return the masses `(m, n)` of rectangles, products of m pieces of the first axis and n of the second."""
     rows, row_weights = first
     columns, column_weights = second
     squares = columns**2
@@ -147,7 +148,7 @@ def _products(first: tuple[Array, Array], second: tuple[Array, Array], rate: flo
 
 
 def _square(rate: float) -> tuple[Array, Array, Array, Array]:
-    """Nodes x and y `(8, p, q)` on the unit square around 0, in eight triangles with a corner there, and weights.
+    """Return nodes x, y `(8, p, q)` on the unit square around 0, in eight triangles with a corner there, and weights.
 
     In each, r is s√(1 + t²)/2 and the Jacobian s/4, so that the cusp of the density at a secret does no harm. The
     weights are `(p,)` for s and `(q,)` for t.
@@ -166,7 +167,7 @@ def _square(rate: float) -> tuple[Array, Array, Array, Array]:
 
 
 def _whole_cells(shape: tuple[int, int], rate: float) -> Array:
-    """Masses `(m, n)` of unit squares, by how many rows and columns away they are."""
+    """Return the masses `(m, n)` of unit squares, by how many rows and columns away they are."""
     x, y, along, across = _square(rate)
     squares = (np.arange(shape[1])[:, None, None, None] + y) ** 2
     masses = np.empty(shape)
@@ -210,7 +211,7 @@ class OnGrid(Mechanism):
 
     @classmethod
     def of(cls, space: MetricSpace, epsilon: float) -> OnGrid:
-        """The mechanism of a grid that `PlanarLaplace` does not refuse, proven private at ε.
+        """Make the mechanism of a grid that `PlanarLaplace` does not refuse, proven private at ε.
 
         Raises
         ------
@@ -234,8 +235,7 @@ class OnGrid(Mechanism):
             "each entry is a sum over fixed nodes, so that the triangle inequality bounds every ratio; level "
             f"lowered by {1 - rate / (epsilon * space.structure.spacing):.1e} for rounding"
         )
-        title = f"{NAME.replace('_', ' ')} mechanism"
-        return cls(space, Reports.of(space), masses, totals.ravel(), title, Privacy(epsilon, how))
+        return cls(space, Reports.of(space), masses, totals.ravel(), titled(NAME), Privacy(epsilon, how))
 
     def _rows(self, secrets: Indices) -> Array:
         rows, columns = self.space.structure.shape
@@ -251,7 +251,7 @@ class OnGrid(Mechanism):
 
 
 def _seen_from(positions: Indices, size: int) -> Indices:
-    """Along an axis, the index in the table of the mass of each cell `(k, size)`, seen from k positions."""
+    """Return, along an axis, the index in the table of each cell `(k, size)` seen from k positions."""
     cells = np.arange(size)
     border = (cells == 0) | (cells == size - 1)
     return np.abs(positions[:, None] - cells) + size * border
@@ -265,10 +265,10 @@ def _cells_seen(size: int) -> Array:
 
 
 def level_per_step(space: MetricSpace, epsilon: float) -> float:
-    """The level per step of the grid, lowered to leave room for every rounding."""
+    """Return the level per step of the grid, lowered to leave room for every rounding."""
     return epsilon * space.structure.spacing * (1 - _LOWERED) - SLACK
 
 
 def read(arrays: Arrays) -> Mechanism:
-    """The mechanism of `OnGrid.packed`, made and proven again."""
+    """Return the mechanism of `OnGrid.packed`, made and proven again."""
     return OnGrid.of(unpack(arrays), float(arrays["epsilon"]))

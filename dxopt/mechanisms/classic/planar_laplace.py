@@ -45,13 +45,11 @@ class PlanarLaplace(Classic):
     instead: ClassVar[str] = "use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         if not problem.reports.secrets and problem.reports.points is None:
             return "needs the secrets themselves as reports, or reports with coordinates"
         return _refusal(problem.space, problem.reports, problem.epsilon)
 
     def channel(self, problem: Problem) -> Array:
-        """The channel `(n, m)`, up to rounding."""
         on_grid = self.implicit(problem)
         if on_grid is not None:
             return on_grid.matrix
@@ -59,29 +57,23 @@ class PlanarLaplace(Classic):
         return Voronoi.of(reports).masses(secrets, noise_rate(problem))
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        """The mechanism with rows on demand, on a large grid."""
+        """Return the mechanism with rows on demand, on a large grid."""
         return OnGrid.of(problem.space, problem.epsilon) if _implicit(problem.space, problem.reports) else None
 
     def expected_seconds(self, problem: Problem) -> float:
-        """About how long `channel` takes."""
         if _implicit(problem.space, problem.reports):
             return super().expected_seconds(problem)
         return (4 if len(problem.space) < IMPLICIT_FROM else 1) * _SECONDS * problem.variables
 
 
 def noise_rate(problem: Problem) -> float:
-    """The β of the noise that `planar_laplace` takes, per unit of the metric.
+    """Return the β of the noise of `planar_laplace` for a problem that it does not refuse, per unit of the metric.
 
     From 400 secrets on it is ε; for haversine distances the largest β with β·d_plane ≤ ε·d for all pairs of secrets.
     Moving to few reports hides more than the noise alone, so that for fewer secrets β is raised until the matrix's
     realised ε is, from below, that of the problem, up to 1e-7 relative: by 70 % for two points at distance 1/ε, by
     2 % on a grid of 3 × 3, and by less than 0.05 % from 10 × 10 on. Where a larger β does not raise the realised ε,
     β stays as it is; it ends at 64 times the safe one.
-
-    Parameters
-    ----------
-    problem : Problem
-        One that planar_laplace does not refuse.
     """
     space = problem.space
     epsilon = problem.epsilon
@@ -101,7 +93,7 @@ def noise_rate(problem: Problem) -> float:
 
 
 def _in_plane(space: MetricSpace, reports: Reports) -> tuple[Array, Array]:
-    """Secrets `(n, 2)` and reports `(m, 2)` in a plane, in units of the metric."""
+    """Return secrets `(n, 2)` and reports `(m, 2)` in a plane, in units of the metric."""
     points = np.asarray(space.points, dtype=float)
     answers = points if reports.secrets else np.asarray(reports.points, dtype=float)
     if isinstance(space.metric, OnEarth):
@@ -113,7 +105,7 @@ def _in_plane(space: MetricSpace, reports: Reports) -> tuple[Array, Array]:
 
 
 def _shrinking(space: MetricSpace, located: Array, epsilon: float) -> float:
-    """The least ratio of a distance between two secrets to that in the plane `(n, 2)`, at most 1."""
+    """Return the least ratio of a distance between two secrets to that in the plane `(n, 2)`, at most 1."""
     if not isinstance(space.metric, OnEarth):
         return 1.0
     plane = MetricSpace.from_points(located).distances
@@ -130,8 +122,7 @@ def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None
     """Return what the mechanism needs and the space or the reports do not have, or None."""
     metric = space.metric
     if metric is None or metric.name not in ("euclidean", *METRICS_ON_EARTH) or not _flat(space.points):
-        wanted = "a grid or other places in the plane, with Euclidean distances, or places on the globe"
-        return f"needs {wanted}, not {_instead(space)}"
+        return "needs a grid or other places in the plane, with Euclidean distances, or places on the globe"
     if not reports.secrets and not _flat(reports.points):
         return "needs reports with two finite coordinates"
     if _implicit(space, reports):
@@ -149,15 +140,6 @@ def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None
     return f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
 
 
-def _instead(space: MetricSpace) -> str:
-    """Describe what a space has instead of places under one of these metrics."""
-    if space.metric is None:
-        return "the distances of a product" if space.structure.kind == "product" else "distances without places"
-    if space.metric.name not in ("euclidean", *METRICS_ON_EARTH):
-        return f"{space.metric.name} distances"
-    return "points without two finite coordinates each"
-
-
 def _flat(points: NDArray | None) -> bool:
     """Return True if points have two finite coordinates each."""
     if points is None or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
@@ -166,7 +148,7 @@ def _flat(points: NDArray | None) -> bool:
 
 
 def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:
-    """Planar Laplace noise moved to the nearest secret, proven private (Cha13; CABP13, Figure 2).
+    """Move planar Laplace noise to the nearest secret, proven private (Cha13; CABP13, Figure 2).
 
     The noise has density β²/(2π) e^{-βr} around the secret. What falls outside goes to the cells at the border, which
     are unbounded; of secrets that coincide, the first is reported. Up to 399 secrets, β is the rate at which the

@@ -118,7 +118,7 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
 
 
 def _located(reports: Reports, space: MetricSpace) -> NDArray:
-    """The coordinates of reports; SpecError unless they are like those of the space."""
+    """Return the coordinates of reports; SpecError unless they are like those of the space."""
     if reports.points is None or space.points is None or reports.points.shape[1:] != space.points.shape[1:]:
         fix = "give reports with coordinates, or use Mechanism.remap"
         raise SpecError("reports", "have no coordinates as the space has", fix)
@@ -135,7 +135,7 @@ def _privacy(mechanism: Mechanism) -> Privacy:
 
 
 def _moved(mechanism: Mechanism, table: NDArray[np.int64], losses: Loss) -> Candidate:
-    """The mechanism with each report replaced by that of a table `(m,)`."""
+    """Replace each report of a mechanism by that of a table `(m,)`."""
     made = mechanism.remap(table, losses.reports)
     return Candidate(made.matrix, name=made.name)
 

@@ -28,19 +28,14 @@ class RandomisedResponse(Classic):
     instead: ClassVar[str] = "merge secrets at distance 0, use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         alike = np.count_nonzero(problem.space.distances == 0) > len(problem.space)
         return "needs a distance above 0 between any two secrets" if alike else None
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """The channel `(n, n)`, private in doubles where δ is positive, and up to rounding where it is 0.
-
-        1 - δ counts as a little more than it is, which the roundings of n sums cost at most.
-        """
         # p, by a factor e^{-εκ} that is rounded up, and 1 - δ with the cost of n sums: both only make p larger, and
-        # so the channel more private. At p = 1/n all reports are alike.
+        # so the channel more private, in doubles where δ is positive. At p = 1/n all reports are alike.
         secrets = len(problem.space)
         factor = float(factor_above(problem.epsilon, np.array(problem.space.nearest)))
         rest = 1 - problem.delta + (4 * secrets + 64) * UNIT
@@ -51,9 +46,9 @@ class RandomisedResponse(Classic):
 
 
 def randomised_response(space: MetricSpace, *, epsilon: Written, delta: float = 0.0) -> Mechanism:
-    """Randomised response, proven (εd, δ)-private (HLM14 Example 6).
+    """Report the secret or any other one, by randomised response, proven (εd, δ)-private (HLM14 Example 6).
 
-    The secret with probability 1 - pm, and each of the m others with p = (1 - δ) / (m + e^{εκ}), κ being the least
+    The secret has probability 1 - pm, and each of the m others p = (1 - δ) / (m + e^{εκ}), κ being the least
     distance between two secrets.
 
     Parameters

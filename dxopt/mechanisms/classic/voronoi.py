@@ -6,13 +6,9 @@ nearest to the secret, and that direction turns by ds / cosh s. So the noise tha
 
     F = 1/(2π) ∫ G(h cosh s) / cosh s ds        over the piece.
 
-The noise around a secret has density β²/(2π) e^{-βr} at distance r: its direction is uniform, and beyond R has the
-probability G(R) = (1 + βR) e^{-βR}. A ridge is the border between two cells: a piece of the line that is as near to
-one site as to the other. Two numbers belong to each ridge:
-
-- a, the share of all directions in which the secret sees it;
-- F ≤ a, the probability that the noise crosses it: 1/(2π) ∫ G(R) over these directions, where R is how far the ridge
-  is in each. `crossing` computes it, and a - F as well, from smooth integrands G and 1 - G.
+A ridge is the border between two cells: a piece of the line that is as near to one site as to the other. Two numbers
+belong to each ridge: a, the share of all directions in which the secret sees it, and F ≤ a, the probability that the
+noise crosses it. `crossing` computes F, and a - F as well, from the smooth integrands G and 1 - G.
 
 A cell holds what crosses its ridges into it less what crosses them out of it, Σ ±F, and 1 more if the secret is in
 it, where the noise starts. What one cell loses through a ridge another gains, so that the masses sum to 1. In a cell
@@ -51,9 +47,7 @@ _LAST_ORDER = 16
 
 
 def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bool) -> Array:
-    """1/(2π) ∫ G or, inside, 1 - G over the directions in which pieces `(k,)` of lines are seen.
-
-    That is the mass F beyond each piece or, inside, the mass between it and the secret.
+    """Return F, or a - F if `inside`, of pieces `(k,)` of lines: 1/(2π) ∫ of G or 1 - G over their directions.
 
     Parameters
     ----------
@@ -63,8 +57,6 @@ def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bo
         Where each piece begins and ends, as lengths along its line from the foot; may be infinite.
     rate : float
         β.
-    inside : bool
-        Whether the mass before the line is meant, 1 - G, instead of that beyond it.
     """
     # From lengths along the line to s.
     with np.errstate(over="ignore"):
@@ -98,7 +90,7 @@ def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bo
 
 
 def _integral(scale: Array, low: Array, high: Array, *, inside: bool) -> Array:
-    """∫ of G or 1 - G at βR = scale · cosh s, over cosh s, from low to high, `(k,)`."""
+    """Return ∫ of G or 1 - G at βR = scale · cosh s, over cosh s, from low to high, `(k,)`."""
     # Each interval is cut into panels of equal width; all panels of all intervals are one array.
     count = np.ceil((high - low) / _LONGEST).astype(np.int64)
     width = (high - low) / np.maximum(count, 1)
@@ -113,7 +105,7 @@ def _integral(scale: Array, low: Array, high: Array, *, inside: bool) -> Array:
 
 
 def _mass(reach: Array, *, inside: bool) -> Array:
-    """G = (1 + u) e^{-u} at u = βR or, inside, 1 - G, where small u take the series Σ_{k ≥ 2} (-u)^k (k - 1)/k!."""
+    """Return G = (1 + u) e^{-u} at u = βR or, inside, 1 - G, for small u as the series Σ_{k≥2} (-u)^k (k - 1)/k!."""
     if not inside:
         return (1 + reach) * np.exp(-reach)
     values = -np.expm1(-reach) - reach * np.exp(-reach)
@@ -136,16 +128,7 @@ _MANY = 400
 
 
 def ridges(sites: Array) -> tuple[Indices, Array, Array]:
-    """The ridges between sites `(k, 2)` that are all different.
-
-    Returns
-    -------
-    pairs : (r, 2) array of int
-        The two sites of each ridge, the first below the second.
-    low, high : (r,) arrays
-        Where the ridge begins and ends on their bisector, as lengths from the middle of the two along the direction
-        from the first to the second turned left; may be infinite.
-    """
+    """Return `pairs`, `low` and `high` of `Voronoi` for sites `(k, 2)` that are all different."""
     found = []
     low = []
     high = []
@@ -178,7 +161,7 @@ def ridges(sites: Array) -> tuple[Indices, Array, Array]:
 
 
 def neighbours(sites: Array) -> list[Indices]:
-    """For each of k sites other sites, among which are all whose cells touch its cell.
+    """Return for each of k sites other sites, among which are all whose cells touch its cell.
 
     Qhull leaves out some that are nearer to each other than about 1e-7 of the extent; then it is all, if not many.
     """
@@ -202,20 +185,20 @@ def neighbours(sites: Array) -> list[Indices]:
 
 
 def straightened(sites: Array) -> Array:
-    """The sites, moved to their main axis where they are on a line up to rounding."""
+    """Move sites to their main axis where they are on a line up to rounding."""
     axis, thin = _main_axis(sites)
     middle = sites.mean(axis=0)
     return middle + np.outer((sites - middle) @ axis, axis) if thin and len(sites) > 2 else sites
 
 
 def _main_axis(sites: Array) -> tuple[Array, bool]:
-    """The direction `(2,)` in which sites spread most, and whether they are on a line."""
+    """Return the direction `(2,)` in which sites spread most, and whether they are on a line."""
     _, spread, axes = np.linalg.svd(sites - sites.mean(axis=0), full_matrices=False)
     return axes[0], len(sites) == 2 or bool(spread[1] <= ALIKE * spread[0])
 
 
 def openings(sites: Array, pairs: Indices, low: Array, high: Array) -> Array:
-    """The share `(m,)` of all directions in which each cell is unbounded.
+    """Return the share `(m,)` of all directions in which each cell is unbounded.
 
     It is the angle between the two rays that bound the cell, over 2π; for cells between parallel lines it is 0.
     """
@@ -262,7 +245,7 @@ class Voronoi:
     sites : (m, 2) array
         From the centre, so that sites far from the origin lose nothing.
     pairs : (r, 2) array of int
-        The two sites between which each ridge lies.
+        The two sites between which each ridge lies, the first below the second.
     low, high : (r,) arrays
         Where the ridge begins and ends on the bisector, as lengths from the middle of the two; may be infinite.
         Lengths count in the direction from the first site to the second, turned left by 90 degrees.
@@ -279,7 +262,7 @@ class Voronoi:
 
     @classmethod
     def of(cls, sites: Array) -> Voronoi:
-        """The cells of sites `(m, 2)`, of finite coordinates.
+        """Find the cells of sites `(m, 2)`, of finite coordinates.
 
         Sites nearer to each other than 1e-9 of the extent of all count as one, which has the place of the first; of a
         chain of such sites all but the first go. Where all sites are within 1e-9 of a line, they are moved to it, and
@@ -306,7 +289,7 @@ class Voronoi:
         return cls(centre, sites, pairs, low, high, openings(sites, pairs, low, high))
 
     def masses(self, secrets: Array, rate: float) -> Array:
-        """The mass `(n, m)` of each cell under noise of rate β around each secret `(n, 2)`; rows sum to 1.
+        """Return the mass `(n, m)` of each cell under noise of rate β around each secret `(n, 2)`; rows sum to 1.
 
         Where some sites are nearer to each other than 1e-5 of the extent of all, corners of cells are known to fewer
         digits, and rows may sum to 1 only up to 1e-6; they are scaled.
@@ -331,7 +314,7 @@ class Voronoi:
         return masses / totals
 
     def _block(self, secrets: Array, rate: float) -> Array:
-        """The masses for some secrets, given from the centre, up to rounding."""
+        """Return the masses for some secrets, given from the centre, up to rounding."""
         if not len(self.pairs):
             return np.repeat(self.opening[None, :], len(secrets), axis=0)
 
@@ -358,7 +341,7 @@ class Voronoi:
         into = self._into()
 
         def flow(wanted: Mask, *, inside: bool) -> Array:
-            """Σ ±F over the wanted ridges of each cell, or Σ ±(a - F) if `inside`, `(n, m)`.
+            """Return Σ ±F over the wanted ridges of each cell, or Σ ±(a - F) if `inside`, `(n, m)`.
 
             The sign is + where the ridge is crossed into the cell, and - where out of it.
             """
@@ -376,7 +359,7 @@ class Voronoi:
         return np.where(near, near_masses, far_masses)
 
     def _into(self) -> csr_array:
-        """From ridges to cells, `(r, m)`: 1 for the first site of a ridge and -1 for the second.
+        """Return the matrix from ridges to cells, `(r, m)`: 1 for the first site of a ridge and -1 for the second.
 
         Noise around a secret beyond the line, on the side of the second site, crosses into the cell of the first and
         out of that of the second; around others it is the other way round, for which `flow` has the sign.
@@ -389,7 +372,7 @@ class Voronoi:
         return csr_array(entries, shape=(len(self.pairs), len(self.sites)))
 
     def _distances(self, secrets: Array, to_ridges: Array) -> Array:
-        """From each secret to each cell `(n, m)`, given those to the ridges; ∞ for cells that are empty."""
+        """Return distances of secrets to cells `(n, m)`, given those to the ridges; ∞ for cells that are empty."""
         # Outside of a cell, it is as far as the nearest of its ridges: a minimum over groups of ridges sorted by
         # cell.
         cells = self.pairs.T.ravel()

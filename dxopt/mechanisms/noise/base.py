@@ -35,17 +35,22 @@ class Noise(ABC):
 
     epsilon: float
 
+    def __post_init__(self) -> None:
+        if isinstance(self.epsilon, str):
+            object.__setattr__(self, "epsilon", checked_level(self.epsilon))
+        checked_positive("epsilon", self.epsilon)
+
     @abstractmethod
     def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> NDArray:
-        """The values, each with noise of its own; without `rng` from the operating system's randomness."""
+        """Add noise to each value; without `rng` from the operating system's randomness."""
 
     @abstractmethod
     def error_cdf(self, radius: ArrayLike) -> Array:
-        """The probability of an error of at most `radius`, of the same shape."""
+        """Return the probability of an error of at most `radius`, of the same shape."""
 
     @abstractmethod
     def error_quantile(self, probability: ArrayLike) -> Array:
-        """The least radius that the error exceeds with probability 1 - `probability` at most, of the same shape.
+        """Return the least radius that the error exceeds with probability 1 - `probability` at most.
 
         Raises
         ------
@@ -72,18 +77,18 @@ class LineNoise(Noise):
 
     @abstractmethod
     def density(self, offsets: ArrayLike) -> Array:
-        """The density at offsets z - x, of the same shape."""
+        """Return the density at offsets z - x, of the same shape."""
 
     @abstractmethod
     def _within(self, low: Array, high: Array) -> Array:
-        """The probability of an error between 0 ≤ low ≤ high, low finite, without cancellation."""
+        """Return the probability of an error between 0 ≤ low ≤ high, low finite, without cancellation."""
 
     @abstractmethod
     def _radius(self, exponent: Array) -> Array:
-        """The radius that the error exceeds with probability e^{-exponent}."""
+        """Return the radius that the error exceeds with probability e^{-exponent}."""
 
     def mass_between(self, low: ArrayLike, high: ArrayLike) -> Array:
-        """The probability of an offset between low ≤ high, which may be infinite; accurate also far from 0."""
+        """Return the probability of an offset between low ≤ high, which may be infinite; accurate also far from 0."""
         lowest = np.asarray(low, dtype=float)
         highest = np.asarray(high, dtype=float)
         # Half of the errors are on either side of 0: what the interval covers above 0, and what it covers below.
@@ -91,14 +96,14 @@ class LineNoise(Noise):
         return 0.5 * (above + self._errors(np.maximum(-highest, 0.0), np.maximum(-lowest, 0.0)))
 
     def cdf(self, offsets: ArrayLike) -> Array:
-        """The probability of an offset of at most `offsets`, of the same shape."""
+        """Return the probability of an offset of at most `offsets`, of the same shape."""
         # The tail beyond |offset| is accurate however far it is; above 0 it is taken from 1.
         at = np.asarray(offsets, dtype=float)
         beyond = 0.5 * self._errors(np.abs(at), np.full(at.shape, np.inf))
         return np.where(at < 0, beyond, 1 - beyond)
 
     def quantile(self, probability: ArrayLike) -> Array:
-        """The offset at which `cdf` is `probability`, of the same shape; SpecError unless they are from 0 to 1."""
+        """Return the offset at which `cdf` is `probability`; SpecError unless that is from 0 to 1."""
         # By symmetry: the error that is exceeded with twice the smaller of p and 1 - p, on the side of p.
         probable = checked_probability(probability)
         with np.errstate(divide="ignore"):
@@ -113,7 +118,7 @@ class LineNoise(Noise):
         return self._radius(exponents(probability))
 
     def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> Array:
-        """Numbers with noise, of the same shape.
+        """Add noise to numbers.
 
         Raises
         ------
@@ -129,20 +134,20 @@ class LineNoise(Noise):
         return (sign * self.error_quantile(uniforms(size, rng))).reshape(shape)
 
     def _errors(self, low: Array, high: Array) -> Array:
-        """The probability of an error between 0 ≤ low ≤ high."""
+        """Return the probability of an error between 0 ≤ low ≤ high."""
         never = np.isinf(low)
         with np.errstate(over="ignore"):
             return np.where(never, 0.0, self._within(np.where(never, 0.0, low), high))
 
 
 def exponents(probability: ArrayLike) -> Array:
-    """-log(1 - p); SpecError unless all p are from 0 to 1."""
+    """Return -log(1 - p); SpecError unless all p are from 0 to 1."""
     with np.errstate(divide="ignore"):
         return -np.log1p(-checked_probability(probability))
 
 
 def checked_probability(probability: ArrayLike) -> Array:
-    """Probabilities as an array; SpecError unless they are from 0 to 1."""
+    """Return probabilities as an array; SpecError unless they are from 0 to 1."""
     probable = _floats(probability, "probability")
     if not ((probable >= 0) & (probable <= 1)).all():
         raise SpecError("probability", "is not from 0 to 1", "give numbers from 0 to 1")
@@ -150,7 +155,7 @@ def checked_probability(probability: ArrayLike) -> Array:
 
 
 def checked_numbers(values: ArrayLike, dimensions: int | None = None) -> Array:
-    """Finite numbers as an array, `(..., dimensions)` where that is given; SpecError otherwise."""
+    """Return finite numbers as an array, `(..., dimensions)` where that is given; SpecError otherwise."""
     numbers = _floats(values, "values")
     if not np.isfinite(numbers).all():
         raise SpecError("values", "are not all finite", "give finite numbers")
@@ -160,22 +165,15 @@ def checked_numbers(values: ArrayLike, dimensions: int | None = None) -> Array:
 
 
 def _floats(values: ArrayLike, field: str) -> Array:
-    """Values as an array of doubles; SpecError where they are none."""
+    """Return values as an array of doubles; SpecError where they are none."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise SpecError(field, "are not all numbers", "give finite numbers") from None
 
 
-def set_level(noise: Noise) -> None:
-    """ε of a noise that is being made, where it is written as text, as a number; SpecError unless it is positive."""
-    if isinstance(noise.epsilon, str):
-        object.__setattr__(noise, "epsilon", checked_level(noise.epsilon))
-    checked_positive("epsilon", noise.epsilon)
-
-
 def checked_positive(field: str, value: float) -> None:
-    """SpecError unless the value is a positive finite number: a Python one, which a double of numpy is as well."""
+    """Raise SpecError unless a value is a positive finite number of Python, as a double of numpy is."""
     number = isinstance(value, float | int | np.integer) and not isinstance(value, bool)
     if not (number and 0 < value <= sys.float_info.max):
         raise SpecError(field, f"is {value!r}", "give a positive finite number")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.base import Noise, checked_positive, checked_probability, exponents, set_level
+from dxopt.mechanisms.noise.base import Noise, checked_positive, checked_probability, exponents
 from dxopt.numerics.draws import generator
 
 _STOCK = 4096
@@ -29,11 +29,11 @@ class Coins:
 
     @classmethod
     def of(cls, rng: np.random.Generator | None) -> Coins:
-        """Coins from a generator, or from the operating system without one."""
+        """Make coins from a generator, or from the operating system without one."""
         return cls(os.urandom if rng is None else generator(rng).bytes)
 
     def _bytes(self, size: int) -> bytes:
-        """Bytes that were not given before, fetched many at a time."""
+        """Return bytes that were not given before, fetched many at a time."""
         if self._used + size > len(self._stock):
             self._stock = self._source(size + _STOCK)
             self._used = 0
@@ -41,7 +41,7 @@ class Coins:
         return self._stock[self._used - size : self._used]
 
     def below(self, bound: int) -> int:
-        """A whole number from 0 to bound - 1, each as likely."""
+        """Draw a whole number from 0 to bound - 1, each as likely."""
         # As many random bits as bound - 1 has, again and again until they are a number below bound.
         bits = (bound - 1).bit_length()
         size = (bits + 7) // 8
@@ -52,7 +52,7 @@ class Coins:
                 return drawn
 
     def falls(self, numerator: int, denominator: int) -> bool:
-        """True with probability e^{-numerator/denominator}, for a ratio from 0 to 1 (their Algorithm 1)."""
+        """Draw True with probability e^{-numerator/denominator}, for a ratio from 0 to 1 (their Algorithm 1)."""
         # With γ the ratio, trials succeed with γ, γ/2, γ/3, …; the first k succeed with γ^k/k!. The first failure is
         # at an odd order with probability 1 - γ + γ²/2! - γ³/3! + … = e^{-γ}.
         order = 1
@@ -61,7 +61,7 @@ class Coins:
         return order % 2 == 1
 
     def laplace(self, exponent: Fraction) -> int:
-        """A whole number i with probability proportional to e^{-exponent·|i|}, exponent > 0 (their Algorithm 2)."""
+        """Draw a whole number i with probability ∝ e^{-exponent·|i|}, exponent > 0 (their Algorithm 2)."""
         numerator, denominator = exponent.as_integer_ratio()
         while True:
             # x = part + denominator · whole is geometric: its probability is proportional to e^{-x/denominator}, by
@@ -123,7 +123,7 @@ class Geometric(Noise):
     step: float = 1.0
 
     def __post_init__(self) -> None:
-        set_level(self)
+        super().__post_init__()
         checked_positive("step", self.step)
         if not _LEAST <= self._exponent < math.inf:
             raise SpecError("step", f"times epsilon is {self._exponent:.3g}", "give a step with 2^-50 ≤ εq < ∞")
@@ -138,17 +138,17 @@ class Geometric(Noise):
         return self.epsilon * self.step
 
     def mass(self, indices: ArrayLike) -> Array:
-        """The probability of whole numbers j - i, of the same shape."""
+        """Return the probability of whole numbers j - i, of the same shape."""
         return math.tanh(self._exponent / 2) * np.exp(-self._exponent * np.abs(np.asarray(indices, dtype=float)))
 
     def cdf(self, indices: ArrayLike) -> Array:
-        """The probability of a whole number j - i of at most `indices`, of the same shape."""
+        """Return the probability of a whole number j - i of at most `indices`, of the same shape."""
         at = np.floor(np.asarray(indices, dtype=float))
         beyond = np.exp(-self._exponent * np.where(at < 0, -at, at + 1)) / (1 + math.exp(-self._exponent))
         return np.where(at < 0, beyond, 1 - beyond)
 
     def quantile(self, probability: ArrayLike) -> Array:
-        """The least whole number at which `cdf` is at least `probability`; SpecError unless they are from 0 to 1."""
+        """Return the least number at which `cdf` is at least `probability`; SpecError unless that is from 0 to 1."""
         # P[noise ≤ j] is a^{-j}/(1 + a) for j < 0 and 1 - a^{j+1}/(1 + a) for j ≥ 0, each solved for j. Rounding may
         # put that one off, which `_least` mends.
         probable = checked_probability(probability)
@@ -159,7 +159,7 @@ class Geometric(Noise):
         return _least(np.where(probable * both <= 1, np.minimum(below, 0), above), self.cdf, probable)
 
     def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Whole numbers i, standing for qi, with noise: int64 of the same shape, 100,000 in a few seconds.
+        """Add noise to whole numbers i, standing for qi: int64 of the same shape, 100,000 in a few seconds.
 
         Raises
         ------
@@ -201,11 +201,11 @@ class Geometric(Noise):
         return math.log1p(math.expm1(-self._exponent) / 2)
 
     def _within(self, steps: Array) -> Array:
-        """The probability of an error of at most a number of steps, which may be -1."""
+        """Return the probability of an error of at most a number of steps, which may be -1."""
         return -np.expm1(-self._exponent * (steps + 1) - self._aside * (steps >= 0))
 
 
 def _least(guess: Array, cdf: Callable[[Array], Array], probability: Array) -> Array:
-    """The least of the guess, one less and one more at which the cdf is at least the probability."""
+    """Return the least of the guess, one less and one more at which the cdf is at least the probability."""
     guess = np.where(cdf(guess - 1) >= probability, guess - 1, guess)
     return np.where(cdf(guess) < probability, guess + 1, guess)

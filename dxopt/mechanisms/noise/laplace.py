@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.base import LineNoise, Noise, checked_numbers, checked_probability, set_level
+from dxopt.mechanisms.noise.base import LineNoise, Noise, checked_numbers, checked_probability
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]
@@ -45,9 +45,6 @@ class Laplace(LineNoise):
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        set_level(self)
-
     def density(self, offsets: ArrayLike) -> Array:
         return 0.5 * self.epsilon * np.exp(-self.epsilon * np.abs(np.asarray(offsets, dtype=float)))
 
@@ -67,21 +64,25 @@ class _PointNoise(Noise):
 
     dimensions: int
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_count("dimensions", self.dimensions)
+
     @property
     @abstractmethod
     def _scale(self) -> float:
-        """The density at 0."""
+        """Density at 0."""
 
     @abstractmethod
     def _norm(self, offsets: Array) -> Array:
-        """‖z - x‖ of offsets `(..., k)`."""
+        """Return ‖z - x‖ of offsets `(..., k)`."""
 
     @abstractmethod
     def _offsets(self, size: int, rng: np.random.Generator | None) -> Array:
         """Draw noise alone, `(size, k)`."""
 
     def density(self, offsets: ArrayLike) -> Array:
-        """The density `(...)` at offsets z - x, `(..., k)`."""
+        """Return the density `(...)` at offsets z - x, `(..., k)`."""
         return self._scale * np.exp(-self.epsilon * self._norm(checked_numbers(offsets, self.dimensions)))
 
     def error_cdf(self, radius: ArrayLike) -> Array:
@@ -99,7 +100,7 @@ class _PointNoise(Noise):
         return self.dimensions / self.epsilon
 
     def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> Array:
-        """Points `(..., k)` with noise.
+        """Add noise to points `(..., k)`.
 
         Raises
         ------
@@ -138,10 +139,6 @@ class ManhattanLaplace(_PointNoise):
 
     epsilon: float
     dimensions: int = 2
-
-    def __post_init__(self) -> None:
-        set_level(self)
-        _check_dimensions(self.dimensions)
 
     @property
     def _scale(self) -> float:
@@ -183,9 +180,6 @@ class PlanarLaplace(_PointNoise):
 
     epsilon: float
     dimensions = 2
-
-    def __post_init__(self) -> None:
-        set_level(self)
 
     @property
     def _scale(self) -> float:
@@ -232,10 +226,6 @@ class MultivariateLaplace(_PointNoise):
     epsilon: float
     dimensions: int = 3
 
-    def __post_init__(self) -> None:
-        set_level(self)
-        _check_dimensions(self.dimensions)
-
     @property
     def _scale(self) -> float:
         return math.exp(self._log_scale)
@@ -263,9 +253,3 @@ class MultivariateLaplace(_PointNoise):
         normal = ndtri(np.maximum(uniforms(size * self.dimensions, rng), _LEAST)).reshape(size, self.dimensions)
         radius = self.error_quantile(uniforms(size, rng))
         return radius[:, None] * normal / np.linalg.norm(normal, axis=1, keepdims=True)
-
-
-def _check_dimensions(dimensions: int) -> None:
-    """SpecError unless the number of coordinates is 1 or more."""
-    if not isinstance(dimensions, int) or dimensions < 1:
-        raise SpecError("dimensions", f"is {dimensions!r}", "give a whole number of 1 or more")

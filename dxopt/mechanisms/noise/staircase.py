@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.base import LineNoise, checked_positive, set_level
+from dxopt.mechanisms.noise.base import LineNoise, checked_positive
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Staircase(LineNoise):
     share: float | None = None
 
     def __post_init__(self) -> None:
-        set_level(self)
+        super().__post_init__()
         checked_positive("sensitivity", self.sensitivity)
         if self.share is not None and not 0 <= self.share <= 1:
             raise SpecError("share", f"is {self.share!r}", "give a number from 0 to 1")
@@ -97,17 +97,17 @@ class Staircase(LineNoise):
         return np.where(first == last, one, opening + steps + closing)
 
     def _step(self, radius: Array) -> tuple[Array, Array]:
-        """The step that a radius falls in, and the part of it that is passed."""
+        """Return the step that a radius falls in, and the part of it that is passed."""
         scaled = radius / self.sensitivity
         steps = np.floor(scaled)
         return steps, np.subtract(scaled, steps, out=np.zeros(scaled.shape), where=np.isfinite(scaled))
 
     def _before(self, part: Array) -> Array:
-        """The mass of a step up to some part of it, where its higher part has density 1 per Δ."""
+        """Return the mass of a step up to some part of it, where its higher part has density 1 per Δ."""
         return np.minimum(part, self._share) + self._fall * np.maximum(part - self._share, 0.0)
 
     def _after(self, part: Array) -> Array:
-        """The mass of a step from some part of it on, likewise."""
+        """Return the mass of a step from some part of it on, likewise."""
         return np.maximum(self._share - part, 0.0) + self._fall * np.minimum(1 - self._share, 1 - part)
 
     def _radius(self, exponent: Array) -> Array:

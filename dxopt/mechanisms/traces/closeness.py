@@ -35,7 +35,7 @@ class ClosenessTest(Protocol):
     """
 
     def check(self, distances: NDArray[np.float64] | None) -> None:
-        """SpecError unless the test suits the distances of a space, None where they are any numbers.
+        """Raise SpecError unless the test suits the distances of a space, None where they are any numbers.
 
         This is checked before any secret is known, so that no error reveals something about one.
         """
@@ -46,7 +46,7 @@ class ClosenessTest(Protocol):
         ...
 
     def quantile(self, probability: float, level: float) -> float:
-        """The least r with P[noise < -r] ≤ 1 - probability.
+        """Return the least r with P[noise < -r] ≤ 1 - probability.
 
         A prediction further away than threshold + r is called close with at most the remaining probability.
         """
@@ -153,25 +153,25 @@ class GeometricTest:
         return self.step * max(0, math.ceil(beyond) - 1)
 
     def _rate(self, level: float) -> float:
-        """εq, lowered by how far two distances may be from multiples of q."""
+        """Return εq, lowered by how far two distances may be from multiples of q."""
         return level * self.step * (1 - 2 * _ON_GRID)
 
 
 def checked_base(base: Fraction | None) -> None:
-    """SpecError unless a base is a rational above 1, or None."""
+    """Raise SpecError unless a base is a rational above 1, or None."""
     if base is not None and not (isinstance(base, Fraction | int) and base > 1):
         raise SpecError("base", f"is {base!r}", "give a Fraction above 1")
 
 
 def whole(count: float | Fraction) -> int:
-    """A count of steps; UnsupportedError where it is not whole, as then no probability is rational."""
+    """Return a count of steps; UnsupportedError where it is not whole, as then no probability is rational."""
     if count != int(count):
         raise UnsupportedError("level", f"{float(count):g} steps of the base", "give whole multiples, or no base")
     return int(count)
 
 
 def happens(probability: Probability, rng: np.random.Generator | None) -> bool:
-    """True with exactly this probability, decided by the binary digits of a uniform number, as many as it takes."""
+    """Draw True with exactly this probability, decided by as many binary digits of a uniform number as it takes."""
     # The digits of the probability are compared with random ones, 53 at a time; the first difference decides. Where
     # the probability has no digits left, the random number is not below it.
     left = Fraction(probability)

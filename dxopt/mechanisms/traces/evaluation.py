@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.traces.managers import check_count
 from dxopt.mechanisms.traces.streams import KINDS, Kind, Run, TraceMechanism
+from dxopt.numerics.coerce import checked_count
 from dxopt.runtime.display import Shown
 
 
@@ -86,7 +86,7 @@ def evaluate(
     quantiles : sequence of float
         Probabilities, from 0 to 1.
     rng : numpy Generator, optional
-        For repeatable experiments; the operating system's randomness otherwise.
+        As for `run`.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def evaluate(
     >>> print(found.runs, round(found.mean_error, 2), round(found.shares["easy"], 2), round(found.spent, 1))
     6 0.17 0.65 84.0
     """
-    check_count("repetitions", repetitions)
+    checked_count("repetitions", repetitions)
     if not isinstance(traces, Sequence | np.ndarray) or not len(traces):
         raise SpecError("traces", "are none, or no sequence", "give a list of at least one trace")
     if not isinstance(quantiles, Sequence) or not all(isinstance(p, int | float) and 0 <= p <= 1 for p in quantiles):
@@ -115,7 +115,7 @@ def evaluate(
         for _ in range(repetitions):
             run = mechanism.run(secrets, rng)
             runs.append(run)
-            each.append(_errors(mechanism, secrets, run))
+            each.append([mechanism.noise.distance(x, z.report) for x, z in zip(secrets, run.steps, strict=False)])
     errors = np.concatenate(each)
     reported = len(errors)
     mean = float(np.mean(errors))
@@ -132,13 +132,8 @@ def evaluate(
     )
 
 
-def _errors(mechanism: TraceMechanism, secrets: Sequence[Hashable], run: Run) -> list[float]:
-    """The distance between secret and report of each step that was reported."""
-    return [mechanism.noise.distance(x, step.report) for x, step in zip(secrets, run.steps, strict=False)]
-
-
 def _standard_error(errors: Sequence[Sequence[float]], repetitions: int, mean: float) -> float:
-    """Of the mean over all steps, from the runs of each trace, which stand one after another."""
+    """Return the standard error of the mean over all steps, from the runs of each trace one after another."""
     if repetitions == 1:
         return float("nan")
     # What a run adds to Σ errors - mean · steps, as both vary between runs that may stop; runs of a trace are alike.
@@ -148,7 +143,7 @@ def _standard_error(errors: Sequence[Sequence[float]], repetitions: int, mean: f
 
 
 def _spending(runs: Sequence[Run]) -> NDArray[np.float64]:
-    """The mean of what is spent up to each step, over the runs of traces that have such a step."""
+    """Return the mean of what is spent up to each step, over the runs of traces that have such a step."""
     longest = max(run.length for run in runs)
     spent = np.zeros(longest)
     lasting = np.zeros(longest)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.mechanisms.traces.closeness import ClosenessTest
 from dxopt.mechanisms.traces.sources import StepNoise
 from dxopt.mechanisms.traces.streams import Step
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import Amount, exactly, float_above, float_below, level_of, positive
 from dxopt.runtime.display import Shown
 
@@ -67,7 +68,7 @@ class Ledger(Shown):
         return sum(exactly(level, "level") for level in levels) <= self.left
 
     def pay(self, *levels: Amount) -> Ledger:
-        """The account after paying all these levels.
+        """Return the account after paying all these levels.
 
         Raises
         ------
@@ -193,33 +194,27 @@ class Balance:
 
     @property
     def each(self) -> float:
-        """p' = √p, the probability with which each of test and noise has to be right."""
+        """The probability p' = √p with which each of test and noise has to be right."""
         return math.sqrt(self.probability)
 
     def threshold(self, noise: StepNoise, test: ClosenessTest, test_level: float, noise_level: float) -> float:
-        """l at ε_θ and ε_N; negative where the test is too coarse for the statement above."""
+        """Return l at ε_θ and ε_N; negative where the test is too coarse for the statement above."""
         return self.tolerance * noise.error_quantile(self.each, noise_level) - test.quantile(self.each, test_level)
 
     def plan(self, noise: StepNoise, test: ClosenessTest, test_level: float, noise_level: float) -> Plan:
-        """The plan at these levels; SpecError where the test is too coarse."""
+        """Return the plan at these levels; SpecError where the test is too coarse."""
         threshold = self.threshold(noise, test, test_level, noise_level)
         if threshold < 0:
+            # The tolerance from which on it is not, where fresh noise has an error at all.
             reach = noise.error_quantile(self.each, noise_level)
-            raise self._too_coarse(reach, test.quantile(self.each, test_level))
+            error = test.quantile(self.each, test_level)
+            wrong = f"{float(self.share):g} of each step for the test is too little: its error is {error:.4g}"
+            enough = f"tolerance to {math.ceil(100 * error / reach) / 100:g}, or " if reach else ""
+            raise SpecError("share", wrong, f"raise {enough}share, or lower probability, in the Balance")
         return Plan(test_level, noise_level, threshold)
-
-    def _too_coarse(self, reach: float, error: float) -> SpecError:
-        """Return why the threshold is negative at this `reach` of fresh noise, and from which tolerance it is not."""
-        allowed = f"its error is {error:.4g}, but a report may be off by {self.tolerance * reach:.4g} only"
-        wrong = f"{float(self.share):g} of each step for the test is too little: {allowed}"
-        raised = f"raise tolerance to {math.ceil(100 * error / reach) / 100:g}, or share" if reach else "raise share"
-        return SpecError("share", wrong, f"{raised}, or lower probability, in the Balance")
 
 
 BALANCE = Balance()
-"""The one that managers have by default."""
-
-
 After = Literal["repeat", "stop"]
 
 
@@ -254,9 +249,7 @@ class FixedLevels:
     after: After = "repeat"
 
     def __post_init__(self) -> None:
-        positive(self.total, "total")
-        _check_kind("plan", self.plan, Plan)
-        _check_pace(self.every, self.after)
+        _check(self)
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
         def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
@@ -310,13 +303,11 @@ class FixedUtility:
     after: After = "repeat"
 
     def __post_init__(self) -> None:
-        positive(self.total, "total")
+        _check(self)
         positive(self.error, "error")
-        _check_kind("balance", self.balance, Balance)
-        _check_pace(self.every, self.after)
 
     def plan(self, noise: StepNoise, test: ClosenessTest) -> Plan:
-        """The plan of every step."""
+        """Return the plan of every step."""
         # ε_θ = s·(ε_θ + ε_N), solved for ε_θ.
         level = noise.level_for(self.error, self.balance.each)
         return self.balance.plan(noise, test, level * self.balance.share / (1 - self.balance.share), level)
@@ -370,10 +361,8 @@ class FixedRate:
     after: After = "repeat"
 
     def __post_init__(self) -> None:
-        positive(self.total, "total")
-        check_count("steps", self.steps)
-        _check_kind("balance", self.balance, Balance)
-        _check_pace(self.every, self.after)
+        _check(self)
+        checked_count("steps", self.steps)
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
         # The plan of the first step, for its error where the threshold would be negative.
@@ -390,7 +379,7 @@ class FixedRate:
         return decide
 
     def _levels(self, done: int, left: Fraction) -> tuple[float, float]:
-        """The levels of test and noise, together within an equal part of what is left."""
+        """Return the levels of test and noise, together within an equal part of what is left."""
         # Exact rationals, rounded down to the doubles that are used: what is rounded off the test may go to the
         # noise.
         allowed = left / math.ceil((self.steps - done) / self.every)
@@ -399,22 +388,17 @@ class FixedRate:
 
 
 def _ended(after: After) -> Decision:
-    """Policy for a step that cannot be paid."""
+    """Return the policy for a step that cannot be paid."""
     return "skip" if after == "repeat" else "stop"
 
 
-def check_count(field: str, count: int) -> None:
-    """SpecError unless a count is a whole number from 1."""
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise SpecError(field, f"is {count!r}", "give a whole number from 1")
-
-
-def _check_kind(field: str, given: object, kind: type) -> None:
-    if not isinstance(given, kind):
-        raise SpecError(field, f"is of type {type(given).__name__}", f"give a {kind.__name__}")
-
-
-def _check_pace(every: int, after: str) -> None:
-    check_count("every", every)
-    if after not in ("repeat", "stop"):
-        raise SpecError("after", f"is {after!r}", "choose repeat or stop")
+def _check(manager: FixedLevels | FixedUtility | FixedRate) -> None:
+    """Raise SpecError unless the fields that managers share are in range."""
+    positive(manager.total, "total")
+    if isinstance(manager, FixedLevels):
+        required("plan", manager.plan, Plan, "give a Plan")
+    else:
+        required("balance", manager.balance, Balance, "give a Balance")
+    checked_count("every", manager.every)
+    if manager.after not in ("repeat", "stop"):
+        raise SpecError("after", f"is {manager.after!r}", "choose repeat or stop")

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.mechanisms.traces.closeness import ClosenessTest, LaplaceTest, happens
-from dxopt.mechanisms.traces.managers import Decide, Ledger, Manager, Plan, check_count
+from dxopt.mechanisms.traces.managers import Decide, Ledger, Manager, Plan
 from dxopt.mechanisms.traces.sources import StepNoise
 from dxopt.mechanisms.traces.streams import Paying, Run, Step, TraceMechanism, checked
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import level_of
 
 Prediction = Callable[[Sequence[Step], StepNoise], Hashable | None]
@@ -22,7 +23,7 @@ Prediction = Callable[[Sequence[Step], StepNoise], Hashable | None]
 
 
 def repeat(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
-    """The last report, which is right for a user who stays (Cha13).
+    """Predict the last report, which is right for a user who stays (Cha13).
 
     Examples
     --------
@@ -37,7 +38,7 @@ def repeat(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
 
 
 def extrapolate(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
-    """The continuation of the straight line through the last two reports that were not skipped.
+    """Predict the continuation of the straight line through the last two reports that were not skipped.
 
     Where there is only one such report, that report. In a finite space, the nearest point to the continuation; among
     equally near ones, the first.
@@ -126,7 +127,7 @@ class PredictiveMechanism(TraceMechanism):
 
     @property
     def budget(self) -> Fraction:
-        """The total of the manager."""
+        """Total of the manager."""
         return Ledger(self.manager.total).total  # pyright: ignore[reportArgumentType]
 
     def advance(
@@ -140,7 +141,7 @@ class PredictiveMechanism(TraceMechanism):
         return self._take(secret, *planned, paying, rng)
 
     def distribution(self, trace: Any) -> dict[Run, Any]:
-        """All runs of a trace in a finite space, with their probabilities: Fractions where noise and test give those.
+        """Return all runs of a trace in a finite space with their probabilities, Fractions if those of its parts are.
 
         Raises
         ------
@@ -164,21 +165,19 @@ class PredictiveMechanism(TraceMechanism):
                     going[*steps, planned] = likely
                 else:
                     going |= {(*steps, step): likely * then for step, then in self._outcomes(secret, *planned)}
-            if len(going) + len(ended) > MOST_RUNS:
-                raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
+            _require_few(len(going) + len(ended))
         return {Run(steps, len(secrets), total): likely for steps, likely in (ended | going).items()}
 
     def _next(self, steps: Sequence[Step], ledger: Ledger) -> tuple[Plan, Hashable | None] | Step | None:
-        """A plan with a prediction, a step that needs no secret, or None at the end."""
+        """Return a plan with a prediction, a step that needs no secret, or None at the end."""
         decision = self._decide(steps, ledger)
         if decision == "stop":
             return None
-        if decision != "skip" and not isinstance(decision, Plan):
-            raise SpecError("manager", f"decides {decision!r}", "decide a Plan, skip or stop")
-        if not isinstance(decision, Plan):
+        if decision == "skip":
             if not steps:
                 raise SpecError("total", "pays no first step", "raise it, or plan for cheaper steps")
             return _skipped(steps)
+        required("manager", decision, Plan, "decide a Plan, skip or stop")
         # Whatever the manager and the prediction are, a step that the budget does not cover is never made.
         predicted = self.prediction(steps, self.noise)
         levels = (decision.noise,) if predicted is None else (decision.test, decision.noise)
@@ -194,7 +193,7 @@ class PredictiveMechanism(TraceMechanism):
         paying: Paying,
         rng: np.random.Generator | None,
     ) -> Step:
-        """The step that a plan and its prediction lead to for a secret, drawn at random."""
+        """Draw the step that a plan and its prediction lead to for a secret."""
         if predicted is not None:
             # A test that nothing would be left after shows its outcome without a report.
             paying.require(Fraction(plan.test) + Fraction(plan.noise))
@@ -207,7 +206,7 @@ class PredictiveMechanism(TraceMechanism):
         return _hard(plan, self.noise.draw(secret, plan.noise, rng), predicted is not None)
 
     def _outcomes(self, secret: Hashable, plan: Plan, predicted: Hashable | None) -> list[tuple[Step, Any]]:
-        """All steps that a plan and its prediction may lead to for a secret, with their probabilities."""
+        """Return all steps that a plan and its prediction may lead to for a secret, with their probabilities."""
         close, far = (0, 1) if predicted is None else self._tested(secret, plan, predicted)
         fresh = self.noise.probabilities(secret, plan.noise)
         hard = [(_hard(plan, report, predicted is not None), far * likely) for report, likely in fresh]
@@ -251,7 +250,7 @@ class IndependentNoise(TraceMechanism):
     def __post_init__(self) -> None:
         _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
         object.__setattr__(self, "epsilon", level_of(self.epsilon, "epsilon"))
-        check_count("every", self.every)
+        checked_count("every", self.every)
 
     @property
     def budget(self) -> None:
@@ -268,25 +267,28 @@ class IndependentNoise(TraceMechanism):
         return Step("hard", self.noise.draw(secret, self.epsilon, rng), False, cost)
 
     def distribution(self, trace: Any) -> dict[Run, Any]:
-        """All runs of a trace in a finite space, with their probabilities, as for `PredictiveMechanism`."""
+        """Return all runs of a trace in a finite space with their probabilities, as for `PredictiveMechanism`."""
         secrets = checked(self.noise, trace)
         going: dict[tuple[Hashable, ...], Any] = {(): 1}
         for secret in secrets[:: self.every]:
             fresh = list(self.noise.probabilities(secret, self.epsilon))
-            if len(going) * len(fresh) > MOST_RUNS:
-                raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
+            _require_few(len(going) * len(fresh))
             going = {(*reports, z): likely * then for reports, likely in going.items() for z, then in fresh}
         return {self._run(reports, len(secrets)): likely for reports, likely in going.items()}
 
     def _run(self, drawn: Sequence[Hashable], length: int) -> Run:
-        """The run of a trace of some length from the reports of the points that are reported."""
+        """Return the run of a trace of some length from the reports of the points that are reported."""
         cost = Fraction(self.epsilon)
-        steps = []
+        steps: list[Step] = []
         for at in range(length):
-            report = drawn[at // self.every]
-            skipped = at % self.every > 0
-            steps.append(Step("skipped" if skipped else "hard", report, False, Fraction(0) if skipped else cost))
+            steps.append(_skipped(steps) if at % self.every else Step("hard", drawn[at // self.every], False, cost))
         return Run(tuple(steps), length, len(drawn) * cost)
+
+
+def _require_few(runs: int) -> None:
+    """Raise UnsupportedError where there are more runs than are enumerated."""
+    if runs > MOST_RUNS:
+        raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
 
 
 def _easy(plan: Plan, predicted: Hashable) -> Step:
@@ -303,6 +305,6 @@ def _skipped(steps: Sequence[Step]) -> Step:
 
 
 def _offers(field: str, given: object, method: str, fix: str) -> None:
-    """SpecError unless what was given has a method."""
+    """Raise SpecError unless what was given has a method."""
     if not hasattr(given, method):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)

@@ -15,11 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.mechanisms.noise import Laplace, PlanarLaplace
 from dxopt.mechanisms.noise.geometric import Coins
 from dxopt.mechanisms.traces.closeness import checked_base, whole
 from dxopt.model.mechanism import Mechanism
+from dxopt.numerics.coerce import checked_count
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 
@@ -45,15 +46,15 @@ class StepNoise(Protocol):
         ...
 
     def secrets(self, trace: Any) -> list[Hashable]:
-        """The points of a trace in the form that the other methods take; SpecError if one is off the space."""
+        """Return the points of a trace in the form that the other methods take; SpecError if one is off the space."""
         ...
 
     def checked(self, report: Any) -> Hashable:
-        """A predicted report in the form of `secrets`; SpecError if there is no such report."""
+        """Return a predicted report in the form of `secrets`; SpecError if there is no such report."""
         ...
 
     def distance(self, secret: Hashable, report: Hashable) -> float:
-        """d(x, z)."""
+        """Return d(x, z)."""
         ...
 
     def draw(self, secret: Hashable, level: float, rng: np.random.Generator | None) -> Hashable:
@@ -61,23 +62,23 @@ class StepNoise(Protocol):
         ...
 
     def probabilities(self, secret: Hashable, level: float) -> Iterable[tuple[Hashable, Any]]:
-        """All reports of x with their probabilities; UnsupportedError where they are not finitely many."""
+        """Return all reports of x with their probabilities; UnsupportedError where they are not finitely many."""
         ...
 
     def error_quantile(self, probability: float, level: float) -> float:
-        """An r with P[d(x, z) ≤ r] ≥ probability for all x."""
+        """Return an r with P[d(x, z) ≤ r] ≥ probability for all x."""
         ...
 
     def level_for(self, error: float, probability: float) -> float:
-        """A level, as low as is known, with P[d(x, z) ≤ error] ≥ probability for all x."""
+        """Return a level, as low as is known, with P[d(x, z) ≤ error] ≥ probability for all x."""
         ...
 
     def position(self, report: Hashable) -> NDArray[np.float64]:
-        """Coordinates `(k,)` of a report."""
+        """Return the coordinates `(k,)` of a report."""
         ...
 
     def nearest(self, position: NDArray[np.float64]) -> Hashable:
-        """The report at coordinates `(k,)`, or the first of those nearest to them."""
+        """Return the report at coordinates `(k,)`, or the first of those nearest to them."""
         ...
 
 
@@ -115,7 +116,7 @@ class Continuous:
         return None
 
     def at(self, level: float) -> Laplace | PlanarLaplace:
-        """The noise at a level."""
+        """Return the noise at a level."""
         return Laplace(level) if self.dimension == 1 else PlanarLaplace(level)
 
     def secrets(self, trace: ArrayLike) -> list[Hashable]:
@@ -187,7 +188,6 @@ def on_plane() -> Continuous:
     return Continuous(2)
 
 
-_CERTIFIED = "give one of dx.classic, or dx.certify(mechanism, space, level)"
 _LEVEL_ACCURACY = 1e-3
 _LARGEST_BUDGET = 600.0
 _ROUNDING = 1e-12
@@ -208,27 +208,24 @@ class OnSpace(ABC):
 
     @abstractmethod
     def channel(self, level: float) -> NDArray:
-        """Probabilities `(n, n)` at a level."""
-
-    @abstractmethod
-    def level_for(self, error: float, probability: float) -> float:
-        """A level with P[d(x, z) ≤ error] ≥ probability for all x."""
+        """Return the probabilities `(n, n)` at a level."""
 
     def secrets(self, trace: Any) -> list[Hashable]:
         try:
             if isinstance(trace, str):
                 raise TypeError
-            return [self._secret(place, point) for place, point in enumerate(trace)]
+            points = list(trace)
         except TypeError:
             raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
-
-    def _secret(self, place: int, point: Any) -> Hashable:
-        """Return the index of one point of a trace; what it is stays out of the message."""
-        try:
-            return self._index(point)
-        except SpecError:
-            fix = "give indices or labels; dx.geo.nearest(space, positions) finds the indices of positions"
-            raise SpecError("trace", f"has an entry {place} that is no point of the space", fix) from None
+        secrets: list[Hashable] = []
+        for place, point in enumerate(points):
+            # What a point is stays out of the message.
+            try:
+                secrets.append(self._index(point))
+            except SpecError:
+                fix = "give indices or labels; dx.geo.nearest(space, positions) finds the indices of positions"
+                raise SpecError("trace", f"has an entry {place} that is no point of the space", fix) from None
+        return secrets
 
     def checked(self, report: Any) -> int:
         try:
@@ -307,13 +304,13 @@ class Finite(OnSpace):
     _made: dict[float, Mechanism] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.space, MetricSpace) or not callable(self.family):
-            raise SpecError("space", "and family are of other types", "give a MetricSpace, and a function of a level")
+        required("space", self.space, MetricSpace, "give a MetricSpace")
+        required("family", self.family, Callable, "give a function of a level")
         if not self.space.symmetric:
             raise SpecError("space", "has asymmetric distances", "make them symmetric: the test needs that")
 
     def at(self, level: float) -> Mechanism:
-        """The mechanism at a level."""
+        """Return the mechanism at a level."""
         if level not in self._made:
             self._made[level] = self._proven(level)
         return self._made[level]
@@ -351,14 +348,14 @@ class Finite(OnSpace):
     def _proven(self, level: float) -> Mechanism:
         """Return the family's mechanism for a level; SpecError unless it is on the space and proven at that level."""
         mechanism = self.family(level)
-        if not isinstance(mechanism, Mechanism):
-            raise SpecError("family", f"gives {type(mechanism).__name__} at {level:g}", "give a Mechanism")
+        required("family", mechanism, Mechanism, "return a Mechanism")
         same = mechanism.space is self.space or np.array_equal(mechanism.space.distances, self.space.distances)
         if not same or not mechanism.reports.secrets:
             raise SpecError("family", f"gives other points at {level:g}", "take space and reports from the noise")
         privacy = mechanism.privacy
         if privacy is None or privacy.delta or not privacy.epsilon <= level:
-            raise SpecError("family", f"gives no mechanism proven private at {level:g}", _CERTIFIED)
+            fix = "give one of dx.classic, or dx.certify(mechanism, space, level)"
+            raise SpecError("family", f"gives no mechanism proven private at {level:g}", fix)
         return mechanism
 
 
@@ -395,12 +392,11 @@ class RationalGeometric(OnSpace):
 
     def __post_init__(self) -> None:
         checked_base(self.base)
-        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 2:
-            raise SpecError("size", f"is {self.size!r}", "give a number of points, at least 2")
+        checked_count("size", self.size, 2)
 
     @cached_property
     def space(self) -> MetricSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The line."""
+        """Points of the line."""
         return line(self.size)
 
     def channel(self, level: float) -> NDArray:
@@ -408,11 +404,9 @@ class RationalGeometric(OnSpace):
             factor = 1 / Fraction(self.base) ** whole(level)
             inside = (1 - factor) / (1 + factor)
             ends = 1 / (1 + factor)
-            weights = [ends if z in (0, self.size - 1) else inside for z in range(self.size)]
-            self._made[level] = np.array(
-                [[factor ** abs(x - z) * weights[z] for z in range(self.size)] for x in range(self.size)],
-                dtype=object,
-            )
+            weights = [ends, *[inside] * (self.size - 2), ends]
+            rows = [[factor ** abs(x - z) * weight for z, weight in enumerate(weights)] for x in range(self.size)]
+            self._made[level] = np.array(rows, dtype=object)
         return self._made[level]
 
     def level_for(self, error: float, probability: float) -> float:

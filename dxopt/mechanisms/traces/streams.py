@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.mechanisms.traces.sources import StepNoise
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import Amount, as_text, float_above
 from dxopt.runtime.display import Shown
 
@@ -115,7 +116,7 @@ class Run(Shown):
         return spending
 
     def count(self, kind: Kind) -> int:
-        """The number of steps of a kind."""
+        """Count the steps of a kind."""
         return sum(step.kind == kind for step in self.steps)
 
     def __str__(self) -> str:
@@ -143,11 +144,11 @@ class Purse(Protocol):
     """
 
     def require(self, level: Amount) -> None:
-        """An error unless that much is left."""
+        """Raise an error unless that much is left."""
         ...
 
     def pay(self, level: Amount) -> None:
-        """Pay, or an error."""
+        """Pay, or raise an error."""
         ...
 
 
@@ -159,7 +160,7 @@ class Paying:
     purse: Purse | None
 
     def require(self, level: Fraction) -> None:
-        """An error unless the purse has that much left."""
+        """Raise an error unless the purse has that much left."""
         if self.purse is not None:
             self.purse.require(level)
 
@@ -193,13 +194,13 @@ class TraceMechanism(ABC):
 
     @abstractmethod
     def distribution(self, trace: Any) -> dict[Run, Any]:
-        """All runs of a trace with their probabilities."""
+        """Return all runs of a trace with their probabilities."""
 
     @abstractmethod
     def advance(
         self, taken: int, steps: Sequence[Step], secret: Hashable, paying: Paying, rng: np.random.Generator | None
     ) -> Step | None:
-        """The step after `taken` steps, the last of which are given; None at the end. Streams call it."""
+        """Make the step after `taken` steps, the last of which are given; None at the end. Streams call it."""
 
     def stream(self, rng: np.random.Generator | None = None, *, purse: Purse | None = None) -> Stream:
         """Begin a trace whose points are reported as they come.
@@ -207,7 +208,7 @@ class TraceMechanism(ABC):
         Parameters
         ----------
         rng : numpy Generator, optional
-            For repeatable experiments; the operating system's randomness otherwise.
+            As for `run`.
         purse : Purse, optional
             What each look at a point is paid from, besides the budget of the mechanism: `dx.Budgets.purse`.
         """
@@ -261,7 +262,7 @@ class Stream:
         self._steps: list[Step] = []
 
     def __len__(self) -> int:
-        """The number of steps so far."""
+        """Return the number of steps so far."""
         return self._taken
 
     @property
@@ -292,7 +293,7 @@ class Stream:
         return self.step_from(secret)
 
     def step_from(self, secret: Hashable) -> Step | None:
-        """The next step for a point that was checked, as `StepNoise.secrets` gives it."""
+        """Make the next step for a point as `StepNoise.secrets` gives it."""
         step = self._mechanism.advance(self._taken, self._steps, secret, self._paying, self._rng)
         if step is not None:
             self._taken += 1
@@ -302,7 +303,7 @@ class Stream:
         return step
 
     def state(self) -> dict[str, Any]:
-        """All that the next steps depend on, for JSON: `resume` goes on exactly from here.
+        """Return all that the next steps depend on, for JSON: `resume` goes on exactly from here.
 
         It has what was reported and paid, never a true point, and is as private as the run. Save it before a report
         is sent, and use it once: who goes on twice from one state spends more than it knows of, which only a purse
@@ -312,14 +313,8 @@ class Stream:
             [step.kind, step.report, step.tested, as_text(step.cost, "cost"), len(list(alike))]
             for step, alike in groupby(self._steps)
         ]
-        return {
-            "format": FORMAT,
-            "mechanism": type(self._mechanism).__name__,
-            "budget": _text(self._mechanism.budget),
-            "taken": self._taken,
-            "paid": as_text(self.spent, "paid"),
-            "steps": content,
-        }
+        reported = {"taken": self._taken, "paid": as_text(self.spent, "paid"), "steps": content}
+        return _identity(self._mechanism) | reported
 
     @classmethod
     def resume(
@@ -335,7 +330,7 @@ class Stream:
         Raises
         ------
         SpecError
-            If it is no state, of a later version, or of a mechanism of another kind or budget.
+            If it is no state, of another version, or of a mechanism of another kind or budget.
 
         Examples
         --------
@@ -349,56 +344,44 @@ class Stream:
         >>> print(len(again), again.spent == stream.spent)
         1 True
         """
-        if not isinstance(state, Mapping) or not isinstance(state.get("format"), int):
-            raise SpecError("state", "is no state of a stream", _FIX)
-        if state["format"] > FORMAT:
-            raise SpecError("state", f"is of a later dxopt (format {state['format']})", "update dxopt")
-        of = type(mechanism).__name__, _text(mechanism.budget)
-        if (state.get("mechanism"), state.get("budget")) != of:
-            raise SpecError("state", "is of another mechanism or budget", _FIX)
+        required("state", state, Mapping, _FIX)
+        for key, value in _identity(mechanism).items():
+            if state.get(key) != value:
+                raise SpecError("state", f"is of another {key}, or no state of a stream", _FIX)
         stream = cls(mechanism, rng, purse)
         try:
             for kind, report, tested, cost, times in state["steps"]:
-                stream._steps += [_step(mechanism.noise, kind, report, tested, cost)] * _count(times)
-            stream._taken = _count(state["taken"])
+                alike = checked_count("times", times, 0)
+                stream._steps += [_step(mechanism.noise, kind, report, tested, cost)] * alike
+            stream._taken = checked_count("taken", state["taken"], 0)
             stream._paying.paid = Fraction(str(state["paid"]))
         except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, MemoryError):
             raise SpecError("state", "is damaged", _FIX) from None
-        stream._sound()
-        return stream
-
-    def _sound(self) -> None:
-        """SpecError unless what was read of a state can be true."""
-        memory = self._mechanism.memory
-        kept = self._taken if memory is None else min(self._taken, memory)
-        least = sum((step.cost for step in self._steps), Fraction(0))
-        budget = self._mechanism.budget
-        if len(self._steps) != kept or self.spent < least or (budget is not None and self.spent > budget):
+        kept = stream._taken if mechanism.memory is None else min(stream._taken, mechanism.memory)
+        least = sum((step.cost for step in stream._steps), Fraction(0))
+        most = stream.spent if mechanism.budget is None else mechanism.budget
+        if len(stream._steps) != kept or not least <= stream.spent <= most:
             raise SpecError("state", "is damaged: steps and payments do not agree", _FIX)
+        return stream
 
 
 def checked(noise: StepNoise, trace: Any) -> list[Hashable]:
-    """The points of a trace as the noise takes them; SpecError if there are none."""
+    """Return the points of a trace as the noise takes them; SpecError if there are none."""
     secrets = noise.secrets(trace)
     if not secrets:
         raise SpecError("trace", "is empty", "give at least one point")
     return secrets
 
 
-def _text(budget: Fraction | None) -> str | None:
-    return None if budget is None else as_text(budget, "budget")
+def _identity(mechanism: TraceMechanism) -> dict[str, Any]:
+    """Return what a state says about its mechanism."""
+    budget = None if mechanism.budget is None else as_text(mechanism.budget, "budget")
+    return {"format": FORMAT, "mechanism": type(mechanism).__name__, "budget": budget}
 
 
 def _step(noise: StepNoise, kind: Any, report: Any, tested: Any, cost: Any) -> Step:
-    """A step from its parts in a state; ValueError if there is none like it."""
+    """Return a step from its parts in a state; ValueError if there is none like it."""
     exact = Fraction(str(cost))
     if kind not in KINDS or not isinstance(tested, bool) or exact < 0:
         raise ValueError
     return Step(kind, noise.checked(report), tested, exact)
-
-
-def _count(given: Any) -> int:
-    """A number of steps; ValueError if it is none."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise ValueError
-    return given

@@ -16,9 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
-from dxopt.mechanisms.kernel import PAIRED_POINTS, KernelMechanism, costs_of_reports, kernel_mechanism
-from dxopt.mechanisms.lowering import epsilon_of_weights
-from dxopt.mechanisms.remapped import epsilon_of_base, remapped
+from dxopt.mechanisms.kernel import (
+    PAIRED_POINTS,
+    KernelMechanism,
+    costs_of_reports,
+    epsilon_of_base,
+    epsilon_of_weights,
+    kernel_mechanism,
+    remapped,
+)
 from dxopt.model.mechanism import post_processed
 from dxopt.model.problem import Problem
 from dxopt.proofs.applied import AppliedReduction

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.order.remaps import optimal_random_remap
 from dxopt.errors import DxoptError, MethodRefused, UnsupportedError
-from dxopt.mechanisms.classic.base import CLASSICS, title
+from dxopt.mechanisms.classic.base import CLASSICS, titled
 from dxopt.mechanisms.tight import refuses_tight, tight_candidate
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, post_processed
@@ -102,8 +102,8 @@ def classic(problem: Problem, name: str) -> Candidate:
     if problem.why_coupled is None and not is_written(problem):
         implicit = mechanism.implicit(problem)
     if implicit is not None:
-        return Candidate(implicit, route=title(mechanism))
-    return within_budget(problem, name, Candidate(mechanism.channel(problem), route=title(mechanism)))
+        return Candidate(implicit, route=titled(name))
+    return within_budget(problem, name, Candidate(mechanism.channel(problem), route=titled(name)))
 
 
 def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
@@ -280,7 +280,7 @@ def _forms(problem: Problem) -> Iterator[_Form]:
     for name, classic in there.items():
         seconds = classic.expected_seconds(problem) + remap
         if name != "laplace" or seconds < _CHEAP or "planar_laplace" not in there:
-            yield _Form(title(classic), seconds, lambda classic=classic: classic.channel(problem))
+            yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(problem))
     if refuses_tight(problem) is None:
         yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))
 

@@ -109,13 +109,11 @@ def test_positions_take_the_place_of_labels() -> None:
         geometric(space, epsilon=0.5)
 
 
-@pytest.mark.parametrize(
-    ("positions", "wrong"),
-    [([0, 1], "^positions: "), (["a", "b", "c"], "not all numbers"), ([0, 1, np.nan], "not all finite")],
-)
-def test_positions_that_are_none(positions: list, wrong: str) -> None:
-    with pytest.raises(dx.SpecError, match=wrong):
+@pytest.mark.parametrize("positions", [[0, 1], ["a", "b", "c"], [0, 1, np.nan]])
+def test_positions_that_are_none(positions: list) -> None:
+    with pytest.raises(dx.SpecError) as caught:
         geometric(dx.line(3), epsilon=1.0, positions=positions)
+    assert caught.value.field == "positions"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dxopt as dx
 from dxopt.mechanisms import kernel as line_costs
-from dxopt.mechanisms.remapped import RemappedMechanism, epsilon_of_base, remapped
+from dxopt.mechanisms.kernel import RemappedMechanism, epsilon_of_base, remapped
 from dxopt.model import problem as problems
 from dxopt.proofs.bounds import line_bound
 from dxopt.proofs.duals import LineDual
