@@ -47,9 +47,8 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.solvers.columns.coupling_rows import shared_rows
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, shared_rows
 from dxopt.solving.solvers.columns.dual_bound import DualBound
-from dxopt.solving.solvers.columns.explicit_blocks import Rich
 from dxopt.solving.solvers.columns.incumbent import (
     FAINT,
     ColumnSettings,
@@ -135,7 +134,6 @@ class Rounds:
         self.tolerance = settings.tolerance
         self.should_stop = settings.should_stop
         self.progress = settings.progress
-        self.offset = program.offset
 
         # 1. costs report by report, and the factors of the cone
         classes = program.classes or Partition(np.arange(len(program.costs)))
@@ -146,13 +144,13 @@ class Rounds:
 
         # 2. the dual side: stars for trees, and a box for prices
         self.shared = shared_rows(program)
-        self.dual = DualBound(own, factors, classes, self.shared, self.should_stop, settings.pricer)
+        cone = ConeProgram(own, factors, classes, self.shared, program.offset)
+        self.dual = DualBound(cone, self.should_stop, settings.pricer)
         costs = self.dual.costs(self.shared.begin())
         limit, centres = starting_limit(costs, capped, classes)
 
         # 3. the primal side: kernels and the constant, each for the report where it costs least
-        rich = Rich(own, factors, classes, self.shared)
-        self.pool = Pool(own, classes, self.shared, rich, settings.columns, self.offset)
+        self.pool = Pool(cone, settings.columns)
         self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
         kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
@@ -164,8 +162,8 @@ class Rounds:
     def begin(self, earlier: Earlier) -> None:
         """Start with the columns and prices of an earlier answer, and a box around these where they are close."""
         self.pool.add(*earlier.columns(self.incumbent.factors))
-        self.dual.price(self.dual.classes.totals(earlier.prices[:, None])[:, 0])
-        self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.dual.own))))
+        self.dual.price(self.pool.classes.totals(earlier.prices[:, None])[:, 0])
+        self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.pool.program.costs))))
         value = self.pool.master(_ROUGH, self.should_stop, self._bounds(None)).value
         if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
             self.box = self._around(gap)
@@ -227,7 +225,7 @@ class Rounds:
 
         # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
         new = self._explore(central)
-        self.dual.magnitude = max(abs(value + self.offset), 1e-300)
+        self.dual.magnitude = max(abs(value + self.pool.program.offset), 1e-300)
         gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
         if self.box is not None and gap > self.gap:
             self.pool.widen()
