@@ -41,11 +41,9 @@ class Reduced(Generic[Smaller]):
 
 
 class Reduction(Protocol[Whole, Smaller]):
-    """One way to make a program or a problem smaller."""
+    """One way to make a program or a problem smaller: with the way back, or why there is nothing to gain."""
 
-    def apply(self, whole: Whole) -> Reduced[Smaller] | str:
-        """Return something smaller with the way back, or why there is nothing to gain."""
-        ...
+    def apply(self, whole: Whole) -> Reduced[Smaller] | str: ...
 
 
 def reduce(
@@ -91,7 +89,6 @@ class GeodesicPairs:
 
 
 SLACK = 1e-12
-_STEP = ("report", "first", "second", "multiplier")
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ class Steps:
         """
         steps: list[tuple[NDArray, ...]] = []
         joined = self.before[dual.first, dual.second] >= 0
-        report, first, second, multiplier = (getattr(dual, name)[joined] for name in _STEP)
+        report, first, second, multiplier = (entry[joined] for entry in dual.entries)
         steps.append((report[:0], first[:0], second[:0], multiplier[:0]))
         while len(report):
             stop = self.before[first, second].astype(np.int64)
@@ -148,4 +145,4 @@ class Steps:
             report = report[on]
             first = first[on]
             second = stop[on]
-        return replace(dual, **dict(zip(_STEP, map(np.concatenate, zip(*steps, strict=True)), strict=True)))
+        return Dual(dual.prices, *map(np.concatenate, zip(*steps, strict=True)))

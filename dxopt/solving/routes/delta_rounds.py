@@ -76,7 +76,7 @@ def solve_with_delta(
     steps = [finest] if within is None else [*(max(finest, one) for one in _ROUGH), finest]
     step = 0
     whole = base.apply(problem)
-    linear = solve_linear(whole, solver, options, lambda _: steps[step])
+    linear = solve_linear(whole, solver, options)
     symmetry = None if within is None else moved(whole.smaller, lambda: options.stop.requested)
     bound = _bound(problem)
     entries = _every(problem, bound) if within is None else _first(problem, bound)
@@ -89,10 +89,10 @@ def solve_with_delta(
         compiled = WithDelta(base, entries).apply(problem)
         program = LinearProgram.of(compiled.smaller, Rows.everywhere(compiled.smaller))
         if symmetry is None:
-            found = linear(program)
+            found = linear(program, steps[step])
         else:
             folding = symmetry.folding(entries)
-            found = folding.lift(linear(folding.apply(program)))
+            found = folding.lift(linear(folding.apply(program), steps[step]))
         solution = ChannelSolution.read(compiled.smaller, found)
         if options.stop.requested and finished is not None:
             compiled, solution = finished

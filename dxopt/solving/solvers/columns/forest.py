@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from dxopt.solving.solvers.columns.cores import CORES, on_cores
 from dxopt.solving.solvers.columns.pricing import price_share
 
 Array = NDArray[np.float64]
-Trees = tuple[NDArray[np.int32], Array, NDArray[np.int32], NDArray[np.bool_]]
+Trees = tuple[NDArray[Any], ...]
 """Roots `(k,)`, columns, parents and leads `(k, n)`."""
 _TIGHT = 1e-13
 """The tolerance of pricing: see `price_share`."""

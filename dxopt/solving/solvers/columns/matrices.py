@@ -38,33 +38,25 @@ Solve = Callable[[Array], Array]
 
 
 class Matrix(Protocol):
-    """The columns V `(n, k)` of one master, where they are computed with.
+    """The columns V `(n, k)` of one master, where they are computed with; they raise `Stopped` where asked to stop.
 
-    The two last ones are about V diag(scaling) V' + diag(d_1) + diag(d_2) ..., with a ridge relative to the mean of
-    its diagonal. They raise `Stopped` where a stop is asked for.
+    `times` is V θ `(n,)` for weights θ `(k,)`, and `priced` is V'y `(k,)` for prices y `(n,)`. `gram` is the matrix
+    V diag(scaling) V' + diag(d_1) + diag(d_2) ..., with a ridge relative to the mean of its diagonal; `solver`
+    factors it by Cholesky, and raises LinAlgError unless it is positive definite.
     """
 
     @property
     def shape(self) -> tuple[int, int]: ...
-
-    def times(self, weights: Array) -> Array:
-        """V θ `(n,)`, for weights θ `(k,)`."""
-
-    def priced(self, y: Array) -> Array:
-        """V'y `(k,)`, for prices y `(n,)`."""
-
-    def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
-        """Return that matrix `(n, n)`, for a scaling `(k,)` and diagonals `(n,)`."""
-
-    def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
-        """Factor that matrix by Cholesky; raise LinAlgError unless it is positive definite."""
+    def times(self, weights: Array) -> Array: ...
+    def priced(self, y: Array) -> Array: ...
+    def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array: ...
+    def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve: ...
 
 
 class Algebra(Protocol):
-    """A place to compute with matrices."""
+    """A place to compute with matrices; while it holds columns, several threads ask whether to stop."""
 
-    def holding(self, columns: Array, should_stop: Callable[[], bool]) -> AbstractContextManager[Matrix]:
-        """Return a context with columns `(n, k)`; a stop is asked for several times a second, by several threads."""
+    def holding(self, columns: Array, should_stop: Callable[[], bool]) -> AbstractContextManager[Matrix]: ...
 
 
 @dataclass(frozen=True, eq=False)
