@@ -76,7 +76,7 @@ class Rows:
         return cls(report, np.tile(first, reports), np.tile(second, reports))
 
     def joined(self, other: Rows) -> Rows:
-        """These rows, then the other ones."""
+        """Return these rows, then the other ones."""
         pairs = zip((self.report, self.first, self.second), (other.report, other.first, other.second), strict=True)
         return Rows(*(np.concatenate(pair) for pair in pairs))
 

@@ -57,9 +57,13 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
     if within_budget is None:
         within_budget = channel_within_budget(problem, options)
     if within_budget is not None:
-        if matched is not None and not _is_constant_allowed(problem):
-            yield by_matching_guesses(problem, within_budget, *matched)
-        yield _without_solver(problem, within_budget)
+        constant = constant_channel(problem.costs)
+        if expected_above(problem, constant) <= problem.objective.max_loss:
+            yield Candidate(constant, claim="exact", route="constant report, which the budget allows")
+        else:
+            if matched is not None:
+                yield by_matching_guesses(problem, within_budget, *matched)
+            yield Candidate(within_budget, claim="exact", route="least expected loss")
     within: NDArray[np.float64] | None = None
     if problem.delta and has_many_entries(problem):
         without_delta = _without_delta(problem, within_budget, options)
@@ -111,18 +115,6 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
     raise SpecError("max_loss", wrong, "raise it")
 
 
-def _without_solver(problem: Problem, within_budget: NDArray[np.float64]) -> Candidate:
-    """Return the constant report where the budget allows it, which nothing is better than, or else the least loss."""
-    if _is_constant_allowed(problem):
-        constant = constant_channel(problem.costs)
-        return Candidate(constant, claim="exact", route="constant report, which the budget allows")
-    return Candidate(within_budget, claim="exact", route="least expected loss")
-
-
-def _is_constant_allowed(problem: Problem) -> bool:
-    return expected_above(problem, constant_channel(problem.costs)) <= problem.objective.max_loss
-
-
 def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, options: Options) -> Candidate:
     """Return the optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0.
 
@@ -159,25 +151,19 @@ def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
         raise UnsupportedError("solver", f"columns does not apply, as {problem.why_coupled}", "use solver: clarabel")
     if options.solver != "auto":
         return (options.solver,)
-    guessed = isinstance(problem.objective, AdversaryError)
-    enough = limits.GUESSES_FROM if guessed else limits.COLUMNS_FROM
+    objective = problem.objective
+    enough = limits.GUESSES_FROM if isinstance(objective, AdversaryError) else limits.COLUMNS_FROM
     if not in_cone or problem.variables < enough:
         return GENERAL
-    if problem.variables <= limits.GENERAL_TO and _wins_in_few_secrets(problem):
-        return (GENERAL[0], COLUMNS, *GENERAL[1:])
-    return (COLUMNS, *GENERAL) if problem.variables <= limits.GENERAL_TO else (COLUMNS,)
-
-
-def _wins_in_few_secrets(problem: Problem) -> bool:
-    """Tell whether each guess of an adversary wins something in few secrets, as where he has to be right.
-
-    Then nearly all guesses may be the best one after a report, and each is a sparse row of a linear program.
-    """
-    if not isinstance(problem.objective, AdversaryError):
-        return False
-    guesses = problem.objective.guesses
-    wins = np.count_nonzero(guesses < guesses.max(axis=1, keepdims=True))
-    return bool(wins <= limits.WINS_TO * guesses.shape[1])
+    if problem.variables > limits.GENERAL_TO:
+        return (COLUMNS,)
+    if isinstance(objective, AdversaryError):
+        # where each guess wins in few secrets, as where he has to be right, nearly all of them may be the best one
+        # after a report, and each is a sparse row of a linear program
+        wins = np.count_nonzero(objective.guesses < objective.guesses.max(axis=1, keepdims=True))
+        if wins <= limits.WINS_TO * objective.guesses.shape[1]:
+            return (GENERAL[0], COLUMNS, *GENERAL[1:])
+    return (COLUMNS, *GENERAL)
 
 
 def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[Candidate]:

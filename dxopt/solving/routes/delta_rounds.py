@@ -146,22 +146,21 @@ def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole
     broken = over > allowed
     if np.count_nonzero(broken) * channel.shape[1] <= whole:
         return _every(problem, broken)
-    found = [np.zeros((0, 3), dtype=np.int64)]
-    for first in np.flatnonzero(broken.any(axis=1)):
-        second = np.flatnonzero(broken[first])
-        entry = channel[first] - np.exp(problem.budgets[first, second])[:, None] * channel[second]
-        pair, report = np.nonzero(entry > _FAINT * over[first, second][:, None] / channel.shape[1])
-        found.append(np.stack([np.full(len(pair), first), second[pair], report], axis=1))
-    return np.concatenate(found)
+    return _exceeding(problem, channel, broken, 1.0, _FAINT * over / channel.shape[1])
 
 
 def _nearly_broken(problem: Problem, channel: Array, bound: Mask) -> Entries:
     """Return the entries that are next to exceeding, of pairs that use their δ."""
     used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
+    return _exceeding(problem, channel, used, _CLOSE, np.zeros(used.shape))
+
+
+def _exceeding(problem: Problem, channel: Array, pairs: Mask, share: float, least: Array) -> Entries:
+    """Return the entries of some pairs that exceed a share of what their pair allows by more than its `least`."""
     found = [np.zeros((0, 3), dtype=np.int64)]
-    for first in np.flatnonzero(used.any(axis=1)):
-        second = np.flatnonzero(used[first])
+    for first in np.flatnonzero(pairs.any(axis=1)):
+        second = np.flatnonzero(pairs[first])
         most = np.exp(problem.budgets[first, second])[:, None] * channel[second]
-        pair, report = np.nonzero(channel[first] > _CLOSE * most)
+        pair, report = np.nonzero(channel[first] - share * most > least[first, second][:, None])
         found.append(np.stack([np.full(len(pair), first), second[pair], report], axis=1))
     return np.concatenate(found)

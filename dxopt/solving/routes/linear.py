@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import Candidate
@@ -11,8 +12,8 @@ from dxopt.solving.formulations.base import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.options import Options
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.chain import GeodesicPairs, Reduced, reduce
-from dxopt.solving.reductions.spanner import Spanner, greedy_spanner
+from dxopt.solving.reductions.chain import Reduced, geodesic_pairs, reduce
+from dxopt.solving.reductions.spanner import greedy_spanner, on_spanner
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL, GENERAL_LIMIT, require_few
@@ -75,7 +76,7 @@ def _is_sparse(program: ChannelProgram) -> bool:
     # Points that are joined have two pairs for each but one of them at least.
     if 2 * (points - 1) * reports > limits.ROWS_TO:
         return False
-    left = reduce(program, GeodesicPairs()).smaller
+    left = reduce(program, geodesic_pairs).smaller
     pairs = left.pairs
     return len(pairs[0]) * reports <= limits.ROWS_TO and bool((left.budgets[pairs] <= limits.STEEPEST).all())
 
@@ -85,16 +86,17 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
     # 1. the two programs: paths as long as budgets at most, and edges at their own budgets
     compiled = _posed(problem, options)
     require_few(compiled.smaller.costs.size, GENERAL_LIMIT)
-    pairs = reduce(compiled.smaller, GeodesicPairs())
+    pairs = reduce(compiled.smaller, geodesic_pairs)
     spanner = greedy_spanner(pairs.smaller.budgets, options.spanner or 1.0)
-    inside, outside = (reduce(pairs.smaller, Spanner(spanner, bounding)) for bounding in (False, True))
+    on_edges = [partial(on_spanner, found=spanner, bounding=bounding) for bounding in (False, True)]
+    inside, outside = (reduce(pairs.smaller, one) for one in on_edges)
     simple = ClosedForms(problem)
 
     def solve(solver: str, one: Reduced[ChannelProgram], stage: Stage) -> ChannelSolution:
         if solver == COLUMNS:
             # These take the shortest paths along the edges.
-            on_edges = replace(compiled, smaller=one.smaller)
-            found = solve_by_columns(on_edges, options, simple, max(_FINEST, _GAP * options.tolerance), stage)
+            posed = replace(compiled, smaller=one.smaller)
+            found = solve_by_columns(posed, options, simple, max(_FINEST, _GAP * options.tolerance), stage)
         else:
             accuracy = max(_FINEST, _ACCURACY * options.tolerance)
             linear = solve_linear(compiled, solver, options, accuracy, f"{stage}, ")

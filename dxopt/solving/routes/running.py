@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from dxopt.solving.formulations.base import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.options import Options, Start
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Rows, Solution
-from dxopt.solving.reductions.chain import GeodesicPairs, ShortestPaths, reduce
+from dxopt.solving.reductions.chain import geodesic_pairs, reduce, shortest_paths
 from dxopt.solving.reductions.spanner import greedy_spanner
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.limits import COLUMNS
@@ -166,7 +167,7 @@ def solve_program(
     """Solve the program of a compiled problem, made smaller as suits the solver."""
     if solver == COLUMNS:
         return solve_by_columns(compiled, options, simple)
-    reduced = reduce(compiled.smaller, GeodesicPairs())
+    reduced = reduce(compiled.smaller, geodesic_pairs)
     return reduced.lift(solve_lazily(reduced.smaller, solve_linear(compiled, solver, options), options.tolerance))
 
 
@@ -182,7 +183,7 @@ def solve_by_columns(
     Where it is stopped, the best mechanism in closed form is mixed with its columns. The accuracy is that of the
     options by default. At a stage the program is another one than the problem: only what it is solved for is told.
     """
-    from dxopt.solving.reductions.symmetry import Symmetry
+    from dxopt.solving.reductions.symmetry import by_symmetry
     from dxopt.solving.solvers.columns import (
         ColumnSettings,
         Known,
@@ -217,7 +218,8 @@ def solve_by_columns(
     #    and which the edges of a spanner do not have
     options.progress("looking for symmetry")
     metric = compiled.partition.trivial and stage is None
-    reduced = reduce(compiled.smaller, *(() if metric else (ShortestPaths(),)), Symmetry(stopped))
+    symmetry = partial(by_symmetry, should_stop=stopped)
+    reduced = reduce(compiled.smaller, *(() if metric else (shortest_paths,)), symmetry)
     program = reduced.smaller
 
     # 3. see that it fits into memory

@@ -20,13 +20,7 @@ _ROOM = 1.5
 
 
 class Stack:
-    """Columns `(n, k)`.
-
-    Parameters
-    ----------
-    size : int
-        n.
-    """
+    """Columns `(n, k)`; n is the size."""
 
     def __init__(self, size: int) -> None:
         self._rows = np.empty((0, size))
@@ -48,7 +42,7 @@ class Stack:
         self._count = count
 
     def kept(self, which: NDArray[np.int64]) -> Stack:
-        """Some of the columns alone, in memory of their own."""
+        """Return some of the columns, in memory of their own."""
         other = Stack(self._rows.shape[1])
         other.add(self._rows[which])
         return other
@@ -218,7 +212,7 @@ class Pool:
         return columns[new], reports[new]
 
     def _marks(self, columns: Array, reports: NDArray[np.int64]) -> Array:
-        """Number the columns `(n, k)`, equal ones alike; reports count where columns keep theirs."""
+        """Return a number for each of some columns `(n, k)`, equal ones alike; their reports may count."""
         weights = np.random.default_rng(0).random(len(columns))
         return np.round(weights @ columns, _DIGITS) + (reports * np.pi if self.shared.most.size else 0.0)
 
@@ -236,21 +230,17 @@ class Pool:
         """Drop columns where there are too many, but those of least reduced cost at these prices and those in use."""
         most = self.most_per_row * self.program.rows
         if len(self.column_costs) > most:
-            self.keep(most // 2, prices)
-
-    def keep(self, count: int, prices: Array) -> None:
-        """Keep so many columns at most: the first, those most in use, then the best ones at some prices."""
-        if len(self.column_costs) > count:
-            self._reduce(self._ranked(count, prices))
+            self._reduce(self._ranked(most // 2, prices))
 
     def only(self, count: int, prices: Array) -> Pool:
-        """Return a pool of its own, without blocks, of what `keep` would keep."""
+        """Return a pool of its own, without blocks, of so many columns at most."""
         other = copy(self)
         other.rich = self.rich.none()
         other._reduce(self._ranked(count, prices))
         return other
 
     def _ranked(self, count: int, prices: Array) -> NDArray[np.int64]:
+        """Return the first column, those most in use, then the best ones at some prices: so many at most."""
         reduced = self._reduced(prices)
         used = self.weights > _USED
         reduced[used] = reduced.min() - self.weights[used]
