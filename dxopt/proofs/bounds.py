@@ -109,7 +109,7 @@ def _valid(problem: Problem, dual: Dual) -> Dual:
         good &= bound_pairs(problem.separations, problem.pairs)[dual.first, dual.second]
     else:
         good &= np.isfinite(problem.separations[dual.first, dual.second])
-    return Dual(dual.prices, dual.report[good], dual.first[good], dual.second[good], dual.multiplier[good])
+    return Dual(dual.prices, *(entry[good] for entry in dual.entries))
 
 
 def _penalty(problem: Problem, dual: Dual) -> float:

@@ -24,10 +24,9 @@ from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta
 from dxopt.numerics.number_syntax import Written
-from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import AppliedReduction, Candidate, Claim
 from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair
@@ -119,16 +118,20 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
     CertificateError
         If privacy is not proven, or the loss exceeds its budget.
     """
-    if isinstance(candidate.channel, MatrixMechanism) and candidate.channel.privacy is None:
-        privacy = proven_privacy(problem, candidate.channel.matrix)
-        privacy = replace(privacy, how=privacy.how.format(pairs=_pairs(problem)))
-        mechanism = replace(candidate.channel, privacy=privacy if problem.private else None)
-        certificate, dual = _certificate_of_matrix(problem, mechanism.matrix, privacy, candidate.dual)
-    elif isinstance(candidate.channel, Mechanism):
-        mechanism = candidate.channel
+    raw = candidate.channel
+    if isinstance(raw, MatrixMechanism) and raw.privacy is None:
+        privacy = proven_privacy(problem, raw.matrix)
+        mechanism = replace(raw, privacy=privacy if problem.private else None)
+        certificate, dual = certificate_of_matrix(problem, raw.matrix, privacy, candidate.dual)
+    elif isinstance(raw, Mechanism):
+        mechanism = raw
         certificate, dual = _certificate_by_structure(problem, mechanism, candidate.dual, should_stop)
     else:
-        mechanism, certificate, dual = _repaired(problem, candidate, candidate.channel)
+        channel = repair(problem, raw)
+        if math.isfinite(problem.objective.max_loss):
+            channel = brought_within_budget(problem, channel, candidate.within_budget)
+        mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or candidate.route or "mechanism")
+        certificate, dual = certificate_of_matrix(problem, channel, privacy, candidate.dual)
     return Proven(mechanism, certificate, dual, candidate.claim, candidate.route, candidate.reductions)
 
 
@@ -152,22 +155,21 @@ def _certificate_by_structure(
     return Certificate(True, mechanism.privacy.epsilon, value, bound, gap(value, bound), proofs), dual
 
 
-def _repaired(
-    problem: Problem, candidate: Candidate, raw: NDArray[np.float64]
-) -> tuple[Mechanism, Certificate, AnyDual | None]:
-    channel = repair(problem, raw)
-    if math.isfinite(problem.objective.max_loss):
-        channel = brought_within_budget(problem, channel, candidate.within_budget)
-    mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or candidate.route or "mechanism")
-    return mechanism, *_certificate_of_matrix(problem, channel, privacy, candidate.dual)
-
-
-def _certificate_of_matrix(
+def certificate_of_matrix(
     problem: Problem, channel: NDArray[np.float64], privacy: Privacy, dual: AnyDual | None
 ) -> tuple[Certificate, AnyDual | None]:
-    """Return what is proven of a channel `(n, m)` whose privacy is proven, and the dual that its bound needs."""
+    """Return what is proven of a channel `(n, m)` whose privacy is proven, and the dual that its bound needs.
+
+    Raises
+    ------
+    CertificateError
+        If its expected loss is not proven to be within the budget, or beliefs are told apart.
+    """
     belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
-    value = objective_value(problem, channel)
+    budget = problem.objective.max_loss
+    if math.isfinite(budget) and expected_above(problem, channel) > budget:
+        raise CertificateError(f"the expected loss is not proven to be at most {budget:.17g}")
+    value = problem.objective.value(problem, channel)
     bound, how_bound = proven_bound(problem, dual)
     plain = proven_bound(problem, None) if dual is not None else (bound, how_bound)
     if not problem.objective.sign * (plain[0] - bound) <= 0:
@@ -206,8 +208,7 @@ def proven_repair(
     """
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
     privacy = proven_privacy(problem, channel)
-    how = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=_pairs(problem))}"
-    privacy = replace(privacy, how=how)
+    privacy = replace(privacy, how=f"repair moved entries by at most {moved:.1e}; {privacy.how}")
     proof = privacy if problem.private else None
     return Mechanism.from_matrix(problem.space, channel, problem.reports, name=name, privacy=proof), privacy
 
@@ -225,40 +226,23 @@ def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
         asked = "no privacy" if problem.beliefs is None else "no privacy of single secrets from each other"
         return Privacy(math.inf, f"{asked} was asked for")
     if not problem.delta:
+        count = int(np.isfinite(problem.separations).sum()) - len(problem.space)
         epsilon = prove_private(problem, channel)
-        return Privacy(epsilon, "all {pairs} ordered pairs checked in every report with rounding counted")
+        return Privacy(epsilon, f"all {count:,} ordered pairs checked in every report with rounding counted")
     require_channel(channel)
     bound = bound_pairs(problem.separations, problem.pairs)
+    pairs = f"all {int(bound.sum()):,}{'' if problem.pairs == 'all' else f' {problem.pairs}'} ordered pairs"
     delta = least_delta(channel, problem.separations, problem.epsilon, bound)
-    if delta > problem.delta and _private_without_delta(problem, channel):
-        how = "all {pairs} ordered pairs checked in every report with rounding counted: private without delta"
-        return Privacy(problem.epsilon, how, 0.0, problem.pairs)
-    if delta > problem.delta:
-        raise CertificateError(f"some secrets are told apart by delta {delta:.17g}, above {problem.delta:.17g}")
-    how = "the worst set of reports of all {pairs} ordered pairs measured, rounding counted"
-    return Privacy(problem.epsilon, how, delta, problem.pairs)
-
-
-def _private_without_delta(problem: Problem, channel: NDArray[np.float64]) -> bool:
+    if delta <= problem.delta:
+        how = f"the worst set of reports of {pairs} measured, rounding counted"
+        return Privacy(problem.epsilon, how, delta, problem.pairs)
     try:
         prove_private(problem, channel)
     except CertificateError:
-        return False
-    return True
-
-
-def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:
-    """Compute what a channel attains.
-
-    Raises
-    ------
-    CertificateError
-        If its expected loss is not proven to be within the budget.
-    """
-    budget = problem.objective.max_loss
-    if math.isfinite(budget) and expected_above(problem, channel) > budget:
-        raise CertificateError(f"the expected loss is not proven to be at most {budget:.17g}")
-    return problem.objective.value(problem, channel)
+        wrong = f"some secrets are told apart by delta {delta:.17g}, above {problem.delta:.17g}"
+        raise CertificateError(wrong) from None
+    how = f"{pairs} checked in every report with rounding counted: private without delta"
+    return Privacy(problem.epsilon, how, 0.0, problem.pairs)
 
 
 def gap(value: float, bound: float) -> float:
@@ -277,21 +261,10 @@ def is_optimal(problem: Problem, mechanism: Mechanism, value: float, bound: floa
         return False
     if abs(value) >= LEAST_VALUE or value == bound or not isinstance(mechanism, MatrixMechanism):
         return True
-    return abs(value - bound) <= tolerance * max(abs(value), LEAST_VALUE * min(1.0, _largest_loss(problem)))
-
-
-def _largest_loss(problem: Problem) -> float:
-    """Return the largest size of a loss that counts: all under the worst loss, his for an adversary's error."""
     objective = problem.objective
     losses = objective.guesses if isinstance(objective, AdversaryError) else problem.losses
-    return float(np.abs(losses[problem.reach]).max())
-
-
-def _pairs(problem: Problem) -> str:
-    if not problem.delta:
-        return f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
-    kind = "" if problem.pairs == "all" else f" {problem.pairs}"
-    return f"{int(bound_pairs(problem.separations, problem.pairs).sum()):,}{kind}"
+    largest = float(np.abs(losses[problem.reach]).max())
+    return abs(value - bound) <= tolerance * max(abs(value), LEAST_VALUE * min(1.0, largest))
 
 
 def read_matrix(arrays: Arrays) -> Mechanism:

@@ -26,6 +26,11 @@ class Dual:
     second: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     multiplier: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
+    @property
+    def entries(self) -> tuple[NDArray[Any], ...]:
+        """The report, the pair and the multiplier of each entry of λ."""
+        return self.report, self.first, self.second, self.multiplier
+
 
 @dataclass(frozen=True, eq=False)
 class WorstDual:
@@ -113,15 +118,10 @@ AnyDual = Dual | LineDual | ProductDual | WorstDual | AdversaryDual | BeliefDual
 
 def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
     """Pack a dual of n = `size` row prices into arrays; of factors alike only one is kept. None is prices of 0."""
-    match dual:
-        case WorstDual():
-            more = {} if dual.members is None else {"members": dual.members}
-            return {"weights": dual.weights, **more, **nested(0, pack_dual(dual.inner, size))}
-        case BeliefDual():
-            own = {name: getattr(dual, name) for name in ("belief", "report", "multiplier")}
-            return {**own, **nested(0, pack_dual(dual.inner, size))}
-        case AdversaryDual():
-            return {"guesses": dual.guesses, "price": dual.price, **nested(0, pack_dual(dual.inner, size))}
+    if isinstance(dual, WorstDual | BeliefDual | AdversaryDual):
+        own = {field.name: getattr(dual, field.name) for field in fields(dual) if field.name != "inner"}
+        known = {name: value for name, value in own.items() if value is not None}
+        return {**known, **nested(0, pack_dual(dual.inner, size))}
     if not isinstance(dual, ProductDual):
         dual = dual or Dual(np.zeros(size))
         return {field.name: getattr(dual, field.name) for field in fields(dual)}

@@ -40,8 +40,14 @@ def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
     broken |= _unlike(channel, factors == 1)
     np.fill_diagonal(broken, False)
     if broken.any():
-        x, other = np.unravel_index(int(broken.argmax()), broken.shape)
-        raise CertificateError(_violation(problem, channel, int(x), int(other)))
+        x, other = (int(index) for index in np.unravel_index(int(broken.argmax()), broken.shape))
+        report, _ = worst_report(channel, x, other)
+        labels = problem.space.labels
+        raise CertificateError(
+            f"secrets {labels[x]} and {labels[other]} are told apart by report "
+            f"{problem.reports.labels[report]}: {channel[x, report]:.17g} against "
+            f"{channel[other, report]:.17g} with a budget of {problem.budgets[x, other]:.6g}"
+        )
     return min(_realised(worst, distances), problem.epsilon)
 
 
@@ -96,13 +102,9 @@ def realised_levels(channel: NDArray[np.float64], distances: NDArray[np.float64]
     return levels
 
 
-def _violation(problem: Problem, channel: NDArray[np.float64], x: int, other: int) -> str:
+def worst_report(channel: NDArray[np.float64], x: int, other: int) -> tuple[int, float]:
+    """Return the report that tells one row most from another, and the ratio of their entries there."""
     with np.errstate(divide="ignore", over="ignore"):
         ratios = np.divide(channel[x], channel[other], out=np.zeros(channel.shape[1]), where=channel[x] > 0)
     report = int(ratios.argmax())
-    labels = problem.space.labels
-    return (
-        f"secrets {labels[x]} and {labels[other]} are told apart by report "
-        f"{problem.reports.labels[report]}: {channel[x, report]:.17g} against "
-        f"{channel[other, report]:.17g} with a budget of {problem.budgets[x, other]:.6g}"
-    )
+    return report, float(ratios[report])

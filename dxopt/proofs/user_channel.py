@@ -18,20 +18,10 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.coerce import as_numbers
 from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
 from dxopt.numerics.number_syntax import Written, six_digits_up
-from dxopt.proofs.beliefs import prove_beliefs
-from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.certify import (
-    Certificate,
-    Proven,
-    gap,
-    objective_value,
-    privacy_alone,
-    proven_privacy,
-    proven_repair,
-)
+from dxopt.proofs.certify import Proven, certificate_of_matrix, privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.certify import certify as repaired
-from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel
+from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel, worst_report
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import are_same
 from dxopt.spaces.space import MetricSpace, required_space
@@ -73,9 +63,7 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
     x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
     least = float(levels.max())
     labels = problem.space.labels
-    with np.errstate(divide="ignore", over="ignore"):
-        ratios = np.divide(matrix[x], matrix[other], out=np.zeros(matrix.shape[1]), where=matrix[x] > 0)
-    report = int(ratios.argmax())
+    report, ratio = worst_report(matrix, x, other)
     where = f"report {problem.reports.labels[report]} has probability {matrix[x, report]:.6g} for {labels[x]} and "
     where += f"{matrix[other, report]:.6g} for {labels[other]}"
     if math.isinf(least):
@@ -83,10 +71,9 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
         wrong = f"is private at no epsilon: {where}, which are {apart}"
         return SpecError("matrix", wrong, mended)
     if least <= problem.epsilon * (1 + ROUNDING):
-        allowed, found = (
-            _limit(problem.epsilon, distances[x, other]),
-            _ratio(matrix[x, report], matrix[other, report]),
-        )
+        budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
+        allowed = _EXACT.exp(budget)
+        found = _EXACT.divide(Decimal(float(matrix[x, report])), Decimal(float(matrix[other, report])))
         near = "above" if found > allowed else "too close to"
         limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
         wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
@@ -94,18 +81,9 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
             "matrix", wrong, "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
         )
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
-    budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
+    budget = f"{distances[x, other]:.6g} apart, a factor {ratio:.6g} where {allowed:.6g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
     return SpecError("matrix", wrong, _either(f"give epsilon {six_digits_up(least)} or more", mended))
-
-
-def _limit(epsilon: float, distance: float) -> Decimal:
-    """e^{εd} of the real product of two doubles."""
-    return _EXACT.exp(_EXACT.multiply(Decimal(epsilon), Decimal(float(distance))))
-
-
-def _ratio(more: float, less: float) -> Decimal:
-    return _EXACT.divide(Decimal(float(more)), Decimal(float(less)))
 
 
 WRITTEN_TRIPLES = 50_000_000
@@ -205,8 +183,7 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
         if known is not None:
             return known
         raise refused(problem, matrix) from error
-    pairs = f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
-    proof = replace(privacy, how=privacy.how.format(pairs=pairs)) if problem.private else None
+    proof = privacy if problem.private else None
     return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
 
 
@@ -244,15 +221,10 @@ def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
     """
     if not isinstance(mechanism, MatrixMechanism):
         return repaired(problem, Candidate(mechanism))
-    channel = mechanism.matrix
-    privacy = proven_privacy(problem, channel)
-    level = None if problem.beliefs is None else prove_beliefs(problem, channel)
-    value = objective_value(problem, channel)
-    bound, how = proven_bound(problem, None)
-    hows = {"privacy": privacy.how if mechanism.privacy is None else mechanism.privacy.how, "bound": how}
-    proof = Certificate(
-        problem.private, privacy.epsilon, value, bound, gap(value, bound), hows, privacy.delta, belief_level=level
-    )
+    privacy = proven_privacy(problem, mechanism.matrix)
+    if mechanism.privacy is not None:
+        privacy = replace(privacy, how=mechanism.privacy.how)
+    proof, _ = certificate_of_matrix(problem, mechanism.matrix, privacy, None)
     return Proven(mechanism, proof, None, "valid")
 
 

@@ -15,7 +15,7 @@ import dxopt as dx
 from dxopt.numerics.rounding import factor_above, factor_below
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.certify import certify, objective_value
+from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
 from dxopt.proofs.privacy import prove_private
 from dxopt.proofs.repair import brought_within_budget, constant_channel, expected_above, repair
@@ -60,7 +60,7 @@ def test_a_good_channel_is_hardly_moved(kind: str) -> None:
         value, raw = best_channel(problem.space.distances, problem.epsilon, problem.prior.probabilities, losses)
         channel = repair(problem, raw)
         assert channel == pytest.approx(raw, abs=1e-6)
-        assert objective_value(problem, channel) == pytest.approx(value, abs=1e-7)
+        assert problem.objective.value(problem, channel) == pytest.approx(value, abs=1e-7)
 
 
 def test_systems_of_a_repair_are_solved_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ raises it at `first`. Where y(x) ≤ r[x, z] for all z, the dual proves that no 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ from dxopt.errors import SolveError
 from dxopt.model.problem import Problem
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, totals
-from dxopt.proofs.applied import AppliedReduction
-from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
@@ -49,15 +48,13 @@ def unit(optimum: float, largest: float) -> float:
 
 
 class Formulation(Protocol):
-    """One way to pose a problem; docstrings have the sections Poses, Requires, Guarantees, Size, Reference."""
+    """One way to pose a problem as a channel program, and to recover its channel and dual from a solution.
 
-    def apply(self, problem: Problem) -> Compiled:
-        """Pose a problem as a channel program."""
-        ...
+    Docstrings have the sections Poses, Requires, Guarantees, Size, Reference.
+    """
 
-    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
-        """Return the channel and the dual of the problem, given a solution of its program."""
-        ...
+    def apply(self, problem: Problem) -> Compiled: ...
+    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +189,7 @@ def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Arra
     #   lower the parent.
     prices = np.zeros(len(partition.index))
     reports = np.arange(residual.shape[1])
-    extra: list[tuple[NDArray[np.int64], int, int, Array]] = []
+    entries: list[tuple[NDArray[Any], ...]] = [dual.entries]
     for which in np.flatnonzero(np.bincount(partition.index) > 1):
         members = partition.members(int(which))
         for child, parent in reversed(_tree(budgets, members)):
@@ -201,17 +198,11 @@ def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Arra
             prices[child] = residual[child].min() if lowered else residual[child].max()
             moved = np.abs(residual[child] - prices[child])
             residual[parent] += residual[child] - prices[child]
-            extra.append((reports, first, second, moved))
+            entries.append((reports, np.full(len(reports), first), np.full(len(reports), second), moved))
         prices[members[0]] = class_prices[which] - prices[members[1:]].sum()
     singles = np.bincount(partition.index)[partition.index] == 1
     prices[singles] = class_prices[partition.index][singles]
-    return Dual(
-        prices,
-        np.concatenate([dual.report, *(report for report, _, _, _ in extra)]),
-        np.concatenate([dual.first, *(np.full(len(reports), a) for _, a, _, _ in extra)]),
-        np.concatenate([dual.second, *(np.full(len(reports), b) for _, _, b, _ in extra)]),
-        np.concatenate([dual.multiplier, *(moved for _, _, _, moved in extra)]),
-    )
+    return Dual(prices, *map(np.concatenate, zip(*entries, strict=True)))
 
 
 def _tree(budgets: Array, members: NDArray[np.int64]) -> list[tuple[int, int]]:

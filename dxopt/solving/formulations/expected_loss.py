@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.model.objective import WorstRegret
 from dxopt.model.prior_sets import Everyone, PriorSet
@@ -36,7 +35,11 @@ class ExpectedLossProgram:
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
         costs = costs - shift[:, None]
-        scale = _expected_loss_scale(costs, budgets)
+        # the optimum is about the loss of the normalised kernel e^{-d} with the best remap, or of a constant report
+        kernel = np.exp(-budgets)
+        kernel /= kernel.sum(axis=1, keepdims=True)
+        remapped = (costs.T @ kernel).min(axis=0).sum()
+        scale = unit(min(costs.sum(axis=0).min(), remapped), costs.max())
         program = ChannelProgram(costs / scale, budgets)
         return Compiled(program, problem, self, partition, float(shift.sum()), scale, shift)
 
@@ -44,15 +47,6 @@ class ExpectedLossProgram:
         channel = compiled.channel_of(solution)
         dual = unscaled(solution.dual, compiled, compiled.shift, compiled.problem.costs)
         return Candidate(channel, dual, "exact")
-
-
-def _expected_loss_scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
-    """Estimate the optimum by the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
-    kernel = np.exp(-budgets)
-    kernel /= kernel.sum(axis=1, keepdims=True)
-    constant = costs.sum(axis=0).min()
-    remapped = (costs.T @ kernel).min(axis=0).sum()
-    return unit(min(constant, remapped), costs.max())
 
 
 class WorstLossProgram:

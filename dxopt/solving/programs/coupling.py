@@ -46,7 +46,7 @@ class Coupling:
 
     @property
     def rows(self) -> int:
-        """r."""
+        """The number r of rows."""
         return len(self.floors)
 
     def written(self) -> Coupling:
@@ -81,12 +81,12 @@ class WorstRows:
 
     @property
     def rows(self) -> int:
-        """One for each form."""
+        """The number of rows, one for each form."""
         return self.among.rows
 
     @property
     def floors(self) -> Array:
-        """Return the right-hand side of each row."""
+        """The right-hand side of each row."""
         return np.zeros(self.rows) if self.given is None else -self.given
 
     def written(self) -> Coupling:
@@ -133,7 +133,7 @@ class GuessRows:
 
     @property
     def rows(self) -> int:
-        """m·g, and the budget."""
+        """The number of rows: m·g, and the budget."""
         return self.paid.shape[1] * self.missed.shape[1] + 1
 
     def written(self) -> Coupling:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.coupling import AnyCoupling, Coupling
@@ -76,7 +76,7 @@ class Rows:
         return cls(report, np.tile(first, reports), np.tile(second, reports))
 
     def joined(self, other: Rows) -> Rows:
-        """These rows, then the other ones."""
+        """Return these rows, then the other ones."""
         pairs = zip((self.report, self.first, self.second), (other.report, other.first, other.second), strict=True)
         return Rows(*(np.concatenate(pair) for pair in pairs))
 

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -78,13 +77,7 @@ class Colours(NamedTuple):
 class Refinement:
     """Refines colours of the rows and reports of one program.
 
-    Parameters
-    ----------
-    program : ChannelProgram
-    draw : Generator
-        Gives the random numbers of the colours.
-    spend : callable
-        Given the entries of budgets and costs that are read; may raise.
+    The random numbers of the colours are of `draw`; `spend` is given the entries that are read, and may raise.
     """
 
     def __init__(self, program: ChannelProgram, draw: np.random.Generator, spend: Callable[[int], None]) -> None:
@@ -167,29 +160,10 @@ class Automorphism(NamedTuple):
     reports: Indices
 
 
-@dataclass(frozen=True, eq=False)
-class Automorphisms:
-    """The result of a search.
-
-    Attributes
-    ----------
-    generators : list of Automorphism
-        Of a group of automorphisms; none of them is the identity.
-    complete : bool
-        Whether the search ended by itself: then none is missing but what rounding or fingerprints hide by accident.
-    work : int
-        Entries of budgets and costs that were read.
-    """
-
-    generators: list[Automorphism]
-    complete: bool
-    work: int
-
-
 def automorphisms(
     program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False, limit: int | None = None
-) -> Automorphisms:
-    """Generators of the automorphisms (σ, τ): budgets[σx, σx'] = budgets[x, x'], costs[σx, τz] = costs[x, z].
+) -> Search:
+    """Find generators of the automorphisms (σ, τ): budgets[σx, σx'] = budgets[x, x'], costs[σx, τz] = costs[x, z].
 
     Numbers a, b count as equal when they differ by at most 1e-12 (1 + min(a, b)): budgets are exponents and costs are
     scaled so that the optimum is about 1, so a generator changes privacy and loss by about 1e-12, and products by the
@@ -205,10 +179,10 @@ def automorphisms(
         Entries that may be read; by default 10^9, or 200 times those of the program where that is more.
     """
     usual = max(LEAST_WORK, WORK_PER_ENTRY * (program.budgets.size + program.costs.size))
-    search = _Search(program, should_stop, usual if limit is None else limit)  # spends nothing yet, so cannot end
+    search = Search(program, should_stop, usual if limit is None else limit)  # spends nothing yet, so cannot end
     with suppress(_EndedEarly):
         search.run()
-    return Automorphisms(search.generators, search.ended, search.work)
+    return search
 
 
 def orbits(maps: Iterable[Indices], size: int) -> Indices:
@@ -223,23 +197,23 @@ class _EndedEarly(Exception):
     """Raised when the work allowed is done, or when asked to stop."""
 
 
-class _Search:
+class Search:
     """A search for generators.
 
     Attributes
     ----------
     generators : list of Automorphism
-        Those found so far.
+        Of a group of automorphisms; none of them is the identity.
     base : list of int
         The base points.
     nodes : list of Colours
         The colours before each base point is individualised, and after the last one.
     orbit : (n,) array
         The orbit of each row under the generators.
-    ended : bool
-        Whether the search ended by itself.
+    complete : bool
+        Whether the search ended by itself: then none is missing but what rounding or fingerprints hide by accident.
     work : int
-        Entries read so far.
+        Entries of budgets and costs that were read.
     """
 
     def __init__(self, program: ChannelProgram, should_stop: Callable[[], bool], limit: int) -> None:
@@ -248,7 +222,7 @@ class _Search:
         self.should_stop = should_stop
         self.limit = limit
         self.work = 0
-        self.ended = False
+        self.complete = False
         draw = np.random.default_rng(0)  # a fixed seed: the same program has the same generators
         self.refinement = Refinement(program, draw, self.spend)
 
@@ -268,7 +242,7 @@ class _Search:
         self.orbit = orbits((one.rows for one in self.generators), len(self.costs))
         for depth in reversed(range(len(self.base))):
             self.climb(depth)
-        self.ended = True
+        self.complete = True
 
     def turn_equal_reports(self) -> None:
         """Add the permutation that takes each report to the next equal one, in a cycle, and leaves rows alone."""

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.tropical import implied, product
-from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
-Whole = TypeVar("Whole", contravariant=True)
 Smaller = TypeVar("Smaller")
 
 
@@ -40,22 +39,16 @@ class Reduced(Generic[Smaller]):
     records: tuple[AppliedReduction, ...]
 
 
-class Reduction(Protocol[Whole, Smaller]):
-    """One way to make a program or a problem smaller."""
-
-    def apply(self, whole: Whole) -> Reduced[Smaller] | str:
-        """Return something smaller with the way back, or why there is nothing to gain."""
-        ...
+Reduction = Callable[[ChannelProgram], Reduced[ChannelProgram] | str]
+"""Makes a program smaller, or says why there is nothing to gain."""
 
 
-def reduce(
-    program: ChannelProgram, *reductions: Reduction[ChannelProgram, ChannelProgram]
-) -> Reduced[ChannelProgram]:
+def reduce(program: ChannelProgram, *reductions: Reduction) -> Reduced[ChannelProgram]:
     """Apply reductions one after another, leaving out those that gain nothing; lift solutions in reverse order."""
     smaller = program
     applied: list[Reduced[ChannelProgram]] = []
     for reduction in reductions:
-        found = reduction.apply(smaller)
+        found = reduction(smaller)
         if isinstance(found, Reduced):
             applied.append(found)
             smaller = found.smaller
@@ -69,83 +62,68 @@ def reduce(
     return Reduced(smaller, lift, records)
 
 
-@dataclass(frozen=True)
-class GeodesicPairs:
+def geodesic_pairs(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
     """Remove each pair (a, b) with some c strictly between: d(a, c) + d(c, b) ≤ d(a, b).
 
     The sum is compared up to 1e-12 relative, so that metrics in floating point count as geodesic; the channel
     is proven on all pairs afterwards, which makes that harmless. On graph and Manhattan metrics only the edges
     remain. Takes O(k³) time in O(k²) memory.
     """
-
-    def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-        kept = np.where(implied(whole.budgets), np.inf, whole.budgets)
-        np.fill_diagonal(kept, 0.0)
-        smaller = whole.with_budgets(kept)
-        before = len(whole.pairs[0])
-        after = len(smaller.pairs[0])
-        if before == after:
-            return "no point lies between two others"
-        record = AppliedReduction("geodesic pairs", True, before, after, "implied by points in between")
-        return Reduced(smaller, lambda solution: solution, (record,))
+    kept = np.where(implied(whole.budgets), np.inf, whole.budgets)
+    np.fill_diagonal(kept, 0.0)
+    smaller = whole.with_budgets(kept)
+    before = len(whole.pairs[0])
+    after = len(smaller.pairs[0])
+    if before == after:
+        return "no point lies between two others"
+    record = AppliedReduction("geodesic pairs", True, before, after, "implied by points in between")
+    return Reduced(smaller, lambda solution: solution, (record,))
 
 
 SLACK = 1e-12
-_STEP = ("report", "first", "second", "multiplier")
 
 
-@dataclass(frozen=True)
-class ShortestPaths:
+def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
     """Replace budgets by the lengths of shortest paths, which obey the triangle inequality."""
+    from scipy.sparse.csgraph import floyd_warshall
 
-    def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-        from scipy.sparse.csgraph import floyd_warshall
+    factors = np.exp(-whole.budgets)
+    if not (product(factors, factors) > factors * (1 + SLACK)).any():
+        return "no way round is shorter, up to 1e-12"
+    lengths, before = floyd_warshall(whole.budgets, return_predecessors=True)
+    smaller = whole.with_budgets(lengths)
 
-        factors = np.exp(-whole.budgets)
-        if not (product(factors, factors) > factors * (1 + SLACK)).any():
-            return "no way round is shorter, up to 1e-12"
-        lengths, before = floyd_warshall(whole.budgets, return_predecessors=True)
-        steps = Steps(whole.budgets, before)
-        smaller = whole.with_budgets(lengths)
-        pairs = len(whole.pairs[0]), len(smaller.pairs[0])
-        record = AppliedReduction("shortest paths", True, *pairs, "paths of several pairs")
-        return Reduced(smaller, steps.lift, (record,))
+    def lift(solution: ChannelSolution) -> ChannelSolution:
+        dual = solution.dual
+        return solution if dual is None else replace(solution, dual=_steps(dual, whole.budgets, before))
+
+    pairs = len(whole.pairs[0]), len(smaller.pairs[0])
+    record = AppliedReduction("shortest paths", True, *pairs, "paths of several pairs")
+    return Reduced(smaller, lift, (record,))
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The way back from shortest paths to the pairs that they consist of.
+def _steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
+    """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
 
-    Attributes
+    Those of pairs that no path joins prove nothing and are left out.
+
+    Parameters
     ----------
+    dual : Dual
     budgets : (n, n) array
         Of the pairs.
     before : (n, n) int array
         The last stop before b on a shortest path from a.
     """
-
-    budgets: NDArray[np.float64]
-    before: NDArray[np.int32]
-
-    def lift(self, solution: ChannelSolution) -> ChannelSolution:
-        """Return the same channel, with multipliers of pairs."""
-        return solution if solution.dual is None else replace(solution, dual=self.dual(solution.dual))
-
-    def dual(self, dual: Dual) -> Dual:
-        """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
-
-        Those of pairs that no path joins prove nothing and are left out.
-        """
-        steps: list[tuple[NDArray, ...]] = []
-        joined = self.before[dual.first, dual.second] >= 0
-        report, first, second, multiplier = (getattr(dual, name)[joined] for name in _STEP)
-        steps.append((report[:0], first[:0], second[:0], multiplier[:0]))
-        while len(report):
-            stop = self.before[first, second].astype(np.int64)
-            steps.append((report, stop, second, multiplier))
-            on = stop != first
-            multiplier = (multiplier * np.exp(-self.budgets[stop, second]))[on]
-            report = report[on]
-            first = first[on]
-            second = stop[on]
-        return replace(dual, **dict(zip(_STEP, map(np.concatenate, zip(*steps, strict=True)), strict=True)))
+    joined = before[dual.first, dual.second] >= 0
+    report, first, second, multiplier = (entry[joined] for entry in dual.entries)
+    found: list[tuple[NDArray[Any], ...]] = [(report[:0], first[:0], second[:0], multiplier[:0])]
+    while len(report):
+        stop = before[first, second].astype(np.int64)
+        found.append((report, stop, second, multiplier))
+        on = stop != first
+        multiplier = (multiplier * np.exp(-budgets[stop, second]))[on]
+        report = report[on]
+        first = first[on]
+        second = stop[on]
+    return Dual(dual.prices, *map(np.concatenate, zip(*found, strict=True)))

@@ -27,8 +27,7 @@ from dxopt.mechanisms.kernel import (
 )
 from dxopt.model.mechanism import post_processed
 from dxopt.model.problem import Problem
-from dxopt.proofs.applied import AppliedReduction
-from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.duals import LineDual
 from dxopt.solving.reductions.chain import Reduced
 from dxopt.spaces.kernels import ROOM, Path
@@ -70,35 +69,38 @@ class LineOptimum:
     dual: LineDual
 
 
-@dataclass(frozen=True)
-class Line:
-    """From channels to n weights and a remap: the truncated geometric mechanism with its best guess for each report.
+def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
+    """Return the problem itself, for `best_remap`, whose answer `lift` makes a mechanism of.
 
-    Attributes
-    ----------
-    written : bool
-        Whether the channel is made as a matrix; otherwise it is implicit, at a level lowered by a hair.
+    That is a matrix where it is to be `written`; otherwise it is implicit, at a level lowered by a hair.
     """
+    size = len(whole.space)
+    if coordinates_of_line(whole.space) is None:
+        return "the space is no line"
+    if whole.variables > PAIRED_POINTS**2 or size > PAIRED_POINTS:
+        return f"would go through {whole.variables:,} pairs, over the limit of {PAIRED_POINTS**2:,}"
+    if not np.isfinite(line_steps(whole.space)).all():
+        return "some points are further apart than doubles can say"
+    record = AppliedReduction("line", True, whole.variables, size, NOTE, "variables")
 
-    written: bool = True
+    def as_matrix(found: LineOptimum) -> Candidate:
+        kernel = np.exp(-whole.budgets)
+        weights = np.maximum(system(whole.space, whole.epsilon).approximate(np.ones(size)), 0.0)
+        channel = post_processed(kernel * weights, found.table, whole.shape[1])
+        return Candidate(channel, found.dual, "exact", NAME)
 
-    def apply(self, whole: Problem) -> Reduced[Problem] | str:
-        """Return the problem itself, for `best_remap`; `lift` takes what that returns."""
-        size = len(whole.space)
-        if coordinates_of_line(whole.space) is None:
-            return "the space is no line"
-        if whole.variables > PAIRED_POINTS**2 or size > PAIRED_POINTS:
-            return f"would go through {whole.variables:,} pairs, over the limit of {PAIRED_POINTS**2:,}"
-        if not np.isfinite(line_steps(whole.space)).all():
-            return "some points are further apart than doubles can say"
-        record = AppliedReduction("line", True, whole.variables, size, NOTE, "variables")
-        if self.written:
-            return Reduced(whole, lambda found: _as_matrix(whole, found), (record,))
-        try:
-            base = _geometric(whole)
-        except UnsupportedError as error:
-            return error.wrong
-        return Reduced(whole, lambda found: _implicit(whole, base, found), (record,))
+    if written:
+        return Reduced(whole, as_matrix, (record,))
+    try:
+        base = _geometric(whole)
+    except UnsupportedError as error:
+        return error.wrong
+
+    def implicit(found: LineOptimum) -> Candidate:
+        mechanism = remapped(replace(base, slack=found.safest), found.table, whole.reports, whole.epsilon)
+        return Candidate(mechanism, found.dual, "exact", NAME)
+
+    return Reduced(whole, implicit, (record,))
 
 
 def _geometric(problem: Problem) -> KernelMechanism:
@@ -109,18 +111,6 @@ def _geometric(problem: Problem) -> KernelMechanism:
     kernel = system(space, lowered)
     weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
     return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name="truncated geometric")
-
-
-def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum) -> Candidate:
-    mechanism = remapped(replace(base, slack=found.safest), found.table, problem.reports, problem.epsilon)
-    return Candidate(mechanism, found.dual, "exact", NAME)
-
-
-def _as_matrix(problem: Problem, found: LineOptimum) -> Candidate:
-    kernel = np.exp(-problem.budgets)
-    weights = np.maximum(system(problem.space, problem.epsilon).approximate(np.ones(len(kernel))), 0.0)
-    channel = post_processed(kernel * weights, found.table, problem.shape[1])
-    return Candidate(channel, found.dual, "exact", NAME)
 
 
 def at_once(problem: Problem) -> Candidate:

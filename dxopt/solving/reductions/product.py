@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
 from dxopt.mechanisms.product import epsilon_of_factors, product_mechanism
-from dxopt.model.factors import Split, split
+from dxopt.model.factors import split
 from dxopt.model.problem import Problem
-from dxopt.proofs.applied import AppliedReduction
-from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.duals import ProductDual
 from dxopt.results.report import Report
 from dxopt.solving.reductions.chain import Reduced
@@ -21,40 +19,32 @@ from dxopt.solving.reductions.chain import Reduced
 NOTE = "independent coordinates, a loss that is a sum over them: the optima of the factors add up"
 
 
-@dataclass(frozen=True)
-class Product:
-    """Split a problem into one for each coordinate of a product.
+def by_factors(whole: Problem, *, written: bool) -> Reduced[tuple[Problem, ...]] | str:
+    """Return the problems of the factors of a product, one for each coordinate; those alike are one object.
 
-    Attributes
-    ----------
-    written : bool
-        Whether the channel of the whole is made as a matrix; otherwise it is implicit, and the factors are asked for
-        at a level lowered by a hair, which leaves room for the rounding of products.
+    The channel of the whole is made as a matrix where it is to be `written`; otherwise it is implicit, and the
+    factors are asked for at a level lowered by a hair, which leaves room for the rounding of products.
     """
+    parts = split(whole)
+    if isinstance(parts, str):
+        return parts
+    level = whole.epsilon
+    if not written:
+        level = epsilon_of_factors(whole.space, level, len(parts.factors), parts.distance_error)
+    lowered = {id(factor): factor.at(level) for factor in parts.factors}
+    smaller = tuple(lowered[id(factor)] for factor in parts.factors)
+    variables = sum(factor.variables for factor in lowered.values())
+    size = math.prod(len(factor.space) for factor in smaller)
+    record = AppliedReduction("product", True, size**2, variables, NOTE, "variables")
 
-    written: bool = True
-
-    def apply(self, whole: Problem) -> Reduced[tuple[Problem, ...]] | str:
-        """Return the problems of the factors; factors that are alike are one object."""
-        parts = split(whole)
-        if isinstance(parts, str):
-            return parts
-        level = whole.epsilon
-        if not self.written:
-            level = epsilon_of_factors(whole.space, level, len(parts.factors), parts.distance_error)
-        lowered = {id(factor): factor.at(level) for factor in parts.factors}
-        smaller = tuple(lowered[id(factor)] for factor in parts.factors)
-        variables = sum(factor.variables for factor in lowered.values())
-        size = math.prod(len(factor.space) for factor in smaller)
-        record = AppliedReduction("product", True, size**2, variables, NOTE, "variables")
-        return Reduced(smaller, lambda found: self._joined(whole, parts, found), (record,))
-
-    def _joined(self, whole: Problem, parts: Split, found: Sequence[Report]) -> Candidate:
+    def joined(found: Sequence[Report]) -> Candidate:
         """Return the Kronecker product of the factors' channels, with the duals of the factors."""
         mechanisms = [answer.mechanism for answer in found]
         dual = ProductDual(tuple(answer.dual for answer in found))  # pyright: ignore[reportArgumentType]
-        if not self.written:
+        if not written:
             implicit = product_mechanism(whole.space, mechanisms, whole.epsilon, parts.distance_error)
             return Candidate(implicit, dual, "exact")
         channel = np.asarray(reduce(np.kron, (mechanism.matrix for mechanism in mechanisms)), dtype=np.float64)
         return Candidate(channel, dual, "exact", name=f"product of {len(mechanisms)} factors")
+
+    return Reduced(smaller, joined, (record,))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import AppliedReduction
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.chain import Reduced
 
@@ -27,37 +27,23 @@ class Subgraph:
     edges: NDArray[np.bool_]
     dilation: float
 
-    def restrict(self, program: ChannelProgram) -> ChannelProgram:
-        """Return the kept pairs at budgets divided by the dilation: every feasible channel satisfies all pairs."""
-        return program.with_budgets(np.where(self.edges, program.budgets / self.dilation, np.inf))
-
     def relax(self, program: ChannelProgram) -> ChannelProgram:
         """Return the kept pairs at their own budgets: its optimum is a lower bound."""
         return program.with_budgets(np.where(self.edges, program.budgets, np.inf))
 
 
-@dataclass(frozen=True, eq=False)
-class Spanner:
+def on_spanner(whole: ChannelProgram, found: Subgraph, *, bounding: bool) -> Reduced[ChannelProgram]:
     """Keep the pairs of a subgraph.
 
-    Attributes
-    ----------
-    found : Subgraph
-    bounding : bool
-        False: budgets are divided by the realised dilation; what is private for them is private, and costs more than
-        the optimum. True: budgets stay; the dual proves a lower bound, and the channel is none of the whole program.
+    Budgets are divided by the realised dilation; what is private for them is private for all pairs, and costs more
+    than the optimum. `bounding`, budgets stay: the dual proves a lower bound, and the channel is none of the whole.
     """
-
-    found: Subgraph
-    bounding: bool = False
-
-    def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram]:
-        found = self.found
-        note = f"budgets divided by the realised dilation {found.dilation:.4f}"
-        record = AppliedReduction("spanner", False, len(whole.pairs[0]), int(found.edges.sum()), note)
-        if self.bounding:
-            return Reduced(found.relax(whole), lambda solution: replace(solution, channel=None), (record,))
-        return Reduced(found.restrict(whole), lambda solution: replace(solution, dual=None), (record,))
+    note = f"budgets divided by the realised dilation {found.dilation:.4f}"
+    record = AppliedReduction("spanner", False, len(whole.pairs[0]), int(found.edges.sum()), note)
+    if bounding:
+        return Reduced(found.relax(whole), lambda solution: replace(solution, channel=None), (record,))
+    restricted = whole.with_budgets(np.where(found.edges, whole.budgets / found.dilation, np.inf))
+    return Reduced(restricted, lambda solution: replace(solution, dual=None), (record,))
 
 
 def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.kernels import INDICES, POSITIONS, TABLE, WHOLE, kernel
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.coupling import GuessRows, WorstRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
@@ -87,25 +87,16 @@ WORTH = 0.75
 TOO_LITTLE = "there is too little symmetry"
 
 
-@dataclass(frozen=True)
-class Symmetry:
-    """Find the automorphisms of a program, and keep one column for each class of reports.
+def by_symmetry(
+    whole: ChannelProgram, should_stop: Callable[[], bool] = lambda: False
+) -> Reduced[ChannelProgram] | str:
+    """Return the program of one report for each class under automorphisms, where that saves a quarter of the entries.
 
-    Attributes
-    ----------
-    should_stop : callable
-        A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is exact
-        for the group that they generate.
+    A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is exact for
+    the group that they generate.
     """
-
-    should_stop: Callable[[], bool] = lambda: False
-
-    def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-        """Return the program of one report for each class, where that saves a quarter of the entries."""
-        found = find(whole, self.should_stop)
-        if isinstance(found, str):
-            return found
-        return Reduced(found.reduce(whole), found.lift, (found.record(),))
+    found = find(whole, should_stop)
+    return found if isinstance(found, str) else Reduced(found.reduce(whole), found.lift, (found.record(),))
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,8 +49,7 @@ from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
 from dxopt.solving.options import Options, Route
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic, within_budget
-from dxopt.solving.routes.linear import by_linear_program
-from dxopt.solving.routes.spanner import by_spanner
+from dxopt.solving.routes.linear import by_linear_program, by_spanner
 from dxopt.solving.routes.structured import by_line, by_product
 
 
@@ -64,10 +63,6 @@ def plugged(problem: Problem, found: Found) -> Candidate:
         package.
     """
     name = found.plugin.name
-    if problem.beliefs is not None:
-        raise MethodRefused(name, "knows of no beliefs")
-    if not problem.private:
-        raise MethodRefused(name, "needs an epsilon")
     whose = f"of {found.plugin.where}"
     try:
         made = found.call(problem)
@@ -132,10 +127,12 @@ def is_enough(problem: Problem, options: Options) -> bool:
 def by_name(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Make the mechanism that the method names."""
     method = options.method
+    if problem.beliefs is not None:
+        raise MethodRefused(method, "knows of no beliefs")
     if method == "tight":
-        if problem.beliefs is not None:
-            raise MethodRefused("tight", "knows of no beliefs")
         yield within_budget(problem, method, replace(tight_candidate(problem), route=TIGHT))
+    elif not problem.private:
+        raise MethodRefused(method, "needs an epsilon")
     elif method in CLASSICS:
         yield classic(problem, method)
     else:

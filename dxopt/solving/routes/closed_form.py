@@ -92,10 +92,8 @@ def classic(problem: Problem, name: str) -> Candidate:
     UnsupportedError
         If it does not exist for the problem, or its expected loss is above the budget of the objective.
     """
-    if problem.beliefs is not None:
-        raise MethodRefused(name, "knows of no beliefs")
     mechanism = CLASSICS.get(name)()
-    reason = mechanism.refuses(problem) if problem.private else "needs an epsilon"
+    reason = mechanism.refuses(problem)
     if reason:
         raise MethodRefused(name, reason)
     implicit = None
@@ -156,7 +154,6 @@ class Simple:
 
     Attributes
     ----------
-    name : str
     value : float
         What it attains, before any repair.
     before, channel : (n, k) and (n, m) array
@@ -198,7 +195,7 @@ class ClosedForms:
 
     @property
     def value(self) -> float:
-        """Return the value of the best of those that were made; infinitely bad where none was."""
+        """The value of the best of those that were made; infinitely bad where none was."""
         return self.problem.objective.sign * math.inf if self._best is None else self._best.value
 
     def ahead(self, stop: Stop) -> None:

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SolveError, SpecError, UnsupportedError
 from dxopt.model.moment_sets import Fitting
-from dxopt.model.objective import AdversaryError, ExpectedLoss
+from dxopt.model.objective import AdversaryError, ExpectedLoss, losses_of
+from dxopt.model.prior_sets import Hull
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import ordered
 from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import gap
+from dxopt.proofs.duals import WorstDual
 from dxopt.proofs.repair import constant_channel, expected_above
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
 from dxopt.solving.formulations.base import Compiled, Formulation
@@ -26,8 +29,7 @@ from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.delta_rounds import has_many_entries, solve_with_delta
 from dxopt.solving.routes.limits import COLUMNS, GENERAL, GENERAL_LIMIT, require_few, require_few_beliefs
 from dxopt.solving.routes.matching_guesses import by_matching_guesses, guess_of_each_report, simple_within_budget
-from dxopt.solving.routes.moment_sets import by_members
-from dxopt.solving.routes.running import kind, solve_program
+from dxopt.solving.routes.running import lifted, solve_program
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     "expected_loss": ExpectedLossProgram,
@@ -36,6 +38,9 @@ FORMULATIONS: dict[str, type[Formulation]] = {
     "regret": WorstLossProgram,
     "adversary_error": AdversaryErrorProgram,
 }
+_MOST_ROUNDS = 200
+_SPARE = 0.95
+"""The share of the tolerance at which rounds over sets of priors end; their answers have 0.9 of it."""
 
 
 def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate]:
@@ -52,9 +57,13 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
     if within_budget is None:
         within_budget = channel_within_budget(problem, options)
     if within_budget is not None:
-        if matched is not None and not _is_constant_allowed(problem):
-            yield by_matching_guesses(problem, within_budget, *matched)
-        yield _without_solver(problem, within_budget)
+        constant = constant_channel(problem.costs)
+        if expected_above(problem, constant) <= problem.objective.max_loss:
+            yield Candidate(constant, claim="exact", route="constant report, which the budget allows")
+        else:
+            if matched is not None:
+                yield by_matching_guesses(problem, within_budget, *matched)
+            yield Candidate(within_budget, claim="exact", route="least expected loss")
     within: NDArray[np.float64] | None = None
     if problem.delta and has_many_entries(problem):
         without_delta = _without_delta(problem, within_budget, options)
@@ -63,11 +72,8 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
     for name in names:
         options.progress("building the linear program")
         compiled, solution = _solved(problem, name, within, options)
-        if solution.channel is None:
-            options.refused[name] = solution.message or str(solution.status)
-        else:
-            route = f"{kind(name)}, {name}"
-            yield replace(compiled.lift(solution), route=route, within_budget=within_budget)
+        for candidate in lifted(compiled, solution, name, options):
+            yield replace(candidate, within_budget=within_budget)
         if problem.delta and within is None and name == names[0] and not options.stop.requested:
             yield _without_delta(problem, within_budget, options)
         if name == names[0]:
@@ -109,18 +115,6 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
     raise SpecError("max_loss", wrong, "raise it")
 
 
-def _without_solver(problem: Problem, within_budget: NDArray[np.float64]) -> Candidate:
-    """Return the constant report where the budget allows it, which nothing is better than, or else the least loss."""
-    if _is_constant_allowed(problem):
-        constant = constant_channel(problem.costs)
-        return Candidate(constant, claim="exact", route="constant report, which the budget allows")
-    return Candidate(within_budget, claim="exact", route="least expected loss")
-
-
-def _is_constant_allowed(problem: Problem) -> bool:
-    return expected_above(problem, constant_channel(problem.costs)) <= problem.objective.max_loss
-
-
 def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, options: Options) -> Candidate:
     """Return the optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0.
 
@@ -157,22 +151,56 @@ def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
         raise UnsupportedError("solver", f"columns does not apply, as {problem.why_coupled}", "use solver: clarabel")
     if options.solver != "auto":
         return (options.solver,)
-    guessed = isinstance(problem.objective, AdversaryError)
-    enough = limits.GUESSES_FROM if guessed else limits.COLUMNS_FROM
+    objective = problem.objective
+    enough = limits.GUESSES_FROM if isinstance(objective, AdversaryError) else limits.COLUMNS_FROM
     if not in_cone or problem.variables < enough:
         return GENERAL
-    if problem.variables <= limits.GENERAL_TO and _wins_in_few_secrets(problem):
-        return (GENERAL[0], COLUMNS, *GENERAL[1:])
-    return (COLUMNS, *GENERAL) if problem.variables <= limits.GENERAL_TO else (COLUMNS,)
+    if problem.variables > limits.GENERAL_TO:
+        return (COLUMNS,)
+    if isinstance(objective, AdversaryError):
+        # where each guess wins in few secrets, as where he has to be right, nearly all of them may be the best one
+        # after a report, and each is a sparse row of a linear program
+        wins = np.count_nonzero(objective.guesses < objective.guesses.max(axis=1, keepdims=True))
+        if wins <= limits.WINS_TO * objective.guesses.shape[1]:
+            return (GENERAL[0], COLUMNS, *GENERAL[1:])
+    return (COLUMNS, *GENERAL)
 
 
-def _wins_in_few_secrets(problem: Problem) -> bool:
-    """Tell whether each guess of an adversary wins something in few secrets, as where he has to be right.
+def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[Candidate]:
+    """Find the optimum over the hull of some priors of the set, to which the worst one for it joins, in rounds.
 
-    Then nearly all guesses may be the best one after a report, and each is a sparse row of a linear program.
+    The hull is within the set, so that its bound is one for the set as well; and the value of the channel is its loss
+    under the worst prior of the set.
     """
-    if not isinstance(problem.objective, AdversaryError):
-        return False
-    guesses = problem.objective.guesses
-    wins = np.count_nonzero(guesses < guesses.max(axis=1, keepdims=True))
-    return bool(wins <= limits.WINS_TO * guesses.shape[1])
+    members = np.unique([one for one in priors.members() if priors.has(one)] or [priors.centre], axis=0)
+    channel, value = None, np.inf
+    dual, bound = None, -np.inf
+    for rounds in range(1, _MOST_ROUNDS + 1):
+        # 1. the best channel for these priors, and the best bound so far
+        names = tuple(f"member {which}" for which in range(len(members)))
+        try:
+            answer = options.part(problem.but(prior=Hull(members, names)), f"round {rounds}, {len(members)} priors: ")
+        except SolveError:
+            break
+        found = np.asarray(answer.mechanism.matrix)
+        if answer.certificate.bound > bound and isinstance(answer.dual, WorstDual):
+            bound = answer.certificate.bound
+            dual = replace(answer.dual, members=members)
+
+        # 2. the worst prior of the set for it
+        losses = losses_of(problem, found, priors.reach)
+        worst = priors.largest(losses)
+        if worst < value:
+            channel, value = found, worst
+        if gap(value, bound) <= _SPARE * options.tolerance or options.stop.requested:
+            break
+
+        # 3. it joins, unless rounding puts it outside, or it is there
+        joined = priors.worst(losses)
+        if not priors.has(joined) or (np.abs(members - joined).sum(axis=1) == 0).any():
+            break
+        members = np.vstack([members, joined])
+    if channel is None:
+        options.refused["rounds"] = "stopped before the first channel was found"
+        return
+    yield Candidate(channel, dual, "exact", f"linear programs over {len(members)} priors of the set")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.model.problem import Problem
 from dxopt.numerics.hockey_stick import bound_pairs, excesses
-from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import AppliedReduction
 from dxopt.solving.formulations.base import Compiled, Formulation
 from dxopt.solving.formulations.extensions import WithDelta
 from dxopt.solving.options import Options
@@ -76,7 +76,7 @@ def solve_with_delta(
     steps = [finest] if within is None else [*(max(finest, one) for one in _ROUGH), finest]
     step = 0
     whole = base.apply(problem)
-    linear = solve_linear(whole, solver, options, lambda _: steps[step])
+    linear = solve_linear(whole, solver, options)
     symmetry = None if within is None else moved(whole.smaller, lambda: options.stop.requested)
     bound = _bound(problem)
     entries = _every(problem, bound) if within is None else _first(problem, bound)
@@ -89,10 +89,10 @@ def solve_with_delta(
         compiled = WithDelta(base, entries).apply(problem)
         program = LinearProgram.of(compiled.smaller, Rows.everywhere(compiled.smaller))
         if symmetry is None:
-            found = linear(program)
+            found = linear(program, steps[step])
         else:
             folding = symmetry.folding(entries)
-            found = folding.lift(linear(folding.apply(program)))
+            found = folding.lift(linear(folding.apply(program), steps[step]))
         solution = ChannelSolution.read(compiled.smaller, found)
         if options.stop.requested and finished is not None:
             compiled, solution = finished
@@ -146,22 +146,21 @@ def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole
     broken = over > allowed
     if np.count_nonzero(broken) * channel.shape[1] <= whole:
         return _every(problem, broken)
-    found = [np.zeros((0, 3), dtype=np.int64)]
-    for first in np.flatnonzero(broken.any(axis=1)):
-        second = np.flatnonzero(broken[first])
-        entry = channel[first] - np.exp(problem.budgets[first, second])[:, None] * channel[second]
-        pair, report = np.nonzero(entry > _FAINT * over[first, second][:, None] / channel.shape[1])
-        found.append(np.stack([np.full(len(pair), first), second[pair], report], axis=1))
-    return np.concatenate(found)
+    return _exceeding(problem, channel, broken, 1.0, _FAINT * over / channel.shape[1])
 
 
 def _nearly_broken(problem: Problem, channel: Array, bound: Mask) -> Entries:
     """Return the entries that are next to exceeding, of pairs that use their δ."""
     used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
+    return _exceeding(problem, channel, used, _CLOSE, np.zeros(used.shape))
+
+
+def _exceeding(problem: Problem, channel: Array, pairs: Mask, share: float, least: Array) -> Entries:
+    """Return the entries of some pairs that exceed a share of what their pair allows by more than its `least`."""
     found = [np.zeros((0, 3), dtype=np.int64)]
-    for first in np.flatnonzero(used.any(axis=1)):
-        second = np.flatnonzero(used[first])
+    for first in np.flatnonzero(pairs.any(axis=1)):
+        second = np.flatnonzero(pairs[first])
         most = np.exp(problem.budgets[first, second])[:, None] * channel[second]
-        pair, report = np.nonzero(channel[first] > _CLOSE * most)
+        pair, report = np.nonzero(channel[first] - share * most > least[first, second][:, None])
         found.append(np.stack([np.full(len(pair), first), second[pair], report], axis=1))
     return np.concatenate(found)

@@ -1,36 +1,53 @@
-"""The least expected loss over all private channels: a linear program, solved by columns or by a general solver."""
+"""The least expected loss over all private channels, or with a sparse graph instead of all pairs: linear programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import Candidate
+from dxopt.solving.formulations.base import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.options import Options
-from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.chain import GeodesicPairs, reduce
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+from dxopt.solving.reductions.chain import Reduced, geodesic_pairs, reduce
+from dxopt.solving.reductions.spanner import greedy_spanner, on_spanner
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL, GENERAL_LIMIT, require_few
-from dxopt.solving.routes.running import kind, solve_program
+from dxopt.solving.routes.running import (
+    Stage,
+    kind,
+    lifted,
+    solve_by_columns,
+    solve_lazily,
+    solve_linear,
+    solve_program,
+)
+
+_FINEST = 1e-6
+_GAP = 0.1
+_ACCURACY = 1e-3
+"""Shares of the tolerance on a spanner, no finer than the first: the gap of columns, the accuracy of programs."""
+
+
+def _posed(problem: Problem, options: Options) -> Compiled:
+    require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
+    options.progress("building the linear program")
+    return ExpectedLossProgram().apply(problem)
 
 
 def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
-    require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
-    options.progress("building the linear program")
-    compiled = ExpectedLossProgram().apply(problem)
+    compiled = _posed(problem, options)
     names = solvers_of_linear(compiled.smaller, options)
     require_few(compiled.smaller.costs.size, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     simple = ClosedForms(problem)
     for name in names:
         solution = solve_program(compiled, name, options, simple)
-        if solution.channel is None:
-            options.refused[name] = solution.message or str(solution.status)
-        else:
-            candidate = replace(compiled.lift(solution), route=f"{kind(name)}, {name}")
+        for candidate in lifted(compiled, solution, name, options):
             if options.stop.requested and simple.made(candidate.channel):
                 known = simple.best().name
                 candidate = replace(candidate, name=known, route=f"{known}; bound by {candidate.route}")
@@ -59,6 +76,51 @@ def _is_sparse(program: ChannelProgram) -> bool:
     # Points that are joined have two pairs for each but one of them at least.
     if 2 * (points - 1) * reports > limits.ROWS_TO:
         return False
-    left = reduce(program, GeodesicPairs()).smaller
+    left = reduce(program, geodesic_pairs).smaller
     pairs = left.pairs
     return len(pairs[0]) * reports <= limits.ROWS_TO and bool((left.budgets[pairs] <= limits.STEEPEST).all())
+
+
+def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """Find the optimum on a spanner by the first solver that does; where it is stopped, a closed form as well."""
+    # 1. the two programs: paths as long as budgets at most, and edges at their own budgets
+    compiled = _posed(problem, options)
+    require_few(compiled.smaller.costs.size, GENERAL_LIMIT)
+    pairs = reduce(compiled.smaller, geodesic_pairs)
+    spanner = greedy_spanner(pairs.smaller.budgets, options.spanner or 1.0)
+    on_edges = [partial(on_spanner, found=spanner, bounding=bounding) for bounding in (False, True)]
+    inside, outside = (reduce(pairs.smaller, one) for one in on_edges)
+    simple = ClosedForms(problem)
+
+    def solve(solver: str, one: Reduced[ChannelProgram], stage: Stage) -> ChannelSolution:
+        if solver == COLUMNS:
+            # These take the shortest paths along the edges.
+            posed = replace(compiled, smaller=one.smaller)
+            found = solve_by_columns(posed, options, simple, max(_FINEST, _GAP * options.tolerance), stage)
+        else:
+            accuracy = max(_FINEST, _ACCURACY * options.tolerance)
+            linear = solve_linear(compiled, solver, options, accuracy, f"{stage}, ")
+            found = solve_lazily(one.smaller, linear, 1.0)
+        return pairs.lift(one.lift(replace(found, reductions=())))
+
+    # 2. a channel from the one, and a dual from the other
+    names = solvers_of_spanner(inside.records[-1].after, options)
+    for name in names:
+        solution = solve(name, inside, "mechanism")
+        if solution.channel is not None and not options.stop.requested:
+            solution = replace(solution, dual=solve(name, outside, "bound").dual)
+        for candidate in lifted(compiled, solution, name, options):
+            yield replace(candidate, claim="valid", route=f"{kind(name)} on a spanner, {name}")
+            if not options.stop.requested:
+                return
+        if name == names[0]:
+            yield simple.candidate("valid")
+        if options.stop.requested:
+            return
+
+
+def solvers_of_spanner(pairs: int, options: Options) -> tuple[str, ...]:
+    """Solvers on a spanner that keeps so many pairs, in the order in which they are tried."""
+    if options.solver != "auto":
+        return (options.solver,)
+    return GENERAL if pairs < limits.SPANNER_FROM else (COLUMNS, *GENERAL)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.kernels import load
 from dxopt.numerics.tropical import product
-from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import gap
 from dxopt.proofs.duals import Dual
 from dxopt.runtime import cluster as clusters
@@ -21,7 +22,7 @@ from dxopt.solving.formulations.base import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.options import Options, Start
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Rows, Solution
-from dxopt.solving.reductions.chain import GeodesicPairs, ShortestPaths, reduce
+from dxopt.solving.reductions.chain import geodesic_pairs, reduce, shortest_paths
 from dxopt.solving.reductions.spanner import greedy_spanner
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.limits import COLUMNS
@@ -36,13 +37,12 @@ SPARSE_DEGREE = 12
 FAR = 30.0
 """Pairs of a larger budget are left to the repair."""
 BLOCK_CELLS = 1_000_000
+_MOST_ROUNDS = 60
 
 LinearSolve = Callable[[LinearProgram], Solution]
 
 
-def solve_lazily(
-    program: ChannelProgram, solve: LinearSolve, tolerance: float, max_rounds: int = 60
-) -> ChannelSolution:
+def solve_lazily(program: ChannelProgram, solve: LinearSolve, tolerance: float) -> ChannelSolution:
     """Solve with a core of pairs, then with those that the closure of each column finds violated, until none is.
 
     The core is a greedy spanner and every pair with the reported point itself; where at most 12 pairs a point are
@@ -63,7 +63,7 @@ def solve_lazily(
     best = ChannelSolution(Status.FAILED, None, None)
     iterations = 0
     rounds = 0
-    while rounds < max_rounds:
+    while rounds < _MOST_ROUNDS:
         # 1. solve with the pairs there are: a relaxation, so that its dual bounds the optimum
         rounds += 1
         found = solve(LinearProgram.of(relevant, rows))
@@ -153,13 +153,21 @@ def kind(solver: str) -> str:
     return "column generation" if solver == COLUMNS else "linear program"
 
 
+def lifted(compiled: Compiled, solution: ChannelSolution, solver: str, options: Options) -> Iterator[Candidate]:
+    """Yield the candidate of a solution; where there is none, note why."""
+    if solution.channel is None:
+        options.refused[solver] = solution.message or str(solution.status)
+    else:
+        yield replace(compiled.lift(solution), route=f"{kind(solver)}, {solver}")
+
+
 def solve_program(
     compiled: Compiled, solver: str, options: Options, simple: ClosedForms | None = None
 ) -> ChannelSolution:
     """Solve the program of a compiled problem, made smaller as suits the solver."""
     if solver == COLUMNS:
         return solve_by_columns(compiled, options, simple)
-    reduced = reduce(compiled.smaller, GeodesicPairs())
+    reduced = reduce(compiled.smaller, geodesic_pairs)
     return reduced.lift(solve_lazily(reduced.smaller, solve_linear(compiled, solver, options), options.tolerance))
 
 
@@ -175,7 +183,7 @@ def solve_by_columns(
     Where it is stopped, the best mechanism in closed form is mixed with its columns. The accuracy is that of the
     options by default. At a stage the program is another one than the problem: only what it is solved for is told.
     """
-    from dxopt.solving.reductions.symmetry import Symmetry
+    from dxopt.solving.reductions.symmetry import by_symmetry
     from dxopt.solving.solvers.columns import (
         ColumnSettings,
         Known,
@@ -210,7 +218,8 @@ def solve_by_columns(
     #    and which the edges of a spanner do not have
     options.progress("looking for symmetry")
     metric = compiled.partition.trivial and stage is None
-    reduced = reduce(compiled.smaller, *(() if metric else (ShortestPaths(),)), Symmetry(stopped))
+    symmetry = partial(by_symmetry, should_stop=stopped)
+    reduced = reduce(compiled.smaller, *(() if metric else (shortest_paths,)), symmetry)
     program = reduced.smaller
 
     # 3. see that it fits into memory
@@ -274,27 +283,23 @@ def solve_linear(
     compiled: Compiled,
     solver: str,
     options: Options,
-    accuracy: float | Callable[[int], float] | None = None,
+    accuracy: float | None = None,
     stage: str = "",
-) -> Callable[[LinearProgram], Solution]:
+) -> Callable[..., Solution]:
     """Return a solver for the linear programs of a compiled problem, each a round of its own, that tells how it goes.
 
-    The accuracy, which may depend on the round, is 10^-4 of the tolerance by default, and no finer than 10^-10.
+    The accuracy, which may be given for a round alone, is 10^-4 of the tolerance by default, and 10^-10 at finest.
     """
     rounds = 0
-
-    def aim() -> float:
-        if callable(accuracy):
-            return accuracy(rounds)
-        return max(FINEST, 1e-4 * options.tolerance) if accuracy is None else accuracy
+    usual = max(FINEST, 1e-4 * options.tolerance) if accuracy is None else accuracy
 
     def tell(iterations: int, value: float) -> None:
         options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}")
 
-    def solve(program: LinearProgram) -> Solution:
+    def solve(program: LinearProgram, aim: float = usual) -> Solution:
         nonlocal rounds
         rounds += 1
         options.progress(f"{stage}{solver}, round {rounds}: {program.rows:,} rows")
-        return worker.solve(solver, program, aim(), options.stop, tell)
+        return worker.solve(solver, program, aim, options.stop, tell)
 
     return solve

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from dxopt.errors import SolveError, UnsupportedError
 from dxopt.model.problem import Problem
-from dxopt.proofs.applied import AppliedReduction
-from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Proven, certify
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import StoppedError
 from dxopt.solving.options import Options
-from dxopt.solving.reductions.line import Line, at_once, best_remap
-from dxopt.solving.reductions.product import Product
+from dxopt.solving.reductions.line import at_once, best_remap, on_line
+from dxopt.solving.reductions.product import by_factors
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.limits import is_line
 from dxopt.spaces.products import sides
@@ -29,7 +28,7 @@ def by_line(problem: Problem, options: Options) -> Iterator[Proven]:
     if not is_line(problem):
         return
     written = problem.variables <= limits.WRITTEN_CELLS
-    reduced = Line(written=written).apply(problem)
+    reduced = on_line(problem, written=written)
     if isinstance(reduced, str):
         options.refused["line"] = reduced
         return
@@ -68,7 +67,7 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
     if len(sides(problem.space)) < 2:
         return
     try:
-        reduced = Product(written=problem.variables <= limits.WRITTEN_CELLS).apply(problem)
+        reduced = by_factors(problem, written=problem.variables <= limits.WRITTEN_CELLS)
         if isinstance(reduced, str):
             options.refused["product"] = reduced
             return

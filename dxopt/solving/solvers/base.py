@@ -33,13 +33,11 @@ class Settings:
 
 
 class Solver(Protocol):
-    """Solves linear programs; never raises for an infeasible one and never trusts itself."""
+    """Minimises linear programs; the status of a solution is how far it got. An infeasible one raises nothing."""
 
     name: ClassVar[str]
 
-    def solve(self, program: LinearProgram, settings: Settings) -> Solution:
-        """Minimise; the status of the solution is how far it got."""
-        ...
+    def solve(self, program: LinearProgram, settings: Settings) -> Solution: ...
 
 
 _HERE = "dxopt.solving.solvers"

@@ -7,7 +7,7 @@ import numpy as np
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.chain import Reduced, ShortestPaths
+from dxopt.solving.reductions.chain import Reduced, shortest_paths
 
 
 def rest(program: ChannelProgram, dual: Dual) -> np.ndarray:
@@ -20,7 +20,7 @@ def rest(program: ChannelProgram, dual: Dual) -> np.ndarray:
 
 
 def by_paths(program: ChannelProgram) -> Reduced[ChannelProgram]:
-    found = ShortestPaths().apply(program)
+    found = shortest_paths(program)
     assert isinstance(found, Reduced)
     return found
 
@@ -50,7 +50,7 @@ def test_multipliers_of_paths_become_those_of_steps() -> None:
 
 def test_nothing_to_shorten() -> None:
     line = np.abs(np.arange(5.0)[:, None] - np.arange(5.0))
-    assert isinstance(ShortestPaths().apply(ChannelProgram(np.ones((5, 2)), line)), str)
+    assert isinstance(shortest_paths(ChannelProgram(np.ones((5, 2)), line)), str)
 
 
 def test_multipliers_of_pairs_that_no_path_joins_are_left_out() -> None:

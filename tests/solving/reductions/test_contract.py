@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,39 +17,40 @@ from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.chain import GeodesicPairs, Reduced, ShortestPaths, reduce
-from dxopt.solving.reductions.line import Line, best_remap
-from dxopt.solving.reductions.product import Product
-from dxopt.solving.reductions.spanner import Spanner, greedy_spanner
-from dxopt.solving.reductions.symmetry import Symmetry
+from dxopt.solving.reductions.chain import Reduced, geodesic_pairs, reduce, shortest_paths
+from dxopt.solving.reductions.line import best_remap, on_line
+from dxopt.solving.reductions.product import by_factors
+from dxopt.solving.reductions.spanner import greedy_spanner, on_spanner
+from dxopt.solving.reductions.symmetry import by_symmetry
 
 
 def programs() -> Iterator[tuple[Any, ChannelProgram]]:
     """Reductions, each with a program that it makes smaller."""
     detour = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
-    yield ShortestPaths(), ChannelProgram(1.0 - np.eye(3), detour)
+    yield shortest_paths, ChannelProgram(1.0 - np.eye(3), detour)
     line = np.abs(np.arange(5.0)[:, None] - np.arange(5.0))
-    yield GeodesicPairs(), ChannelProgram(line * np.arange(1.0, 6.0)[:, None], line)
+    yield geodesic_pairs, ChannelProgram(line * np.arange(1.0, 6.0)[:, None], line)
     steps = np.arange(6) - np.arange(6)[:, None]
     ring = np.minimum(steps % 6, -steps % 6).astype(float)
-    yield Symmetry(), ChannelProgram(ring, ring)
+    yield by_symmetry, ChannelProgram(ring, ring)
     places = np.array([0.0, 1.0, 2.5, 2.6 + 1.0j, 1.0 + 2.0j])
     apart = np.abs(places[:, None] - places)
     for bounding in (False, True):
-        yield Spanner(greedy_spanner(apart, 1.5), bounding), ChannelProgram(apart, apart)
+        on_edges = partial(on_spanner, found=greedy_spanner(apart, 1.5), bounding=bounding)
+        yield on_edges, ChannelProgram(apart, apart)
 
 
 def problems() -> Iterator[tuple[Any, dx.Problem]]:
     """Reductions, each with a problem that it makes smaller."""
     line = dx.line(12)
     prior = dx.Prior.from_weights(line, np.arange(1.0, 13.0) % 5 + 1)
-    on_line = dx.Problem(line, epsilon=0.4, prior=prior)
+    along = dx.Problem(line, epsilon=0.4, prior=prior)
     grid = dx.grid((3, 4), metric="manhattan")
     weights = np.multiply.outer([0.2, 0.5, 0.3], [0.1, 0.2, 0.3, 0.4]).ravel()
     on_grid = dx.Problem(grid, epsilon=0.7, prior=dx.Prior.from_weights(grid, weights))
     for written in (True, False):
-        yield Line(written), on_line
-        yield Product(written), on_grid
+        yield partial(on_line, written=written), along
+        yield partial(by_factors, written=written), on_grid
 
 
 def solved(program: ChannelProgram) -> tuple[float, ChannelSolution]:
@@ -98,7 +100,7 @@ def assert_channel(program: ChannelProgram, channel: NDArray[np.float64]) -> Non
 
 
 def applied(reduction: Any, whole: Any) -> Reduced[Any]:
-    reduced = reduction.apply(whole)
+    reduced = reduction(whole)
     assert isinstance(reduced, Reduced), reduced
     (record,) = reduced.records
     assert record.after <= record.before
@@ -126,9 +128,9 @@ def test_programs_come_back_as_claimed(reduction: Any, whole: ChannelProgram) ->
 
 def test_chains_come_back_in_reverse() -> None:
     """Of a ring with a detour, shortest paths leave the ring, whose symmetry is then found."""
-    _, ring = next(one for one in programs() if isinstance(one[0], Symmetry))
+    _, ring = next(one for one in programs() if one[0] is by_symmetry)
     detour = ring.with_budgets(np.where(ring.budgets == 3, 5.0, ring.budgets))
-    reduced = reduce(detour, GeodesicPairs(), ShortestPaths(), Symmetry())
+    reduced = reduce(detour, geodesic_pairs, shortest_paths, by_symmetry)
     assert [one.name for one in reduced.records] == ["geodesic pairs", "shortest paths", "symmetry"]
     value, solution = solved(reduced.smaller)
     lifted = reduced.lift(solution)
@@ -142,7 +144,7 @@ def test_chains_come_back_in_reverse() -> None:
 
 def answers(reduction: Any, reduced: Reduced[Any]) -> Any:
     """What `lift` takes: the optimal remap of a line, reports of the factors of a product."""
-    if isinstance(reduction, Line):
+    if reduction.func is on_line:
         return best_remap(reduced.smaller, lambda: False, lambda line: None)
     return [dx.solve(factor) for factor in reduced.smaller]
 

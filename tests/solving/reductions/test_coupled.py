@@ -11,7 +11,7 @@ import dxopt as dx
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
 from dxopt.solving.formulations.expected_loss import WorstLossProgram
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.symmetry import Orbits, Symmetry, alone, find
+from dxopt.solving.reductions.symmetry import Orbits, alone, by_symmetry, find
 from tests.material.checks import assert_private
 from tests.material.optima import optimum
 
@@ -50,7 +50,7 @@ def programs(space: dx.MetricSpace) -> dict[str, ChannelProgram]:
 @pytest.mark.parametrize("kind", ["worst loss", "error"])
 def test_one_column_for_each_class_of_reports(kind: str, name: str, reports: int) -> None:
     program = programs(SPACES[name])[kind]
-    reduced = Symmetry().apply(program)
+    reduced = by_symmetry(program)
     assert not isinstance(reduced, str)
     assert reduced.smaller.costs.shape[1] == reports
     assert reduced.smaller.offset == program.offset

@@ -13,11 +13,11 @@ import pytest
 import dxopt as dx
 from dxopt.numerics import tropical
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import AppliedReduction
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows, Solution
-from dxopt.solving.reductions.chain import GeodesicPairs, Reduced
-from dxopt.solving.reductions.spanner import greedy_spanner
+from dxopt.solving.reductions.chain import Reduced, geodesic_pairs
+from dxopt.solving.reductions.spanner import greedy_spanner, on_spanner
 from dxopt.solving.routes import running as lazy
 from dxopt.solving.routes.running import solve_lazily
 from dxopt.solving.solvers import SOLVERS, Settings
@@ -34,7 +34,7 @@ def program_of(problem: dx.Problem) -> ChannelProgram:
 
 def reduced_pairs(program: ChannelProgram) -> Reduced[ChannelProgram]:
     """Without the pairs that follow from others; the program itself where there are none."""
-    found = GeodesicPairs().apply(program)
+    found = geodesic_pairs(program)
     if isinstance(found, str):
         pairs = len(program.pairs[0])
         record = AppliedReduction("geodesic pairs", True, pairs, pairs)
@@ -199,9 +199,9 @@ def test_spanner_programs_bracket_the_optimum() -> None:
     spanner = greedy_spanner(np.array(problem.budgets), 1.4)
     program = program_of(problem)
     prior, loss = problem.prior.probabilities, np.array(problem.losses)
+    restricted, relaxed = (on_spanner(program, spanner, bounding=one).smaller for one in (False, True))
     inside, exact, outside = (
-        optimum(np.array(each.budgets), 1.0, prior, loss)
-        for each in (spanner.restrict(program), program, spanner.relax(program))
+        optimum(np.array(each.budgets), 1.0, prior, loss) for each in (restricted, program, relaxed)
     )
     assert outside <= exact + 1e-9
     assert exact <= inside + 1e-9

@@ -89,11 +89,11 @@ def test_a_stop_keeps_the_bound_of_the_last_round(monkeypatch: pytest.MonkeyPatc
         linear, options = real(*given, **named), given[2]
         count = 0
 
-        def solve(program: LinearProgram) -> Solution:
+        def solve(program: LinearProgram, accuracy: float) -> Solution:
             nonlocal count
             count += 1
             if count < 3:
-                return linear(program)
+                return linear(program, accuracy)
             options.stop.interrupted = True
             return Solution(Status.INTERRUPTED, np.zeros(len(program.cost)), np.zeros(len(program.totals)))
 

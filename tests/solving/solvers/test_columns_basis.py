@@ -12,8 +12,7 @@ from scipy.optimize import linprog
 import dxopt as dx
 from dxopt.numerics.partition import Partition
 from dxopt.solving.solvers.columns.basis import hang_subtree, outward_order, recompute_column, subtree_sums
-from dxopt.solving.solvers.columns.coupling_rows import Alone
-from dxopt.solving.solvers.columns.explicit_blocks import Rich
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, Shared
 from dxopt.solving.solvers.columns.forest import Forest
 from dxopt.solving.solvers.columns.pool import Pool
 from dxopt.solving.solvers.columns.stabilisation import box_around
@@ -114,7 +113,7 @@ def test_the_pool_knows_its_columns_and_keeps_those_in_use() -> None:
     costs = rng.random((4, 6))
     columns = factors_of(rng, 6)
     classes = Partition(np.arange(6))
-    pool = Pool(costs, classes, Alone(), Rich(costs, columns, classes, Alone()), 2, 0.0)
+    pool = Pool(ConeProgram(costs, columns, classes, Shared()), 2)
     pool.add(3.0 * columns[:4], np.zeros(4, np.int64))
     assert (pool.columns.max(axis=0) == 1.0).all()
     assert (pool.column_costs == (costs @ pool.columns).min(axis=0)).all()

@@ -15,7 +15,7 @@ from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.solvers.columns import ColumnSettings
 from dxopt.solving.solvers.columns import explicit_blocks as rich
 from dxopt.solving.solvers.columns import generation as rounds
-from dxopt.solving.solvers.columns.coupling_rows import Alone
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, Shared
 from dxopt.solving.solvers.columns.explicit_blocks import Blocks, Rich
 from dxopt.solving.solvers.columns.generation import solve_columns
 from dxopt.solving.solvers.columns.master import solve_master
@@ -95,7 +95,7 @@ def test_a_master_with_a_block_is_solved_to_what_is_asked(forced: list[int], see
     costs = rng.random((size, size)) + 0.1
     columns = rng.random((size, count))
     weights = rng.random(count)
-    reports = Rich(costs, factors, Partition(np.arange(size)), Alone())
+    reports = Rich(ConeProgram(costs, factors, Partition(np.arange(size)), Shared()))
     reports.choose(factors, np.zeros(size, dtype=np.int64), np.full(size, 1.0))
     assert forced == [0]
     blocks = reports.blocks()
@@ -123,7 +123,7 @@ def test_a_master_with_a_block_is_solved_to_what_is_asked(forced: list[int], see
 
 def test_pairs_that_are_broken_join(forced: list[int]) -> None:
     factors = np.exp(-np.abs(np.arange(6.0)[:, None] - np.arange(6.0)))
-    reports = Rich(np.ones((6, 6)), factors, Partition(np.arange(6)), Alone())
+    reports = Rich(ConeProgram(np.ones((6, 6)), factors, Partition(np.arange(6)), Shared()))
     assert reports.blocks().costs.size == Blocks.none(6).costs.size == 0
     reports.choose(factors, np.zeros(6, dtype=np.int64), np.ones(6))
     before = len(reports.blocks().first)

@@ -8,8 +8,7 @@ import pytest
 import dxopt as dx
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.repair import repair
-from dxopt.solving.solvers.columns.coupling_rows import Alone
-from dxopt.solving.solvers.columns.explicit_blocks import Rich
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, Shared
 from dxopt.solving.solvers.columns.incumbent import Incumbent
 from dxopt.solving.solvers.columns.pool import Pool
 
@@ -17,7 +16,7 @@ from dxopt.solving.solvers.columns.pool import Pool
 def pool_of(problem: dx.Problem, factors: np.ndarray) -> Pool:
     costs = np.ascontiguousarray(problem.costs.T)
     classes = Partition(np.arange(len(factors)))
-    return Pool(costs, classes, Alone(), Rich(costs, factors, classes, Alone()), 100, 0.0)
+    return Pool(ConeProgram(costs, factors, classes, Shared()), 100)
 
 
 @pytest.mark.parametrize("missed", [0.0, 1e-12, 1e-7, 1e-5, 1e-3])

@@ -71,7 +71,7 @@ def test_products_and_factors_are_those_of_numpy(algebra: Algebra, n: int, k: in
             (matrix.times(weights), columns @ weights),
             (matrix.priced(y), columns.T @ y),
             (matrix.gram(scaling, diagonals, 1e-3), written),
-            (matrix.factor(scaling, diagonals, 1e-3).solve(y), sl.solve(written, y, assume_a="pos")),
+            (matrix.solver(scaling, diagonals, 1e-3)(y), sl.solve(written, y, assume_a="pos")),
         ):
             assert type(found) is np.ndarray
             assert found.dtype == np.float64
@@ -91,7 +91,7 @@ def test_a_matrix_without_a_factor_is_told(algebra: Algebra) -> None:
     columns, _, _ = parts_of(6, 40)
     with algebra.holding(columns, never) as matrix:
         with pytest.raises(np.linalg.LinAlgError):
-            matrix.factor(np.ones(40), (np.full(6, -1e6),), 0.0)
+            matrix.solver(np.ones(40), (np.full(6, -1e6),), 0.0)
         assert matrix.times(np.zeros(40)).tolist() == [0.0] * 6  # it goes on
 
 
@@ -107,7 +107,7 @@ def test_a_stop_is_noticed_between_blocks(algebra: Algebra) -> None:
 
     with algebra.holding(columns, stop) as matrix:
         matrix.times(scaling)
-        for ask in (matrix.gram, matrix.factor):
+        for ask in (matrix.gram, matrix.solver):
             asked, most = 0, 10**9
             ask(scaling, diagonals, 0.0)
             assert asked == 5

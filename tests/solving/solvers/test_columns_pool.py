@@ -9,8 +9,7 @@ from scipy.optimize import linprog
 
 from dxopt.numerics.partition import Partition
 from dxopt.solving.solvers.columns import pool as pools
-from dxopt.solving.solvers.columns.coupling_rows import Alone
-from dxopt.solving.solvers.columns.explicit_blocks import Rich
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, Shared
 from dxopt.solving.solvers.columns.pool import Pool, Stack
 from dxopt.solving.solvers.columns.stabilisation import Differences
 from tests.material.by_columns import assert_agrees_with_the_oracle
@@ -49,7 +48,7 @@ def test_points_next_to_each_other_are_no_harm_to_a_master_without_a_box(apart: 
     factors = np.exp(-distances)
     costs = rng.random((12, 12)) ** 3
     classes = Partition(np.arange(12))
-    pool = Pool(costs, classes, Alone(), Rich(costs, factors, classes, Alone()), 100, 0.0)
+    pool = Pool(ConeProgram(costs, factors, classes, Shared()), 100)
     pool.add(np.concatenate([np.ones((1, 12)), factors, np.sqrt(factors)]), np.zeros(25, np.int64))
     mixed = rng.random((60, 12)) ** 4
     pool.add(np.array([(factors * v[:, None]).max(axis=0) for v in mixed]), np.zeros(60, np.int64))

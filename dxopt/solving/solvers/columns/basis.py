@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, SIGNS, TABLE, VECTOR, WHOLE, kernel
-from dxopt.solving.solvers.columns.cores import on_cores
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
@@ -146,7 +145,7 @@ def _settle(
 
 
 @kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, TABLE, SIGNS, INDICES, MATRIX, MATRIX)
-def _share(
+def edge_multipliers(
     first: int,
     last: int,
     costs: Array,
@@ -158,7 +157,12 @@ def _share(
     found: Array,
     rest: Array,
 ) -> None:
-    """Compute the multipliers of reports first to last - 1; see `edge_multipliers`."""
+    """Compute multipliers of 0 or more for the edges of reports first to last - 1, and what they leave of q below 0.
+
+    A small negative sum at a point much larger than the root would count for many times as much there; it is kept
+    where it is if that leaves less in all. `found[z, x]` is set to the multiplier of the edge above x, `rest` to
+    min(0, r), with the residual r = q - A'λ; the other arguments are those of `pricing.price_share`.
+    """
     no = np.bool_(False)
     yes = np.bool_(True)
     size = len(row_prices)
@@ -177,31 +181,3 @@ def _share(
             kept = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z])
             if kept < total:
                 _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
-
-
-def edge_multipliers(
-    costs: Array,
-    row_prices: Array,
-    columns: Array,
-    parents: Indices,
-    leads: Flags,
-    roots: Indices,
-    found: Array,
-    rest: Array,
-) -> None:
-    """Compute multipliers of 0 or more for every edge, and what they leave of q where that is negative.
-
-    A small negative sum at a point much larger than the root would count for many times as much there; it is kept
-    where it is if that leaves less in all.
-
-    Parameters
-    ----------
-    costs, row_prices, columns, parents, leads, roots
-        As for `price_reports`.
-    found : (m, n) array
-        Set to the multiplier of the edge above each point.
-    rest : (m, n) array
-        Set to min(0, r), with the residual r = q - A'λ.
-    """
-    arguments = (costs, row_prices, columns, parents, leads, roots, found, rest)
-    on_cores(_share, len(costs), *arguments)

@@ -13,12 +13,14 @@ the columns, every report is priced on its own again, and the bound holds. Two k
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dxopt.numerics.partition import Partition
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.solving.programs.coupling import GuessRows, WorstRows
 from dxopt.solving.programs.program import ChannelProgram
@@ -39,8 +41,8 @@ _GROUP = 2.0
 """The limit on prices of a group, in units of their sum: twice as much as any can be."""
 
 
-class Shared(ABC):
-    """Rows B v + G t ≥ h that are in the master; prices of them are `(r,)` arrays of 0 or more.
+class Shared:
+    """Rows B v + G t ≥ h that are in the master; prices of them are `(r,)` arrays of 0 or more. None by default.
 
     Attributes
     ----------
@@ -54,31 +56,32 @@ class Shared(ABC):
         Upper bounds on the prices: no price need be higher, or may be where it is capped.
     """
 
-    extras: Array
-    expense: Array
-    floors: Array
-    most: Array
+    def __init__(self) -> None:
+        self.extras: Array = np.zeros((0, 0))
+        self.expense: Array = np.zeros(0)
+        self.floors: Array = np.zeros(0)
+        self.most: Array = np.zeros(0)
 
     @property
     def expected(self) -> int:
         """About how many rows there will be."""
         return len(self.floors)
 
-    @abstractmethod
     def entries(self, columns: Array, reports: Indices) -> Array:
         """B for columns `(n, k)` of some reports, `(r, k)`."""
+        return np.zeros((0, columns.shape[1]))
 
-    @abstractmethod
     def costs(self, prices: Array) -> Array | float:
         """Return what the shared rows add to the cost of each report in each row at these prices, `(m, n)`."""
+        return 0.0
 
-    @abstractmethod
     def feasible(self, prices: Array) -> Array:
         """Prices near these of which each group sums to what its t costs."""
+        return prices
 
-    @abstractmethod
     def value(self, channel: Array) -> float:
         """Σ t for a channel `(n, m)`, all rows counted, also those that are not in the master."""
+        return 0.0
 
     def begin(self) -> Array:
         """Prices to begin with."""
@@ -91,28 +94,6 @@ class Shared(ABC):
     def written(self, prices: Array) -> Array:
         """Return the prices of all rows, in the order of `written()` of the coupling."""
         return prices
-
-
-class Alone(Shared):
-    """Columns that share nothing but their sums."""
-
-    def __init__(self) -> None:
-        self.extras = np.zeros((0, 0))
-        self.expense = np.zeros(0)
-        self.floors = np.zeros(0)
-        self.most = np.zeros(0)
-
-    def entries(self, columns: Array, reports: Indices) -> Array:
-        return np.zeros((0, columns.shape[1]))
-
-    def costs(self, prices: Array) -> float:
-        return 0.0
-
-    def feasible(self, prices: Array) -> Array:
-        return prices
-
-    def value(self, channel: Array) -> float:
-        return 0.0
 
 
 class Worst(Shared):
@@ -287,4 +268,38 @@ def shared_rows(program: ChannelProgram) -> Shared:
             return Worst(program.coupling)
         case GuessRows():
             return Guesses(program.coupling)
-    return Alone()
+    return Shared()
+
+
+@dataclass(frozen=True, eq=False)
+class ConeProgram:
+    """A channel program as column generation sees it.
+
+    Attributes
+    ----------
+    costs : (m, n) array
+        Those of the columns alone, without the shared rows.
+    factors : (n, n) array
+        E = e^{-d}, which obeys the triangle inequality.
+    classes : Partition
+        The master couples means over these classes of points.
+    shared : Shared
+    offset : float
+        The accuracy of masters is relative to their value and this.
+    """
+
+    costs: Array
+    factors: Array
+    classes: Partition
+    shared: Shared
+    offset: float = 0.0
+
+    @cached_property
+    def sizes(self) -> Indices:
+        """The number of points in each class."""
+        return np.bincount(self.classes.index)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the master."""
+        return self.classes.size + len(self.shared.floors)

@@ -19,8 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.numerics.partition import Partition
-from dxopt.solving.solvers.columns.coupling_rows import Shared
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
 from dxopt.solving.solvers.columns.forest import Forest, Pricer
 
 Array = NDArray[np.float64]
@@ -34,17 +33,6 @@ _NEGATIVE = -1e-11
 
 class DualBound:
     """Prices every report, and keeps the best bound with the prices and trees that prove it.
-
-    Parameters
-    ----------
-    costs : (m, n) array
-        Those of the columns alone, without the shared rows.
-    factors : (n, n) array
-        E = e^{-d}.
-    classes : Partition
-    shared : Shared
-    should_stop : callable
-    pricer : Pricer
 
     Attributes
     ----------
@@ -60,25 +48,16 @@ class DualBound:
         About the size of the optimum; infinite while it is not known.
     """
 
-    def __init__(
-        self,
-        costs: Array,
-        factors: Array,
-        classes: Partition,
-        shared: Shared,
-        should_stop: Callable[[], bool],
-        pricer: Pricer,
-    ) -> None:
-        self.own = costs
-        self.classes = classes
-        self.sizes = np.bincount(classes.index)
-        self.shared = shared
+    def __init__(self, program: ConeProgram, should_stop: Callable[[], bool], pricer: Pricer) -> None:
+        self.program = program
+        self.sizes = program.sizes
         self.should_stop = should_stop
         self.pricer = pricer
-        self.forest = Forest.of(self.costs(shared.begin()), factors)
+        begin = program.shared.begin()
+        self.forest = Forest.of(self.costs(begin), program.factors)
         self.best_forest = self.forest
         self.value = -np.inf
-        self.prices = np.concatenate([np.zeros(len(self.sizes)), shared.begin()])
+        self.prices = np.concatenate([np.zeros(len(self.sizes)), begin])
         self.floor = self.row_prices
         self.magnitude = np.inf
 
@@ -94,16 +73,16 @@ class DualBound:
 
     def costs(self, shared_prices: Array) -> Array:
         """Return the costs of reports in each row, `(m, n)`, at prices of the shared rows."""
-        return self.own + self.shared.costs(shared_prices)
+        return self.program.costs + self.program.shared.costs(shared_prices)
 
     def spread(self, row_prices: Array) -> Array:
         """Return the prices of points `(n,)`, given those of their classes."""
-        return (row_prices / self.sizes)[self.classes.index]
+        return (row_prices / self.sizes)[self.program.classes.index]
 
     def feasible(self, prices: Array) -> Array:
         """Prices near these of which those of each group of shared rows sum to 1."""
         rows, shared = self.split(prices)
-        return np.concatenate([rows, self.shared.feasible(shared)])
+        return np.concatenate([rows, self.program.shared.feasible(shared)])
 
     def extend(self, added: int) -> None:
         """Make room for shared rows that have joined, at a price of 0."""
@@ -123,10 +102,10 @@ class DualBound:
         # the least residual of each class, over its points and all reports
         least = np.zeros(len(rows))
         _, rest = self.forest.multipliers(self.spread(rows))
-        np.minimum.at(least, self.classes.index, rest.min(axis=0))
+        np.minimum.at(least, self.program.classes.index, rest.min(axis=0))
 
         floor = rows + self.sizes * least
-        value = float(floor.sum() + shared @ self.shared.floors)
+        value = float(floor.sum() + shared @ self.program.shared.floors)
         if value > self.value:
             self.value = value
             self.floor = floor
@@ -134,7 +113,7 @@ class DualBound:
             self.prices = np.concatenate([rows, shared])
 
     def improving(self, costs: Array, prices: Array) -> NDArray[np.int64]:
-        """Reports whose last column has a negative reduced cost at other prices, those of the master, and costs."""
+        """Find the reports whose last column has a negative reduced cost at the master's prices, and these costs."""
         columns = self.forest.columns
         rows, _ = self.split(prices)
         reduced = np.einsum("zx,zx->z", costs - self.spread(rows), columns) / columns.max(axis=1)

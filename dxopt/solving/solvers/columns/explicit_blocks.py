@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dxopt.numerics.partition import Partition
-from dxopt.solving.solvers.columns.coupling_rows import Shared
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -133,30 +132,16 @@ class _Block:
 
 
 class Rich:
-    """The reports that are blocks; none at first.
+    """The reports that are blocks; none at first."""
 
-    Parameters
-    ----------
-    costs : (m, n) array
-        Without the shared rows.
-    factors : (n, n) array
-        E = e^{-d}, which obeys the triangle inequality.
-    classes : Partition
-        The master couples means over these classes of points.
-    shared : Shared
-    """
-
-    def __init__(self, costs: Array, factors: Array, classes: Partition, shared: Shared) -> None:
-        self.costs = costs
-        self.factors = factors
-        self.classes = classes
-        self.shared = shared
-        self.most = _MOST if costs.shape[1] >= _POINTS else 0
+    def __init__(self, program: ConeProgram) -> None:
+        self.program = program
+        self.most = _MOST if len(program.factors) >= _POINTS else 0
         self._blocks: list[_Block] = []
 
     def none(self) -> Rich:
         """Return the same without any block, for good."""
-        other = Rich(self.costs, self.factors, self.classes, self.shared)
+        other = Rich(self.program)
         other.most = 0
         return other
 
@@ -167,7 +152,7 @@ class Rich:
 
     def choose(self, columns: Array, reports: Indices, weights: Array) -> bool:
         """Let the report join that uses most of the columns `(n, k)` at these weights `(k,)`; whether it is rich."""
-        size = len(self.costs)
+        size = len(self.program.costs)
         used = np.bincount(reports[weights > _USED], minlength=size)
         used[np.bincount(reports, weights, minlength=size) <= _WEIGHT] = 0
         used[self.reports] = 0
@@ -182,9 +167,9 @@ class Rich:
         """Begin a block for a report of this column, with pairs of near neighbours, and all of its greatest entry."""
         points = len(mixture)
         centre = int(mixture.argmax())
-        scale = mixture / mixture.max() + _MIXED * np.sqrt(self.factors[centre])
+        scale = mixture / mixture.max() + _MIXED * np.sqrt(self.program.factors[centre])
         nothing = np.zeros(0, dtype=np.int64)
-        near = np.argsort(-self.factors, axis=1, kind="stable")[:, : _NEIGHBOURS + 1].ravel()
+        near = np.argsort(-self.program.factors, axis=1, kind="stable")[:, : _NEIGHBOURS + 1].ravel()
         each = np.repeat(np.arange(points), len(near) // points)
         every = np.arange(points)
         star = np.full(points, centre)
@@ -193,23 +178,24 @@ class Rich:
 
     def blocks(self) -> Blocks:
         """Return the blocks as the master needs them; its rows are those of the classes, then the shared ones."""
-        points = self.costs.shape[1]
+        program = self.program
+        points = len(program.factors)
         if not self._blocks:
-            return Blocks.none(self.classes.size + len(self.shared.floors))
+            return Blocks.none(program.rows)
         every = np.arange(points)
-        sizes = np.bincount(self.classes.index)
-        means = sparse.csr_array((1 / sizes[self.classes.index], (self.classes.index, every)))
+        index = program.classes.index
+        means = sparse.csr_array((1 / program.sizes[index], (index, every)))
         rows, first, second, ratios = [], [], [], []
         for number, block in enumerate(self._blocks):
             a, b = block.first, block.second
-            shared = self.shared.entries(np.diag(block.scale), np.full(points, block.report))
+            shared = program.shared.entries(np.diag(block.scale), np.full(points, block.report))
             rows.append(sparse.vstack([means * block.scale, shared]))
             first.append(number * points + np.append(a, every))
             second.append(number * points + np.append(b, every))
-            ratios.append(np.append(self.factors[a, b] * block.scale[a] / block.scale[b], np.zeros(points)))
+            ratios.append(np.append(program.factors[a, b] * block.scale[a] / block.scale[b], np.zeros(points)))
         scales = np.concatenate([block.scale for block in self._blocks])
         return Blocks(
-            self.costs[self.reports].ravel() * scales,
+            program.costs[self.reports].ravel() * scales,
             sparse.csr_array(sparse.hstack(rows)),
             np.concatenate(first),
             np.concatenate(second),
@@ -219,15 +205,15 @@ class Rich:
 
     def columns(self, u: Array) -> Array:
         """Return the columns of the blocks `(b, n)`, raised to the least members of the cone."""
-        return np.array([(self.factors * v[:, None]).max(axis=0) for v in self._unscaled(u)]).reshape(
-            -1, len(self.factors)
+        return np.array([(self.program.factors * v[:, None]).max(axis=0) for v in self._unscaled(u)]).reshape(
+            -1, len(self.program.factors)
         )
 
     def refine(self, u: Array) -> int:
         """Let the pairs join that these variables break most at each point; return how many."""
         added = 0
         for number, v in enumerate(self._unscaled(u)):
-            pulled = self.factors * v[:, None]
+            pulled = self.program.factors * v[:, None]
             np.fill_diagonal(pulled, 0.0)
             broken = np.flatnonzero(pulled.max(axis=0) > v * (1 + _BROKEN))
             block = self._blocks[number]
@@ -237,5 +223,5 @@ class Rich:
 
     def _unscaled(self, u: Array) -> Array:
         """Return the columns `(b, n)` as the master has them; some pairs may be broken."""
-        scales = np.array([block.scale for block in self._blocks]).reshape(-1, len(self.factors))
+        scales = np.array([block.scale for block in self._blocks]).reshape(-1, len(self.program.factors))
         return np.maximum(u.reshape(scales.shape), 0) * scales

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.proofs.duals import Dual
 from dxopt.solving.solvers.columns.basis import edge_multipliers
-from dxopt.solving.solvers.columns.cores import CORES
-from dxopt.solving.solvers.columns.pricing_parallel import price_reports
+from dxopt.solving.solvers.columns.cores import CORES, on_cores
+from dxopt.solving.solvers.columns.pricing import price_share
 
 Array = NDArray[np.float64]
+Trees = tuple[NDArray[Any], ...]
+"""Roots `(k,)`, columns, parents and leads `(k, n)`."""
 _TIGHT = 1e-13
-"""The tolerance of pricing: see `price_reports`."""
+"""The tolerance of pricing: see `price_share`."""
 _BATCH_SECONDS = 0.2
 _GROWTH = 8.0
 """Reports are priced in batches, so that a stop is noticed: in about so much time each, and growing so fast."""
@@ -55,8 +58,12 @@ class Forest:
 
     def copy(self) -> Forest:
         """Return the trees as they are now."""
-        changing = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
-        return Forest(self.costs, self.factors, **{name: array.copy() for name, array in changing.items()})
+        return Forest(self.costs, self.factors, *(array.copy() for array in self.trees))
+
+    @property
+    def trees(self) -> Trees:
+        """The arrays that pricing changes."""
+        return self.roots, self.columns, self.parents, self.leads
 
     def at(self, costs: Array) -> Forest:
         """Return the same trees, to be priced at other costs `(k, n)`."""
@@ -65,33 +72,28 @@ class Forest:
     def price(self, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
         """Solve the pricing problem of every report at row prices `(n,)`, from its last tree, changed in place.
 
-        Parameters
-        ----------
-        row_prices : (n,) array
-        pivots : int
-            For each report and root at most.
-        should_stop : callable
-            Asked several times a second; reports that have not been priced then keep their trees.
+        `should_stop` is asked several times a second; reports that have not been priced then keep their trees.
         """
         # Reports do not depend on each other. Those of a batch are priced in parallel, at first one for each thread,
         # then about as many as go in the time in which a stop is to be noticed.
-        threads = CORES
         start = 0
-        step = threads
+        step = CORES
         while start < len(self.roots) and not should_stop():
-            batch = np.arange(start, min(start + step, len(self.roots)))
-            trees = self.roots, self.columns, self.parents, self.leads
+            batch = slice(start, min(start + step, len(self.roots)))
+            trees = (array[batch] for array in self.trees)
             began = time.perf_counter()
-            price_reports(self.costs, row_prices, self.factors, *trees, batch, pivots, _TIGHT)
+            arguments = (self.costs[batch], row_prices, self.factors, *trees, pivots, _TIGHT)
+            on_cores(price_share, batch.stop - start, *arguments)
             spent = max(time.perf_counter() - began, 1e-9)
             start += step
-            step = threads * max(1, int(step / threads * min(_GROWTH, _BATCH_SECONDS / spent)))
+            step = CORES * max(1, int(step / CORES * min(_GROWTH, _BATCH_SECONDS / spent)))
 
     def multipliers(self, row_prices: Array) -> tuple[Array, Array]:
         """Return multipliers of all edges at row prices `(n,)`, and the negative parts of residuals: `(k, n)`."""
         found = np.empty(self.columns.shape)
         rest = np.empty(self.columns.shape)
-        edge_multipliers(self.costs, row_prices, self.columns, self.parents, self.leads, self.roots, found, rest)
+        trees = self.columns, self.parents, self.leads, self.roots
+        on_cores(edge_multipliers, len(self.costs), self.costs, row_prices, *trees, found, rest)
         return found, rest
 
     def dual(self, row_prices: Array) -> Dual:

@@ -47,16 +47,14 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.solvers.columns.coupling_rows import shared_rows
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, shared_rows
 from dxopt.solving.solvers.columns.dual_bound import DualBound
-from dxopt.solving.solvers.columns.explicit_blocks import Rich
 from dxopt.solving.solvers.columns.incumbent import (
     FAINT,
     ColumnSettings,
     Earlier,
     Grace,
     Incumbent,
-    Progress,
     stop_seconds,
 )
 from dxopt.solving.solvers.columns.master import Box, Central
@@ -130,12 +128,8 @@ class Rounds:
     """
 
     def __init__(self, program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> None:
-        self.known = settings.known
+        self.settings = settings
         self.grace = grace
-        self.tolerance = settings.tolerance
-        self.should_stop = settings.should_stop
-        self.progress = settings.progress
-        self.offset = program.offset
 
         # 1. costs report by report, and the factors of the cone
         classes = program.classes or Partition(np.arange(len(program.costs)))
@@ -146,13 +140,13 @@ class Rounds:
 
         # 2. the dual side: stars for trees, and a box for prices
         self.shared = shared_rows(program)
-        self.dual = DualBound(own, factors, classes, self.shared, self.should_stop, settings.pricer)
+        cone = ConeProgram(own, factors, classes, self.shared, program.offset)
+        self.dual = DualBound(cone, self.settings.should_stop, settings.pricer)
         costs = self.dual.costs(self.shared.begin())
         limit, centres = starting_limit(costs, capped, classes)
 
         # 3. the primal side: kernels and the constant, each for the report where it costs least
-        rich = Rich(own, factors, classes, self.shared)
-        self.pool = Pool(own, classes, self.shared, rich, settings.columns, self.offset)
+        self.pool = Pool(cone, settings.columns)
         self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
         kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
@@ -164,9 +158,9 @@ class Rounds:
     def begin(self, earlier: Earlier) -> None:
         """Start with the columns and prices of an earlier answer, and a box around these where they are close."""
         self.pool.add(*earlier.columns(self.incumbent.factors))
-        self.dual.price(self.dual.classes.totals(earlier.prices[:, None])[:, 0])
-        self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.dual.own))))
-        value = self.pool.master(_ROUGH, self.should_stop, self._bounds(None)).value
+        self.dual.price(self.pool.classes.totals(earlier.prices[:, None])[:, 0])
+        self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.pool.program.costs))))
+        value = self.pool.master(_ROUGH, self.settings.should_stop, self._bounds(None)).value
         if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
             self.box = self._around(gap)
 
@@ -180,19 +174,18 @@ class Rounds:
                 break
         if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
             self._last()
-            self.progress(rounds, self.incumbent.value, self.dual.value)
+            self.settings.progress(rounds, self.incumbent.value, self.dual.value)
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
         channel, coupled = self.incumbent.known(self.pool), self.shared.written(shared)
-        message = f"columns: {rounds} rounds"
-        return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, message, coupled)
+        return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, f"columns: {rounds} rounds", coupled)
 
     def _last(self) -> None:
         """Find an incumbent of the columns that matter, in the little time that a stop may take."""
         self.grace.begin()
         rows = len(self.dual.prices)
         most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
-        self._improve(most, self.known.last() if self.known else None, self.grace.over)
+        self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.over)
 
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
         """Offer the best mixture, without a box, of the best so many columns, the incumbent, and a known channel.
@@ -212,7 +205,7 @@ class Rounds:
 
         # 3. the best mixture of all of them
         if not should_stop():
-            accuracy = min(_ROUGHEST, _SHARE * max(self.tolerance, self.gap))
+            accuracy = min(_ROUGHEST, _SHARE * max(self.settings.tolerance, self.gap))
             self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
@@ -220,25 +213,29 @@ class Rounds:
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
         best = self.dual.prices if np.isfinite(self.dual.value) else None
-        central = self.pool.master(accuracy, self.should_stop, self._bounds(self.box), best)
-        if self.should_stop():
+        central = self.pool.master(accuracy, self.settings.should_stop, self._bounds(self.box), best)
+        if self.settings.should_stop():
             return Status.INTERRUPTED
         value = self._take(central)
 
         # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
         new = self._explore(central)
-        self.dual.magnitude = max(abs(value + self.offset), 1e-300)
+        self.dual.magnitude = max(abs(value + self.pool.program.offset), 1e-300)
         gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
         if self.box is not None and gap > self.gap:
             self.pool.widen()
         self.gap = gap
-        if self.box is not None and self.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
+        if self.box is not None and self.settings.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
             self.aim = _INCUMBENT * self.gap
-            self._improve(len(self.pool.reports), self.known.first if self.known else None, self.should_stop)
+            self._improve(
+                len(self.pool.reports),
+                self.settings.known.first if self.settings.known else None,
+                self.settings.should_stop,
+            )
 
         # 3. the end is decided by what is delivered: values with a box are no values of channels
-        ended = self.gap < self.tolerance and self._delivered()
-        self.progress(number, self.incumbent.value, self.dual.value)
+        ended = self.gap < self.settings.tolerance and self._delivered()
+        self.settings.progress(number, self.incumbent.value, self.dual.value)
         if ended:
             return Status.OPTIMAL
         central, added = self._refine(central)
@@ -257,7 +254,7 @@ class Rounds:
             self.pool.enrich()
         self.pool.purge(central.prices)
         self.pool.add(*new)
-        if self.gap < _ALMOST * self.tolerance or (self.box is not None and self.idle == _IDLE_IN_BOX):
+        if self.gap < _ALMOST * self.settings.tolerance or (self.box is not None and self.idle == _IDLE_IN_BOX):
             self.box = None
             self.idle = 0
         elif self.box is not None and self.gap < _ROUGH:
@@ -270,14 +267,11 @@ class Rounds:
             return True
         if self.gap < self.tried or self.box is None:
             self.tried = _AGAIN * self.gap
-            self._improve(len(self.pool.reports), None, self.should_stop)
-        return self.incumbent.value - self.dual.value < self.tolerance * self.dual.magnitude
+            self._improve(len(self.pool.reports), None, self.settings.should_stop)
+        return self.incumbent.value - self.dual.value < self.settings.tolerance * self.dual.magnitude
 
     def _take(self, central: Central) -> float:
-        """Offer the master's mixture where it is a channel; return its value.
-
-        With shared rows, all of them counted, the best value so far is returned.
-        """
+        """Offer the master's mixture where it is a channel; return its value, with shared rows the best so far."""
         if self.box is None:
             own = self.incumbent.offer(self.pool, central.weights)
             if self.shared.most.size:
@@ -347,26 +341,37 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
         A channel before its repair, and multipliers that prove the bound. Its status is the best one only where
         every part has it; else it is that of the last part without it. Once stopped, that stays so.
     """
-    # 1. find the parts, `parts.size` of them. Classes, over which means of rows sum to 1 (see `ChannelProgram`), or
-    #    more rows that couple the columns may tie parts together
+    # 1. find the parts. Classes, over which means of rows sum to 1 (see `ChannelProgram`), or more rows that couple
+    #    the columns may tie parts together
     grace = Grace(stop_seconds(*program.costs.shape))
     parts = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if parts.size == 1 or program.classes is not None or program.coupling is not None:
         return _solve_part(program, settings, grace)
 
-    # 2. solve them one after another
+    # 2. solve them one after another; values and bounds add up
     channel = np.zeros(program.costs.shape)
     prices = np.zeros(len(channel))
     duals: list[Dual] = []
-    rounds = 0
+    which = rounds = 0
     status = Status.OPTIMAL
-    told = _Told(settings.progress)
+    attained = proven = 0.0
+    latest: float | None = None
+
+    def tell(rounds: int, value: float, bound: float) -> None:
+        nonlocal latest
+        latest = bound
+        whole = attained + value if which + 1 == parts.size else np.inf  # not known before the last part
+        settings.progress(rounds, whole, proven + bound)
+
     for which in range(parts.size):
         part = parts.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
-        found = _solve_part(inner, settings.of(part, told.of(which + 1 == parts.size)), grace)
+        found = _solve_part(inner, settings.of(part, tell), grace)
         channel[part] = found.channel
-        told.done(float((inner.costs * channel[part]).sum()))
+        value = float((inner.costs * channel[part]).sum())
+        attained += value
+        proven += value if latest is None else latest  # a part that told nothing is at its optimum
+        latest = None
         rounds += found.iterations
         if found.status is not Status.OPTIMAL:
             status = found.status
@@ -375,39 +380,8 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
             duals.append(replace(found.dual, first=part[found.dual.first], second=part[found.dual.second]))
 
     # 3. the duals of all parts, one after another; there are two or more
-    dual = Dual(
-        prices,
-        np.concatenate([one.report for one in duals]),
-        np.concatenate([one.first for one in duals]),
-        np.concatenate([one.second for one in duals]),
-        np.concatenate([one.multiplier for one in duals]),
-    )
+    dual = Dual(prices, *map(np.concatenate, zip(*(one.entries for one in duals), strict=True)))
     return ChannelSolution(status, channel, dual, rounds, f"columns: {rounds} rounds")
-
-
-class _Told:
-    """Progress of a program whose parts are solved one by one: values and bounds add up."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-        self.value = 0.0
-        self.bound = 0.0
-        self.latest: float | None = None
-
-    def of(self, last: bool) -> Progress:
-        """Return the progress of the next part; before the last one, the value of the whole is not known."""
-
-        def tell(rounds: int, value: float, bound: float) -> None:
-            self.latest = bound
-            self.progress(rounds, self.value + value if last else np.inf, self.bound + bound)
-
-        return tell
-
-    def done(self, value: float) -> None:
-        """Note that a part has ended with this value, which is its optimum where it told nothing."""
-        self.value += value
-        self.bound += value if self.latest is None else self.latest
-        self.latest = None
 
 
 def _solve_part(program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> ChannelSolution:

@@ -131,7 +131,7 @@ class Incumbent:
         mended[:, report] += short
         if pool.shared.most.size:
             return mended, float(pool.shared.value(mended))
-        return mended, scale * own + float(short @ pool.costs[report])
+        return mended, scale * own + float(short @ pool.program.costs[report])
 
     def known(self, pool: Pool) -> Array:
         """Return the incumbent; where there is none, the constant column alone, which every pool has."""

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import scipy.linalg as sl
@@ -79,43 +78,32 @@ class Residuals:
     unbalanced: Array
 
 
-class Newton(Protocol):
-    """The Newton system at a point: its residuals to 0, and the products x z changed by a target."""
-
-    def direction(self, target: Array) -> Point:
-        """dx, dz, dy and du for a target of the change of the products `(q + p,)`."""
-        ...
-
-    def fitted(self, short: Array) -> tuple[Array, Array]:
-        """Return the least change of θ, by its scaling, and of u that makes up for a residual `(n,)` of the rows."""
-        ...
-
-
 class Plain:
-    """Without blocks: W diag(θ/s) W' dy = short - W (target - θ unpriced) / s, by a Cholesky factor."""
+    """The Newton system at a point without blocks: W diag(θ/s) W' dy = short - W (target - θ unpriced) / s."""
 
     def __init__(self, coupling: Coupling, at: Point, residuals: Residuals, scaling: Array) -> None:
         self.coupling = coupling
         self.at = at
         self.residuals = residuals
         self.scaling = scaling
-        self.factor = coupling.factor(scaling, RIDGE)
+        self.solve = coupling.solver(scaling, RIDGE)
 
     def direction(self, target: Array) -> Point:
+        """Return the step that takes the residuals to 0 and changes the products x z by a target `(q + p,)`."""
         theta = self.at.x
         s = self.at.z
         unpriced = self.residuals.unpriced
-        needed = self.residuals.short - self.coupling.times((target - theta * unpriced) / s)
-        dy = self.factor.solve(needed)
+        dy = self.solve(self.residuals.short - self.coupling.times((target - theta * unpriced) / s))
         ds = unpriced - self.coupling.priced(dy)
         return Point((target - theta * ds) / s, ds, dy, self.at.u)
 
     def fitted(self, short: Array) -> tuple[Array, Array]:
-        return self.scaling * self.coupling.priced(self.factor.solve(short)), self.at.u
+        """Return the least change of θ, by its scaling, and of u that makes up for a residual `(n,)` of the rows."""
+        return self.scaling * self.coupling.priced(self.solve(short)), self.at.u
 
 
 class WithBlocks:
-    """With blocks, whose rows have the matrix G and multipliers λ, and slacks t:
+    """The Newton system with blocks, whose rows have the matrix G and multipliers λ, and slacks t.
 
         | M   C | |dy|   | short - W (target_θ - θ unpriced) / s                |
         | C' -H | |du| = | unbalanced - G' (target_t + λ loose) / t             |,
@@ -282,7 +270,7 @@ class _Method:
         """Go on to the accuracy; where it is stopped or breaks down, the point reached. x and z stay positive."""
         n, k = self.coupling.columns.shape
         point: Point | None = None
-        newton: Newton | None = None
+        newton: Plain | WithBlocks | None = None
         try:
             point = self._start()
             for _ in range(_ITERATIONS):
@@ -322,9 +310,9 @@ class _Method:
         c = 0. Blocks start inside of the cone, with the products of the columns.
         """
         u = self.blocks.start
-        factor = self.coupling.factor(np.ones(len(self.costs)), _START_RIDGE)
-        theta = self.coupling.priced(factor.solve(self.totals - self.blocks.rows @ u))
-        y = factor.solve(self.coupling.times(self.costs))
+        solve = self.coupling.solver(np.ones(len(self.costs)), _START_RIDGE)
+        theta = self.coupling.priced(solve(self.totals - self.blocks.rows @ u))
+        y = solve(self.coupling.times(self.costs))
         s = self.costs - self.coupling.priced(y)
         theta = theta + max(-1.5 * theta.min(), 0.0)
         s = s + max(-1.5 * s.min(), 0.0)
@@ -361,13 +349,13 @@ class _Method:
             multipliers @ np.abs(missing.loose),
         )
 
-    def _newton(self, point: Point, missing: Residuals) -> Newton:
+    def _newton(self, point: Point, missing: Residuals) -> Plain | WithBlocks:
         scaling = point.x / np.maximum(point.z, _LEAST * point.x)
         if len(self.blocks.costs):
             return WithBlocks(self.coupling, self.blocks, point, missing, scaling)
         return Plain(self.coupling, point, missing, scaling)
 
-    def _moved(self, point: Point, newton: Newton, target: Array, aim: float) -> Point:
+    def _moved(self, point: Point, newton: Plain | WithBlocks, target: Array, aim: float) -> Point:
         """Return the point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""
         step = newton.direction(target)
         forward = min(1.0, _TO_BOUNDARY * _step(point.x, step.x))
@@ -394,7 +382,7 @@ class _Method:
             point.u + forward * step.u,
         )
 
-    def _fitted(self, point: Point, newton: Newton | None) -> Point:
+    def _fitted(self, point: Point, newton: Plain | WithBlocks | None) -> Point:
         """Move θ and u so that their rows sum to b up to rounding: small weights move less.
 
         By least squares weighted by the last scaling. It takes several passes, as the ridge makes each one inexact,

@@ -32,71 +32,36 @@ class Stopped(Exception):
     """Raised between two blocks of a product."""
 
 
-class Factor(Protocol):
-    """The Cholesky factor of a matrix `(n, n)`."""
-
-    def solve(self, right: Array) -> Array:
-        """Return the solution `(n,)` for a right side `(n,)`."""
-        ...
+Array = NDArray[np.float64]
+Solve = Callable[[Array], Array]
+"""Returns the solution `(n,)` of a linear system for a right side `(n,)`."""
 
 
 class Matrix(Protocol):
-    """The columns V `(n, k)` of one master, where they are computed with.
+    """The columns V `(n, k)` of one master, where they are computed with; they raise `Stopped` where asked to stop.
 
-    The two last ones are about V diag(scaling) V' + diag(d_1) + diag(d_2) ..., with a ridge relative to the mean of
-    its diagonal. They raise `Stopped` where a stop is asked for.
+    `times` is V θ `(n,)` for weights θ `(k,)`, and `priced` is V'y `(k,)` for prices y `(n,)`. `gram` is the matrix
+    V diag(scaling) V' + diag(d_1) + diag(d_2) ..., with a ridge relative to the mean of its diagonal; `solver`
+    factors it by Cholesky, and raises LinAlgError unless it is positive definite.
     """
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """n and k."""
-        ...
-
-    def times(self, weights: Array) -> Array:
-        """V θ `(n,)`, for weights θ `(k,)`."""
-        ...
-
-    def priced(self, y: Array) -> Array:
-        """V'y `(k,)`, for prices y `(n,)`."""
-        ...
-
-    def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
-        """Return that matrix `(n, n)`, for a scaling `(k,)` and diagonals `(n,)`."""
-        ...
-
-    def factor(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Factor:
-        """Its Cholesky factor; raises LinAlgError unless the matrix is positive definite."""
-        ...
+    def shape(self) -> tuple[int, int]: ...
+    def times(self, weights: Array) -> Array: ...
+    def priced(self, y: Array) -> Array: ...
+    def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array: ...
+    def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve: ...
 
 
 class Algebra(Protocol):
-    """A place to compute with matrices."""
+    """A place to compute with matrices; while it holds columns, several threads ask whether to stop."""
 
-    def holding(self, columns: Array, should_stop: Callable[[], bool]) -> AbstractContextManager[Matrix]:
-        """Return a context with columns `(n, k)`; a stop is asked for several times a second, by several threads."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class HostFactor:
-    """A Cholesky factor as SciPy has it."""
-
-    factor: tuple[Array, bool]
-
-    def solve(self, right: Array) -> Array:
-        return sl.cho_solve(self.factor, right, check_finite=False)
+    def holding(self, columns: Array, should_stop: Callable[[], bool]) -> AbstractContextManager[Matrix]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class HostMatrix:
-    """Columns in NumPy.
-
-    Attributes
-    ----------
-    columns : (n, k) array
-    should_stop : callable
-    threads : ThreadPoolExecutor
-    """
+    """Columns `(n, k)` in NumPy."""
 
     columns: Array
     should_stop: Callable[[], bool]
@@ -120,10 +85,11 @@ class HostMatrix:
         diagonal += ridge * diagonal.mean()
         return gram
 
-    def factor(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Factor:
+    def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
         # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
         gram = self.gram(scaling, diagonals, ridge)
-        return HostFactor(sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False))
+        factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+        return functools.partial(sl.cho_solve, factor, check_finite=False)
 
     def _product(self, scaling: Array) -> Array:
         """V diag(scaling) V', by several threads where that pays; each takes every so many-th block of columns."""
@@ -168,12 +134,7 @@ def computing(algebra: Algebra) -> Iterator[None]:
         _current.reset(token)
 
 
-def current() -> Algebra:
-    """Return the algebra in use."""
-    return _current.get()
-
-
-Array = NDArray[np.float64]
+current: Callable[[], Algebra] = _current.get
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +170,9 @@ class Coupling:
         """W diag(scaling) W', with a ridge relative to its mean diagonal."""
         return self.columns.gram(scaling[: self.columns.shape[1]], self._diagonals(scaling), ridge)
 
-    def factor(self, scaling: Array, ridge: float) -> Factor:
-        """Return the Cholesky factor of the same; raises LinAlgError where it has none."""
-        return self.columns.factor(scaling[: self.columns.shape[1]], self._diagonals(scaling), ridge)
+    def solver(self, scaling: Array, ridge: float) -> Solve:
+        """Factor the same by Cholesky; raise LinAlgError where it has no factor."""
+        return self.columns.solver(scaling[: self.columns.shape[1]], self._diagonals(scaling), ridge)
 
     def _diagonals(self, scaling: Array) -> tuple[Array, Array]:
         """Return what the unit columns add to the diagonal."""

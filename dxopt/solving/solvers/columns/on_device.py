@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.runtime.devices import Device
-from dxopt.solving.solvers.columns.matrices import BLOCK, HOST, Factor, Matrix, Stopped
+from dxopt.solving.solvers.columns.matrices import BLOCK, HOST, Matrix, Solve, Stopped
 
 Array = NDArray[np.float64]
 LEAST_ROWS = 200
@@ -68,21 +68,6 @@ class OnDevice:
         self.tell(f"{self.device.name} is lost ({reason}); master problems are solved on the CPU")
 
 
-class DeviceFactor:
-    """A Cholesky factor on a device."""
-
-    def __init__(self, device: Device, matrix: Any) -> None:
-        self.device = device
-        # the lower factor lies row by row; its transpose lies as BLAS has it, so that no solution copies it
-        self.upper = device.cholesky(matrix).T
-
-    def solve(self, right: Array) -> Array:
-        there = self.device.arrays.asarray(right)
-        for transposed in (1, 0):
-            there = self.device.solve_triangular(self.upper, there, trans=transposed, lower=False)
-        return self.device.fetched(there)
-
-
 class DeviceMatrix:
     """Columns `(n, k)` on a device, to which they are sent in blocks."""
 
@@ -112,8 +97,18 @@ class DeviceMatrix:
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
         return self.device.fetched(self._gram(scaling, diagonals, ridge))
 
-    def factor(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Factor:
-        return DeviceFactor(self.device, self._gram(scaling, diagonals, ridge))
+    def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
+        # the lower factor lies row by row; its transpose lies as BLAS has it, so that no solution copies it
+        device = self.device
+        upper = device.cholesky(self._gram(scaling, diagonals, ridge)).T
+
+        def solve(right: Array) -> Array:
+            there = device.arrays.asarray(right)
+            for transposed in (1, 0):
+                there = device.solve_triangular(upper, there, trans=transposed, lower=False)
+            return device.fetched(there)
+
+        return solve
 
     def _gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Any:
         arrays = self.device.arrays
@@ -148,20 +143,20 @@ class Guarded:
         self.there: Matrix | None = None
         self.lost = False
 
-    def tried(self, there: Callable[[Matrix], _T], here: Callable[[], _T]) -> _T:
+    def tried(self, compute: Callable[[Matrix], _T]) -> _T:
         """Compute on the device, or else here; the columns are sent when they are first needed."""
         if not self.lost:
             try:
                 if self.there is None:
                     self.there = self.send()
-                return there(self.there)
+                return compute(self.there)
             except (Stopped, np.linalg.LinAlgError):
                 raise
             except Exception as error:  # whatever a device, its driver and its libraries may raise
                 self.lost = True
                 self.algebra.failed(error, self.shape[0] * self.shape[1])
             self.let_go()
-        return here()
+        return compute(self.here)
 
     def let_go(self) -> None:
         """Give back the memory of the device."""
@@ -172,37 +167,23 @@ class Guarded:
             self.lost = True
 
     def times(self, weights: Array) -> Array:
-        return self.tried(lambda there: there.times(weights), lambda: self.here.times(weights))
+        return self.tried(lambda matrix: matrix.times(weights))
 
     def priced(self, y: Array) -> Array:
-        return self.tried(lambda there: there.priced(y), lambda: self.here.priced(y))
+        return self.tried(lambda matrix: matrix.priced(y))
 
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
-        asked = (scaling, diagonals, ridge)
-        return self.tried(lambda there: there.gram(*asked), lambda: self.here.gram(*asked))
+        return self.tried(lambda matrix: matrix.gram(scaling, diagonals, ridge))
 
-    def factor(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Factor:
-        asked = (scaling, diagonals, ridge)
+    def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
+        """Factor on the device, and again here where the device fails later."""
+        made: dict[bool, Solve] = {}
 
-        def again() -> Factor:
-            return self.here.factor(*asked)
+        def factored(matrix: Matrix) -> Solve:
+            here = matrix is self.here
+            if here not in made:
+                made[here] = matrix.solver(scaling, diagonals, ridge)
+            return made[here]
 
-        return self.tried(lambda there: GuardedFactor(self, there.factor(*asked), again), again)
-
-
-class GuardedFactor:
-    """A factor on a device, which is made again here where the device fails."""
-
-    def __init__(self, matrix: Guarded, there: Factor, again: Callable[[], Factor]) -> None:
-        self.matrix = matrix
-        self.there = there
-        self.again = again
-        self.here: Factor | None = None
-
-    def solve(self, right: Array) -> Array:
-        return self.matrix.tried(lambda _: self.there.solve(right), lambda: self._made_here().solve(right))
-
-    def _made_here(self) -> Factor:
-        if self.here is None:
-            self.here = self.again()
-        return self.here
+        self.tried(factored)
+        return lambda right: self.tried(lambda matrix: factored(matrix)(right))

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.numerics.partition import Partition
-from dxopt.solving.solvers.columns.coupling_rows import Shared
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
 from dxopt.solving.solvers.columns.explicit_blocks import Rich
 from dxopt.solving.solvers.columns.master import Box, Central, solve_master
 from dxopt.solving.solvers.columns.stabilisation import Differences
@@ -21,13 +20,7 @@ _ROOM = 1.5
 
 
 class Stack:
-    """Columns `(n, k)`.
-
-    Parameters
-    ----------
-    size : int
-        n.
-    """
+    """Columns `(n, k)`; n is the size."""
 
     def __init__(self, size: int) -> None:
         self._rows = np.empty((0, size))
@@ -49,7 +42,7 @@ class Stack:
         self._count = count
 
     def kept(self, which: NDArray[np.int64]) -> Stack:
-        """Some of the columns alone, in memory of their own."""
+        """Return some of the columns, in memory of their own."""
         other = Stack(self._rows.shape[1])
         other.add(self._rows[which])
         return other
@@ -74,39 +67,31 @@ class Pool:
 
     Parameters
     ----------
-    costs : (m, n) array
-    classes : Partition
-        The master couples means over these classes of points.
-    shared : Shared
-    rich : Rich
-        The reports that are blocks of the master; after each master their columns are in the pool as well.
+    program : ConeProgram
     most : int
         Columns for each row of the master; half of them survive a purge.
-    offset : float
-        The master's accuracy is relative to its value and this.
 
     Attributes
     ----------
+    rich : Rich
+        The reports that are blocks of the master; after each master their columns are in the pool as well.
     weights : (k,) array
         Those of the last master; 0 for columns that were added since.
     prices : (r,) array or None
         Those of the last master.
     """
 
-    def __init__(
-        self, costs: Array, classes: Partition, shared: Shared, rich: Rich, most: int, offset: float
-    ) -> None:
-        self.costs = costs
-        self.classes = classes
-        self.shared = shared
-        self.rich = rich
+    def __init__(self, program: ConeProgram, most: int) -> None:
+        self.program = program
+        self.classes = program.classes
+        self.shared = program.shared
+        self.rich = Rich(program)
         self.most_per_row = most
-        self.offset = offset
-        self.differences = Differences.of(rich.factors, classes)
+        self.differences = Differences.of(program.factors, self.classes)
         self.active = _ACTIVE
         self.prices: Array | None = None
-        self._columns = Stack(costs.shape[1])
-        self._means = self._columns if classes.trivial else Stack(classes.size)
+        self._columns = Stack(len(program.factors))
+        self._means = self._columns if self.classes.trivial else Stack(self.classes.size)
         self.reports = np.zeros(0, dtype=np.int64)
         self.column_costs = np.zeros(0)
         self.weights = np.zeros(0)
@@ -116,14 +101,14 @@ class Pool:
         if not len(columns):
             return
         scaled = columns / columns.max(axis=1, keepdims=True)
-        costs = self.costs @ scaled.T
+        costs = self.program.costs @ scaled.T
         report = reports if self.shared.most.size else costs.argmin(axis=0)
         self.reports = np.concatenate([self.reports, report])
         self.column_costs = np.concatenate([self.column_costs, costs[report, np.arange(len(report))]])
         self.weights = np.concatenate([self.weights, np.zeros(len(report))])
         self._columns.add(scaled)
         if not self.classes.trivial:
-            self._means.add((self.classes.totals(scaled.T) / np.bincount(self.classes.index)[:, None]).T)
+            self._means.add((self.classes.totals(scaled.T) / self.program.sizes[:, None]).T)
 
     @property
     def columns(self) -> Array:
@@ -174,7 +159,7 @@ class Pool:
             accuracy,
             should_stop,
             box,
-            self.offset,
+            self.program.offset,
             self.rich.blocks().combined(change),
         )
         central = replace(central, prices=change.T @ central.prices)
@@ -192,7 +177,7 @@ class Pool:
     def _taking_part(self, blocks: NDArray[np.int64], box: Box, best: Array | None) -> NDArray[np.int64]:
         """Choose the columns of a master: none of reports that are blocks; with a box, of least reduced costs."""
         there = np.flatnonzero(~np.isin(self.reports, blocks))
-        most = int(self.active * (self.classes.size + len(self.shared.floors)))
+        most = int(self.active * self.program.rows)
         if best is None or self.prices is None or len(there) <= most or not np.isfinite(box[0]).any():
             return there
         taking = self._reduced(self.prices) < 0
@@ -202,7 +187,7 @@ class Pool:
 
     def widen(self) -> bool:
         """Let more columns take part in boxed masters; whether there are more."""
-        before = self.active * (self.classes.size + len(self.shared.floors))
+        before = self.active * self.program.rows
         self.active *= _MORE
         return len(self.column_costs) > before
 
@@ -213,7 +198,7 @@ class Pool:
 
     def mixture(self, weights: Array) -> Array:
         """Return the channel `(n, m)` in which every column has a weight `(k,)` and goes to its report."""
-        channel = np.zeros(self.costs.shape)
+        channel = np.zeros(self.program.costs.shape)
         np.add.at(channel, self.reports, (self.columns * np.maximum(weights, 0.0)).T)
         return channel.T
 
@@ -227,7 +212,7 @@ class Pool:
         return columns[new], reports[new]
 
     def _marks(self, columns: Array, reports: NDArray[np.int64]) -> Array:
-        """Number the columns `(n, k)`, equal ones alike; reports count where columns keep theirs."""
+        """Return a number for each of some columns `(n, k)`, equal ones alike; their reports may count."""
         weights = np.random.default_rng(0).random(len(columns))
         return np.round(weights @ columns, _DIGITS) + (reports * np.pi if self.shared.most.size else 0.0)
 
@@ -243,23 +228,19 @@ class Pool:
 
     def purge(self, prices: Array) -> None:
         """Drop columns where there are too many, but those of least reduced cost at these prices and those in use."""
-        most = self.most_per_row * (self.classes.size + len(self.shared.floors))
+        most = self.most_per_row * self.program.rows
         if len(self.column_costs) > most:
-            self.keep(most // 2, prices)
-
-    def keep(self, count: int, prices: Array) -> None:
-        """Keep so many columns at most: the first, those most in use, then the best ones at some prices."""
-        if len(self.column_costs) > count:
-            self._reduce(self._ranked(count, prices))
+            self._reduce(self._ranked(most // 2, prices))
 
     def only(self, count: int, prices: Array) -> Pool:
-        """Return a pool of its own, without blocks, of what `keep` would keep."""
+        """Return a pool of its own, without blocks, of so many columns at most."""
         other = copy(self)
         other.rich = self.rich.none()
         other._reduce(self._ranked(count, prices))
         return other
 
     def _ranked(self, count: int, prices: Array) -> NDArray[np.int64]:
+        """Return the first column, those most in use, then the best ones at some prices: so many at most."""
         reduced = self._reduced(prices)
         used = self.weights > _USED
         reduced[used] = reduced.min() - self.weights[used]

@@ -32,18 +32,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, REAL, VECTOR, WHOLE, kernel
+from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, REAL, SIGNS, TABLE, VECTOR, WHOLE, kernel
 from dxopt.solving.solvers.columns.basis import (
     Array,
     Flags,
     Indices,
     hang_subtree,
     outward_order,
+    recompute_column,
     subtree_sums,
 )
 
 _FAINT = 100.0
 """Tolerance for negative multipliers where the gain is tiny; chosen, not derived."""
+_GREATER = 2.0
+"""The root is moved when an entry exceeds it by this factor."""
+_REROOTED = 4
+"""Moves of the root, at most."""
 
 
 @kernel(VECTOR, VECTOR, INDICES, FLAGS, WHOLE, REAL)
@@ -235,3 +240,63 @@ def improve(
     outward_order(parent, root, child, sibling, order)
     subtree_sums(reduced, v, parent, order, sums)
     return float(sums[root])
+
+
+@kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, INDICES, MATRIX, TABLE, SIGNS, WHOLE, REAL)
+def price_share(
+    first: int,
+    last: int,
+    costs: Array,
+    row_prices: Array,
+    factors: Array,
+    roots: Indices,
+    columns: Array,
+    parents: Indices,
+    leads: Flags,
+    pivots: int,
+    tolerance: float,
+) -> None:
+    """Solve the pricing problems of reports first to last - 1, each from its last tree, which is changed in place.
+
+    Parameters
+    ----------
+    costs : (m, n) array
+    row_prices : (n,) array
+        y; the reduced costs of report z are q = costs[z] - y.
+    factors : (n, n) array
+        E, which obeys the triangle inequality.
+    roots, columns, parents, leads : (m,) and (m, n) arrays
+        A tree for each report and its column, still feasible.
+    pivots : int
+        For each report and root at most.
+    tolerance : float
+        An edge is given up if that gains more than this, or if its multiplier is below minus 100 times this.
+    """
+    size = len(row_prices)
+    reduced = np.empty(size)
+    order = np.empty(size, np.int32)
+    child = np.empty(size, np.int32)
+    sibling = np.empty(size, np.int32)
+    for z in range(first, last):
+        v = columns[z]
+        parent = parents[z]
+        led = leads[z]
+        root = np.int64(roots[z])
+        for x in range(size):
+            reduced[x] = costs[z, x] - row_prices[x]
+        for again in range(_REROOTED, -1, -1):
+            outward_order(parent, root, child, sibling, order)
+            recompute_column(factors, v, parent, led, root, order)
+            value = improve(reduced, factors, v, parent, led, root, pivots, tolerance)
+
+            # a column of positive value is no use at any scale; another one is better judged at its greatest entry.
+            # Its edges stay, so it is the same column at another scale; the parent of a root has no meaning
+            greatest = root
+            for x in range(size):
+                if v[x] > v[greatest]:
+                    greatest = x
+            if again == 0 or v[greatest] <= _GREATER or value >= 0:
+                break
+            hang_subtree(parent, led, root, greatest, greatest, np.bool_(False))
+            root = greatest
+        roots[z] = root

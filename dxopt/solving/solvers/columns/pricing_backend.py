@@ -23,11 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.solving.solvers.columns.cores import alone
-from dxopt.solving.solvers.columns.forest import Forest
+from dxopt.solving.solvers.columns.forest import Forest, Trees
 
 Array = NDArray[np.float64]
-Trees = tuple[NDArray[np.int32], Array, NDArray[np.int32], NDArray[np.bool_]]
-"""Roots `(k,)`, columns, parents and leads `(k, n)`."""
 
 _BLOCKS = 2
 """Blocks of reports for each thread of the workers; of each, one batch at a time is under way."""
@@ -89,10 +87,8 @@ class OnWorkers:
     def __init__(self, client: Any, tell: Callable[[str], None] = lambda line: None) -> None:
         self.client = client
         self.tell = tell
-        self._factors: tuple[Array, Any] | None = None
-        self._costs: Array | None = None
-        self._blocks: list[_Block] = []
         self._later = 0.0
+        self._let_go()
 
     def price(self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
         """Solve the pricing problem of every report at row prices `(n,)`, from its last tree: see `Forest.price`."""
@@ -110,9 +106,9 @@ class OnWorkers:
                 self.tell("the cluster is lost; reports are priced here")
         if left.any() and not should_stop():
             reports = np.flatnonzero(left)
-            part = _part(forest, reports)
+            part = Forest(forest.costs[reports], forest.factors, *(array[reports] for array in forest.trees))
             part.price(row_prices, pivots, should_stop)
-            _put(forest, reports, (part.roots, part.columns, part.parents, part.leads))
+            _put(forest, reports, part.trees)
 
     def _keep(self, forest: Forest) -> None:
         """Have the workers keep factors and costs, where they do not."""
@@ -150,9 +146,9 @@ class OnWorkers:
         return threads
 
     def _let_go(self) -> None:
-        self._factors = None
-        self._costs = None
-        self._blocks = []
+        self._factors: tuple[Array, Any] | None = None
+        self._costs: Array | None = None
+        self._blocks: list[_Block] = []
 
     def _priced(
         self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]
@@ -234,8 +230,8 @@ class OnWorkers:
             costs, inside = forest.costs[at], slice(0, batch.last - batch.first)
         else:
             costs, inside = block.costs, slice(batch.first - block.first, batch.last - block.first)
-        data = (self._factors[1], costs, inside, row_prices, *given(forest, at), pivots)
-        return self.client.submit(priced, *data, pure=False)
+        trees = forest.roots[at], forest.parents[at], forest.leads[at]
+        return self.client.submit(priced, self._factors[1], costs, inside, row_prices, trees, pivots, pure=False)
 
     def _answers(self, futures: list[Any]) -> list[tuple[float, Trees] | None]:
         """Return the results of futures, None where they failed."""
@@ -247,44 +243,27 @@ class OnWorkers:
         return [answers.get(future) for future in futures]
 
 
-def given(forest: Forest, reports: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """Return what a pricing sends of some trees: roots `(k,)`, parents and leads `(k, n)`, which give the columns."""
-    return forest.roots[reports], forest.parents[reports], forest.leads[reports]
-
-
 def priced(
-    factors: Array,
-    costs: Array,
-    inside: slice,
-    row_prices: Array,
-    roots: NDArray[np.int32],
-    parents: NDArray[np.int32],
-    leads: NDArray[np.bool_],
-    pivots: int,
+    factors: Array, costs: Array, inside: slice, row_prices: Array, trees: tuple[Any, Any, Any], pivots: int
 ) -> tuple[float, Trees]:
-    """Price some reports on a worker, in the thread that was given to it: the seconds, and the trees."""
+    """Price some reports on a worker, in the thread that was given to it: return the seconds, and the trees.
+
+    Of the trees come the roots `(k,)`, parents and leads `(k, n)`, which give the columns.
+    """
     began = time.perf_counter()
-    own = _own(costs[inside], np.float64)
-    trees = roots.copy(), np.empty(own.shape), parents.copy(), leads.copy()  # a worker may be in the same process
+    own, factors, row_prices = (
+        np.require(one, np.float64, ["C", "W"]) for one in (costs[inside], factors, row_prices)
+    )
+    roots, parents, leads = (array.copy() for array in trees)  # a worker may be in the same process
+    forest = Forest(own, factors, roots, np.empty(own.shape), parents, leads)
     with alone():
-        Forest(own, _own(factors, np.float64), *trees).price(_own(row_prices, np.float64), pivots, lambda: False)
-    return time.perf_counter() - began, trees
-
-
-def _own(array: Any, kind: Any) -> Any:
-    """Return the array as compiled loops want it; a copy only where it is not so yet."""
-    return np.require(array, kind, ["C", "W"])
-
-
-def _part(forest: Forest, reports: NDArray[np.int64]) -> Forest:
-    """Copies of some trees."""
-    trees = forest.roots[reports], forest.columns[reports], forest.parents[reports], forest.leads[reports]
-    return Forest(forest.costs[reports], forest.factors, *trees)
+        forest.price(row_prices, pivots, lambda: False)
+    return time.perf_counter() - began, forest.trees
 
 
 def _put(forest: Forest, reports: Any, trees: Trees) -> None:
     """Take trees over."""
-    for mine, new in zip((forest.roots, forest.columns, forest.parents, forest.leads), trees, strict=True):
+    for mine, new in zip(forest.trees, trees, strict=True):
         mine[reports] = new
 
 
