@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,15 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
 from dxopt.results.compared import Compared, Refined, Regularity
 from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Answered, Entry, Evidence
+from dxopt.results.evidence import Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.spaces.archive import are_same
+
+if TYPE_CHECKING:
+    from dxopt.results.report import Report
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
@@ -45,44 +48,31 @@ def difference(problem: Problem, other: Problem) -> str | None:
     """
     if other is problem:
         return None
-    return next((name for name, differs in _PARTS.items() if differs(problem, other)), None)
+    if (problem.epsilon, problem.delta, problem.pairs) != (other.epsilon, other.delta, other.pairs):
+        return "another level of privacy"
+    if problem.shape != other.shape:
+        return "more or fewer secrets or reports"
+    alike = are_same(problem.space, other.space)
+    large = len(problem.space) ** 2 > PROBLEM_CELLS
+    if not alike and (large or not np.array_equal(problem.space.distances, other.space.distances)):
+        return "other distances"
+    if not np.array_equal(problem.prior.probabilities, other.prior.probabilities):
+        return "another prior"
+    if _other_losses(problem, other, alike=alike):
+        return "other losses"
+    if _differ(_aims(problem), _aims(other)):
+        return "another objective"
+    return "other beliefs" if _differ(pack_beliefs(problem.beliefs), pack_beliefs(other.beliefs)) else None
 
 
-def _level(mine: Problem, other: Problem) -> bool:
-    return (mine.epsilon, mine.delta, mine.pairs) != (other.epsilon, other.delta, other.pairs)
-
-
-def _size(mine: Problem, other: Problem) -> bool:
-    return mine.shape != other.shape
-
-
-def _distances(mine: Problem, other: Problem) -> bool:
-    if are_same(mine.space, other.space):
-        return False
-    return len(mine.space) ** 2 > PROBLEM_CELLS or not np.array_equal(mine.space.distances, other.space.distances)
-
-
-def _prior(mine: Problem, other: Problem) -> bool:
-    return not np.array_equal(mine.prior.probabilities, other.prior.probabilities)
-
-
-def _losses(mine: Problem, other: Problem) -> bool:
+def _other_losses(mine: Problem, other: Problem, *, alike: bool) -> bool:
     if mine.loss is other.loss:
         return False
-    named = mine.loss.by_distance and other.loss.by_distance
-    if named and mine.reports.secrets and other.reports.secrets and are_same(mine.space, other.space):
+    if mine.loss.by_distance and other.loss.by_distance and mine.reports.secrets and other.reports.secrets and alike:
         return mine.loss.name != other.loss.name
     if mine.variables > PROBLEM_CELLS:
         return (mine.loss.name, mine.loss.by_distance) != (other.loss.name, other.loss.by_distance)
     return not np.array_equal(mine.losses, other.losses)
-
-
-def _objective(mine: Problem, other: Problem) -> bool:
-    return _differ(_aims(mine), _aims(other))
-
-
-def _beliefs(mine: Problem, other: Problem) -> bool:
-    return _differ(pack_beliefs(mine.beliefs), pack_beliefs(other.beliefs))
 
 
 def _aims(problem: Problem) -> dict[str, Any]:
@@ -97,18 +87,6 @@ def _aims(problem: Problem) -> dict[str, Any]:
 
 def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
     return mine.keys() != other.keys() or not all(np.array_equal(mine[key], other[key]) for key in mine)
-
-
-_PARTS: dict[str, Callable[[Problem, Problem], bool]] = {
-    "another level of privacy": _level,
-    "more or fewer secrets or reports": _size,
-    "other distances": _distances,
-    "another prior": _prior,
-    "other losses": _losses,
-    "another objective": _objective,
-    "other beliefs": _beliefs,
-}
-"""The differences, as a message names them."""
 
 
 FORMAT = 2
@@ -136,7 +114,7 @@ class _File(BaseModel):
     interrupted: bool
 
 
-def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
+def comparison_contents(comparison: Comparison, own: Report) -> Contents:
     """Return the folder of a comparison among the files of the report that it is part of.
 
     Nothing where only the figures of the comparison are known.
@@ -172,7 +150,7 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
 
 
-def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str, Any]:
+def _claims(row: Compared, entry: Entry, own: Report, count: int) -> dict[str, Any]:
     """Return the entry of a row in comparison.json: its part, and its values under all priors."""
     place = None
     if entry.report is not None:
@@ -181,7 +159,7 @@ def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str,
     return claims if entry.mechanism is None else claims | {"value": row.value, "under": dict(row.under)}
 
 
-def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
+def read_comparison(folder: Path, own: Report, load: Callable[[Path], Report]) -> Comparison | None:
     """Return the comparison in the folder of a report, its figures computed from its parts; None without one.
 
     Parameters
@@ -231,8 +209,8 @@ def _others(problem: Problem, arrays: Mapping[str, NDArray[Any]]) -> dict[str, P
 
 def _entry(
     inside: Path,
-    own: Answered,
-    load: Callable[[Path], Answered],
+    own: Report,
+    load: Callable[[Path], Report],
     others: Mapping[str, Problem],
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],

@@ -33,24 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def swept(folder: Path) -> tuple[tuple[Report, ...], tuple[float, ...], Status]:
-    """The report of each level of a sweep, proven again, the levels that were asked for, and how it ended.
-
-    Raises
-    ------
-    SpecError, CertificateError
-        As for `EpsilonSweep.load`.
-    """
-    if not is_file(folder / SWEEP):
-        raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
-    content = read_typed(folder / SWEEP, SweepFile)
-    folders = [folder / PARTS / f"{position:03}" for position in range(len(content.epsilons))]
-    reports = tuple(load(part) for part in folders)
-    if not reports or [report.problem.epsilon for report in reports] != content.epsilons:
-        raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
-    return reports, tuple(content.asked), Status(content.status)
-
-
 Array = NDArray[np.float64]
 OPTIMAL = "optimal"
 
@@ -193,8 +175,14 @@ class EpsilonSweep(Plotted, Result):
         >>> print(dx.EpsilonSweep.load(sweep.save("results/sweep")).epsilons.tolist())
         [0.5, 1.0]
         """
-        reports, asked, status = swept(as_path(folder, "folder"))
-        return cls(reports[0].problem, reports, asked, status)
+        folder = as_path(folder, "folder")
+        if not is_file(folder / SWEEP):
+            raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
+        content = read_typed(folder / SWEEP, SweepFile)
+        reports = tuple(load(folder / PARTS / f"{position:03}") for position in range(len(content.epsilons)))
+        if not reports or [report.problem.epsilon for report in reports] != content.epsilons:
+            raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
+        return cls(reports[0].problem, reports, tuple(content.asked), Status(content.status))
 
     def _said(self) -> str:
         levels = (

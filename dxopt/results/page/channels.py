@@ -18,6 +18,7 @@ from dxopt.results.maps.located import KM_PER_DEGREE, Located, Window
 from dxopt.results.maps.underlay import Shapes, Underlay
 from dxopt.results.report import Report
 from dxopt.spaces.geo.points import known
+from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.positions import unrolled
 
 Array = NDArray[np.float64]
@@ -183,24 +184,13 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
 
 def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None) -> list[str]:
     """Labels; those that are coordinates on the Earth with as few digits as tell them apart, at least to 100 m."""
-    if plane is None or plane.middle is None or points is None:
-        return list(labels)
-    if not all(map(_is_at, labels, points)):
+    if plane is None or plane.middle is None or points is None or list(labels) != list(Coordinates(points)):
         return list(labels)
     for digits in range(3, 9):
         shown = [f"{_degrees(y, digits, 'N', 'S')}, {_degrees(x, digits, 'E', 'W')}" for y, x in points.tolist()]
         if len(set(shown)) == len(shown):
             return shown
     return list(labels)
-
-
-def _is_at(label: str, point: NDArray) -> bool:
-    """Return True if a label is the coordinates of a point."""
-    try:
-        said = [float(part) for part in label.strip("()").split(", ")]
-    except ValueError:
-        return False
-    return len(said) == len(point) and bool(np.allclose(said, point, rtol=0, atol=1e-6))
 
 
 def _degrees(value: float, digits: int, above: str, below: str) -> str:
