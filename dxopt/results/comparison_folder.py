@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +29,12 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
 from dxopt.results.compared import Compared, Refined, Regularity
 from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Entry, Evidence
+from dxopt.results.evidence import Answered, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.spaces.archive import are_same
-
-if TYPE_CHECKING:
-    from dxopt.results.report import Report
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
@@ -114,7 +111,7 @@ class _File(BaseModel):
     interrupted: bool
 
 
-def comparison_contents(comparison: Comparison, own: Report) -> Contents:
+def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     """Return the folder of a comparison among the files of the report that it is part of.
 
     Nothing where only the figures of the comparison are known.
@@ -150,7 +147,7 @@ def comparison_contents(comparison: Comparison, own: Report) -> Contents:
     return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
 
 
-def _claims(row: Compared, entry: Entry, own: Report, count: int) -> dict[str, Any]:
+def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str, Any]:
     """Return the entry of a row in comparison.json: its part, and its values under all priors."""
     place = None
     if entry.report is not None:
@@ -159,7 +156,7 @@ def _claims(row: Compared, entry: Entry, own: Report, count: int) -> dict[str, A
     return claims if entry.mechanism is None else claims | {"value": row.value, "under": dict(row.under)}
 
 
-def read_comparison(folder: Path, own: Report, load: Callable[[Path], Report]) -> Comparison | None:
+def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
     """Return the comparison in the folder of a report, its figures computed from its parts; None without one.
 
     Parameters
@@ -209,8 +206,8 @@ def _others(problem: Problem, arrays: Mapping[str, NDArray[Any]]) -> dict[str, P
 
 def _entry(
     inside: Path,
-    own: Report,
-    load: Callable[[Path], Report],
+    own: Answered,
+    load: Callable[[Path], Answered],
     others: Mapping[str, Problem],
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,33 @@ from dxopt.analysis.order.remaps import bound_of_weights, worst_case_of
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
-from dxopt.proofs.certify import gap
+from dxopt.proofs.certify import Certificate, gap
 from dxopt.results.compared import Compared
-from dxopt.results.folder import finite
+from dxopt.results.folder import Contents, finite
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.plugins import Plugin
-
-if TYPE_CHECKING:
-    from dxopt.results.report import Report
 
 Array = NDArray[np.float64]
 OPTIMAL = "optimal"
 """The name of the first row: the best mechanism that was found."""
+
+
+class Answered(Protocol):
+    """A report, whose type imports this module."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def mechanism(self) -> Mechanism: ...
+
+    @property
+    def certificate(self) -> Certificate: ...
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]: ...
+
+    def contents(self, *, table: bool = True) -> Contents: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +59,7 @@ class Entry:
         How it was found, or why it is missing.
     """
 
-    report: Report | None = None
+    report: Answered | None = None
     measured: Mechanism | None = None
     prior: str = ""
     note: str = ""
@@ -155,7 +170,7 @@ def _value(entry: Entry, problem: Problem, mechanism: Mechanism) -> float:
     return entry.report.certificate.value
 
 
-def _proven(report: Report, problem: Problem) -> dict[str, Any]:
+def _proven(report: Answered, problem: Problem) -> dict[str, Any]:
     """Return the level that a report proves."""
     proof = report.certificate
     return {
