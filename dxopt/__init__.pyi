@@ -34,7 +34,6 @@ from dxopt.release.exports import export
 from dxopt.release.keys import Key
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results.comparison import Comparison
-from dxopt.results.explanation import Explanation
 from dxopt.results.frontier import BudgetFrontier, Frontier
 from dxopt.results.level import Level
 from dxopt.results.maps.geojson import geojson, to_geodataframe
@@ -58,6 +57,7 @@ from dxopt.studies.explaining import explain
 from dxopt.studies.frontiers import budget_frontier, frontier
 from dxopt.studies.levels import smallest_epsilon
 from dxopt.studies.sweeps import sweep
+from dxopt.words.result import Explanation
 
 __version__: str
 _HOME: dict[str, tuple[str, str]]

@@ -13,7 +13,7 @@ TOPICS = {
     "Spaces": ("dxopt.spaces",),
     "Problems": ("dxopt.model", "dxopt.spec"),
     "Solving": ("dxopt.solving", "dxopt.studies", "dxopt.proofs"),
-    "Results": ("dxopt.results",),
+    "Results": ("dxopt.results", "dxopt.words"),
     "Mechanisms": ("dxopt.mechanisms", "dxopt.model.mechanism", "dxopt.analysis"),
     "Releases": ("dxopt.release",),
     "Errors": ("dxopt.errors",),

@@ -21,7 +21,7 @@ from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
-from dxopt.results.explanation import Explanation, of_report
+from dxopt.results.explanation import of_report
 from dxopt.results.figures.tables import as_panel, as_text
 from dxopt.results.folder import (
     CLAIMS,
@@ -51,7 +51,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
 from dxopt.words.phrases import exact
 from dxopt.words.report import Lines
-from dxopt.words.result import value
+from dxopt.words.result import Explanation, value
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
