@@ -28,8 +28,7 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
 from dxopt.results.compared import Compared, Refined, Regularity
-from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Answered, Entry, Evidence
+from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
