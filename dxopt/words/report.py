@@ -19,7 +19,7 @@ from dxopt.words.result import Explanation, pair, proven_level
 
 Lines = list[tuple[str, str]]
 _LISTED = 6
-_IN_LOSSES = ("expected_loss", "worst_loss")
+IN_LOSSES = ("expected_loss", "worst_loss")
 """Measures in the unit of the losses."""
 
 
@@ -62,7 +62,7 @@ def one_and_several(found: Explanation) -> str:
 
 def measure(problem: Problem, name: str, value: float) -> str:
     """Return a measure with its name."""
-    return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in _IN_LOSSES else '')}"
+    return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in IN_LOSSES else '')}"
 
 
 def on_other_data(several: Sequence[HeldOut]) -> Lines:
