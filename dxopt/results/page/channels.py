@@ -59,7 +59,7 @@ class Plane:
 
     @classmethod
     def of(cls, report: Report, shapes: Shapes | None = None) -> Plane | None:
-        """The plane of a report on locations on the Earth or on points with two coordinates; None for any other.
+        """Return the plane of a report on locations on the Earth or points with two coordinates; None for others.
 
         `shapes` are drawn under locations on the Earth, where there are any of them.
         """
