@@ -106,7 +106,6 @@ def _part(entry: Entry, shown: Shown) -> Markup:
 
 
 def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
-    style = _asset("page.css")
     scripts = "\n".join(map(_asset, _SCRIPTS))
     head = element(
         "head",
@@ -116,7 +115,7 @@ def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
         element("meta", name="color-scheme", content="light dark"),
         element("link", rel="icon", href="data:,"),
         element("title", title),
-        element("style", Markup(style)),
+        element("style", Markup(_asset("page.css"))),
     )
     tools = element(
         "div",
