@@ -13,7 +13,7 @@ TOPICS = {
     "Spaces": ("dxopt.spaces",),
     "Problems": ("dxopt.model", "dxopt.spec"),
     "Solving": ("dxopt.solving", "dxopt.studies", "dxopt.proofs"),
-    "Results": ("dxopt.results",),
+    "Results": ("dxopt.results", "dxopt.words"),
     "Mechanisms": ("dxopt.mechanisms", "dxopt.model.mechanism", "dxopt.analysis"),
     "Releases": ("dxopt.release",),
     "Errors": ("dxopt.errors",),
@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
         if isinstance(found, ModuleType):
             rooms[name] = found
         else:
-            topics[_topic(dx._HOME[name])].append(_entry(f"dx.{name}", f"{dx._HOME[name]}.{name}"))
+            topics[_topic(dx._HOME[name][0])].append(_entry(f"dx.{name}", ".".join(dx._HOME[name])))
     found = {f"api/{topic.lower()}.md": _page(topic, "", entries) for topic, entries in topics.items()}
     for name, room in rooms.items():
         entries = [_entry(f"dx.{name}.{one}", f"{room.__name__}.{one}") for one in names_in(room)]

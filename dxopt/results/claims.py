@@ -5,14 +5,18 @@ What is claimed is what `dxopt verify` proves again; everything else stands in n
 
 from __future__ import annotations
 
+import json
+import textwrap
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dxopt.errors import SpecError
-from dxopt.proofs.candidate import Claim
+from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.results.folder import CLAIMS, DUAL, MECHANISM, NOTES, PROBLEM, TABLE
+from dxopt.results.measures import Beliefs
+from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import checked_unit
 
@@ -93,14 +97,6 @@ class Found(Typed):
     spanner: Finite | None
 
 
-class About(Typed):
-    """The adversary's beliefs that a measure is about, see `results.measures.Beliefs`."""
-
-    name: str
-    places: list[int]
-    hiding: bool
-
-
 class Claims(Typed):
     """The contents of claims.json."""
 
@@ -112,19 +108,8 @@ class Claims(Typed):
     found: Found
     table: str | None
     evaluation: dict[str, float]
-    beliefs: list[About]
+    beliefs: tuple[Beliefs, ...]
     rests_on: dict[str, list[str]]
-
-
-class AppliedNote(Typed):
-    """A reduction, see `proofs.candidate.AppliedReduction`."""
-
-    name: str
-    exact: bool
-    before: int
-    after: int
-    note: str
-    of: str
 
 
 class WarningNote(Typed):
@@ -134,15 +119,6 @@ class WarningNote(Typed):
     field: str
     seen: str
     fix: str
-
-
-class PluginNote(Typed):
-    """A plug-in that the problem names."""
-
-    kind: str
-    name: str
-    package: str
-    version: str
 
 
 class PositionsNote(Typed):
@@ -163,9 +139,9 @@ class Notes(Typed):
     route: str
     seconds: Finite
     refused: dict[str, str]
-    reductions: list[AppliedNote]
+    reductions: tuple[AppliedReduction, ...]
     warnings: list[WarningNote]
-    plugins: list[PluginNote]
+    plugins: tuple[Plugin, ...]
     held_out: list[PositionsNote | None]
 
 
@@ -237,9 +213,9 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
     try:
         read = read_json(file)
         if isinstance(read, dict) and read.get("format") != FORMAT:
-            wrong = f"version {_shown(read.get('format'))} is not {FORMAT}"
+            wrong = f"version {textwrap.shorten(repr(read.get('format')), 40)} is not {FORMAT}"
             raise SpecError("format", wrong, f"use a matching dxopt, or {again}")
-        return kind.model_validate(read)
+        return kind.model_validate_json(json.dumps(read))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -249,9 +225,3 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:120]
         raise SpecError("folder", f"{file.parent} is damaged: {file.name} cannot be read ({reason})", again) from None
-
-
-def _shown(entry: object) -> str:
-    """Return an entry in a few letters."""
-    text = repr(entry)
-    return text if len(text) <= 40 else f"{text[:37]}..."

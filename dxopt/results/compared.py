@@ -229,7 +229,7 @@ def cells(row: Compared, digits: str) -> list[str]:
         excess_cell(row.excess),
         cell(row.remapped, digits),
         excess_cell(row.remapped_excess),
-        _privacy(row),
+        privacy(row),
         cell(row.leakage, ".4f"),
     ]
 
@@ -237,16 +237,16 @@ def cells(row: Compared, digits: str) -> list[str]:
 def labelled(row: Compared) -> Row:
     """A mechanism as a row of bars, with the level of what is not private."""
     if row.unproven:
-        return Row(row.name, f"not private: ε {privacy_cell(row.epsilon, row.delta) or '∞'}", hatched=True)
+        return Row(row.name, privacy(row), hatched=True)
     return Row(row.name)
 
 
-def _privacy(row: Compared) -> str:
+def privacy(row: Compared) -> str:
+    """Return the privacy of a mechanism: proven, or measured of a baseline."""
+    level = privacy_cell(row.epsilon, row.delta)
     if row.private:
-        return f"proven, {privacy_cell(row.epsilon, row.delta)}"
-    if row.baseline:
-        return f"no, {'infinite' if row.epsilon is None else privacy_cell(row.epsilon, row.delta)}"
-    return "not asked"
+        return f"proven, {level}"
+    return f"not private: ε {level or '∞'}" if row.baseline else "not asked"
 
 
 def cells_under(row: Compared, names: Sequence[str], digits: str) -> list[str]:

@@ -28,8 +28,7 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
 from dxopt.results.compared import Compared, Refined, Regularity
-from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Answered, Entry, Evidence
+from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
@@ -45,44 +44,31 @@ def difference(problem: Problem, other: Problem) -> str | None:
     """
     if other is problem:
         return None
-    return next((name for name, differs in _PARTS.items() if differs(problem, other)), None)
+    if (problem.epsilon, problem.delta, problem.pairs) != (other.epsilon, other.delta, other.pairs):
+        return "another level of privacy"
+    if problem.shape != other.shape:
+        return "more or fewer secrets or reports"
+    alike = are_same(problem.space, other.space)
+    large = len(problem.space) ** 2 > PROBLEM_CELLS
+    if not alike and (large or not np.array_equal(problem.space.distances, other.space.distances)):
+        return "other distances"
+    if not np.array_equal(problem.prior.probabilities, other.prior.probabilities):
+        return "another prior"
+    if _other_losses(problem, other, alike=alike):
+        return "other losses"
+    if _differ(_aims(problem), _aims(other)):
+        return "another objective"
+    return "other beliefs" if _differ(pack_beliefs(problem.beliefs), pack_beliefs(other.beliefs)) else None
 
 
-def _level(mine: Problem, other: Problem) -> bool:
-    return (mine.epsilon, mine.delta, mine.pairs) != (other.epsilon, other.delta, other.pairs)
-
-
-def _size(mine: Problem, other: Problem) -> bool:
-    return mine.shape != other.shape
-
-
-def _distances(mine: Problem, other: Problem) -> bool:
-    if are_same(mine.space, other.space):
-        return False
-    return len(mine.space) ** 2 > PROBLEM_CELLS or not np.array_equal(mine.space.distances, other.space.distances)
-
-
-def _prior(mine: Problem, other: Problem) -> bool:
-    return not np.array_equal(mine.prior.probabilities, other.prior.probabilities)
-
-
-def _losses(mine: Problem, other: Problem) -> bool:
+def _other_losses(mine: Problem, other: Problem, *, alike: bool) -> bool:
     if mine.loss is other.loss:
         return False
-    named = mine.loss.by_distance and other.loss.by_distance
-    if named and mine.reports.secrets and other.reports.secrets and are_same(mine.space, other.space):
+    if mine.loss.by_distance and other.loss.by_distance and mine.reports.secrets and other.reports.secrets and alike:
         return mine.loss.name != other.loss.name
     if mine.variables > PROBLEM_CELLS:
         return (mine.loss.name, mine.loss.by_distance) != (other.loss.name, other.loss.by_distance)
     return not np.array_equal(mine.losses, other.losses)
-
-
-def _objective(mine: Problem, other: Problem) -> bool:
-    return _differ(_aims(mine), _aims(other))
-
-
-def _beliefs(mine: Problem, other: Problem) -> bool:
-    return _differ(pack_beliefs(mine.beliefs), pack_beliefs(other.beliefs))
 
 
 def _aims(problem: Problem) -> dict[str, Any]:
@@ -97,18 +83,6 @@ def _aims(problem: Problem) -> dict[str, Any]:
 
 def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
     return mine.keys() != other.keys() or not all(np.array_equal(mine[key], other[key]) for key in mine)
-
-
-_PARTS: dict[str, Callable[[Problem, Problem], bool]] = {
-    "another level of privacy": _level,
-    "more or fewer secrets or reports": _size,
-    "other distances": _distances,
-    "another prior": _prior,
-    "other losses": _losses,
-    "another objective": _objective,
-    "other beliefs": _beliefs,
-}
-"""The differences, as a message names them."""
 
 
 FORMAT = 2

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,86 +12,25 @@ import numpy as np
 from dxopt.analysis import evaluate
 from dxopt.analysis.arguments import loss_of
 from dxopt.analysis.off_prior import OffPrior, ends, off_prior
-from dxopt.analysis.radii import Radii, radii, several, tails
+from dxopt.analysis.radii import Radii, radii, tails
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import AdversaryError, WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
-from dxopt.results.figures.tables import aligned
-from dxopt.results.folder import finite
-from dxopt.runtime.display import Shown, as_html, as_html_table
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import across, ways
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of
-from dxopt.words.explained import Choice, Explained
 from dxopt.words.report import promise_of_beliefs
-from dxopt.words.result import sentences, table_of
+from dxopt.words.result import Choice, Explanation, exponential
 
 SHOWN = 8
 """Labels of reports that are never made."""
 _MOST_NEAREST = 2_000
 """The least distance is looked for up to so many secrets without structure."""
-
-
-@dataclass(frozen=True, repr=False)
-class Explanation(Explained, Shown):
-    """Promises and costs of a report, a mechanism or a problem: `str` has them in plain words.
-
-    The numbers are attributes: see `dxopt.words.explained.Explained`.
-
-    Attributes
-    ----------
-    space : MetricSpace or None
-        What distances are told of.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> found = dx.explain(dx.solve(dx.Problem(dx.line(4), epsilon="ln(4)", prior="uniform")))
-    >>> print(round(found.factor, 3), round(found.told_at(2.0).factor, 3), round(found.value, 3))
-    4.0 16.0 0.356
-    >>> print(found.content()["sentences"][0][1][:45])
-    Seeing one report, nobody can change the odds
-    """
-
-    space: MetricSpace | None = None
-
-    @property
-    def sentences(self) -> tuple[tuple[str, str], ...]:
-        """Sentences, each with its topic, such as "privacy" and "worst off"."""
-        return tuple(sentences(self))
-
-    def told_at(self, distance: float) -> Explanation:
-        """The same with the factors of positions, or secrets, so far apart."""
-        places = None if self.space is None else across(self.space, distance)
-        told = replace(self, apart=distance, across=places)
-        choices = tuple(replace(one, factor=_factor(one.epsilon * told.between)) for one in self.choices)
-        factor = None if self.epsilon is None else _factor(self.epsilon * told.between)
-        return replace(told, factor=factor, choices=choices)
-
-    def told_of(self, values: int, mechanism: Mechanism, prior: Prior | None) -> Explanation:
-        """The same with what holds for so many published values together, drawn from a mechanism."""
-        found = several(mechanism, values, None if prior is None else prior.probabilities)
-        return replace(self, values=values, **asdict(found))
-
-    def content(self) -> dict[str, Any]:
-        """The numbers and sentences by name, for JSON; what is infinite is None."""
-        numbers = {one.name: _plain(getattr(self, one.name)) for one in fields(Explained)}
-        return {**numbers, "sentences": [list(pair) for pair in self.sentences]}
-
-    def __str__(self) -> str:
-        told = [f"{topic}: {text}" for topic, text in self.sentences]
-        return "\n".join([self.problem, *told, *(aligned(table_of(self)) if self.choices else [])])
-
-    def _said(self) -> str:
-        return f"{self.problem}: {self.sentences[0][1]}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.sentences) + (as_html_table(table_of(self)) if self.choices else "")
 
 
 def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
@@ -129,7 +68,6 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
     """Return the promises of a space and a level as fields of an `Explanation`, within the radius asked for."""
     spread = spread_of(space)
     apart = spread.telling if within is None else within.radius
-    reach = across(space, apart)
     places = known(space) is not None
     positive = spread.nearest[spread.nearest > 0]
     least = float(positive.min()) if len(positive) else math.inf
@@ -139,8 +77,7 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
         "unit": space.unit,
         "epsilon": epsilon,
         "apart": apart,
-        "across": reach,
-        "factor": None if epsilon is None else _factor(epsilon * (apart if reach is None else reach)),
+        "across": across(space, apart),
         "for_positions": within is not None and within.positions,
         "one_way": space.given is not None and not space.symmetric,
         "endless": _endless(space),
@@ -154,11 +91,6 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
 def _of_cells(space: MetricSpace) -> dict[str, float]:
     found = ways(space)
     return {} if found is None else {"cell": found.furthest, "mean_way": found.mean}
-
-
-def _factor(exponent: float) -> float:
-    """e^exponent, of numbers that doubles have."""
-    return math.exp(min(exponent, 700.0))
 
 
 def _endless(space: MetricSpace) -> bool:
@@ -217,17 +149,6 @@ def _is_position(label: str) -> bool:
     return len(parts) == 2 and all(part.lstrip("-").replace(".", "", 1).isdigit() and "." in part for part in parts)
 
 
-def _plain(value: Any) -> Any:
-    """A value for JSON."""
-    if isinstance(value, float):
-        return finite(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
-
-
 def of_problem(problem: Problem) -> Explanation:
     """Explain a problem as it is asked; nothing is solved."""
     return Explanation(**promised(problem))
@@ -282,11 +203,11 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
     )
 
 
-def choices_of(several: Iterable[Explained]) -> tuple[Choice, ...]:
+def choices_of(several: Iterable[Explanation]) -> tuple[Choice, ...]:
     """Return the costs of each of several ε, from the reports at these."""
     costs = [one.name for one in fields(Choice)][2:]
     return tuple(
-        Choice(one.asked, _factor(one.asked * one.between), *(getattr(one, name) for name in costs))
+        Choice(one.asked, exponential(one.asked * one.between), *(getattr(one, name) for name in costs))
         for one in several
         if one.asked is not None and one.value is not None and one.bound is not None
     )

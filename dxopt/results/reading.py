@@ -17,13 +17,12 @@ from dxopt.model.mechanism import Mechanism, is_matrix, unpacked
 from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
 from dxopt.proofs.duals import unpack_dual
 from dxopt.results.claims import Claims, read_claims, read_notes
 from dxopt.results.comparison_folder import read_comparison
 from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, SWEEP, holds_report
-from dxopt.results.measures import Beliefs
 from dxopt.results.packing import (
     AtPositions,
     against_known,
@@ -34,7 +33,6 @@ from dxopt.results.packing import (
 )
 from dxopt.results.report import Report
 from dxopt.runtime.archive import DAMAGED
-from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.reading import as_path, is_file, no_result, read_arrays
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
@@ -136,15 +134,15 @@ def _read(folder: Path) -> Report:
         spanner=claims.found.spanner,
         tolerance=claims.tolerance,
         evaluation=claims.evaluation,
-        beliefs=tuple(Beliefs(one.name, tuple(one.places), one.hiding) for one in claims.beliefs),
+        beliefs=claims.beliefs,
         held_out=unpack_held_out(read_arrays(folder / HELD_OUT), positions, proven.mechanism, problem)
         if positions
         else (),
         route=notes.route,
         seconds=notes.seconds,
         refused=notes.refused,
-        reductions=tuple(AppliedReduction(**one.model_dump()) for one in notes.reductions),
-        plugins=tuple(Plugin(**one.model_dump()) for one in notes.plugins),
+        reductions=notes.reductions,
+        plugins=notes.plugins,
     )
 
 

@@ -21,7 +21,7 @@ from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
-from dxopt.results.explanation import Explanation, of_report
+from dxopt.results.explanation import of_report
 from dxopt.results.figures.tables import as_panel, as_text
 from dxopt.results.folder import (
     CLAIMS,
@@ -51,7 +51,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
 from dxopt.words.phrases import exact
 from dxopt.words.report import Lines
-from dxopt.words.result import value
+from dxopt.words.result import Explanation, value
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,9 +61,59 @@ if TYPE_CHECKING:
     from dxopt.results.measures import Beliefs
 
 
+TABLE_TRIPLES = 50_000_000
+"""There is an integer table up to this n²·m, which is what it takes to prove one private."""
+WRITTEN_PAIRS = 5_000_000
+"""Distances and losses of what is proven by structure are written out up to this n·max(n, m)."""
+
+
 @dataclass(frozen=True, eq=False)
-class Answer(Result):
-    """The fields of a report, which are described there, and what follows from them."""
+class Report(Result):
+    """A mechanism with what was proven of it and how it was found.
+
+    Attributes
+    ----------
+    problem : Problem
+    mechanism : Mechanism
+    certificate : Certificate
+    dual : Dual, LineDual, ProductDual or None
+        What proves `certificate.bound`: row prices and multipliers, for each factor of a product. None without need.
+    status : Status
+        `optimal`: the gap is within `tolerance`, in units of the losses as well where these are small (see
+        `proofs.certify.is_optimal`). `feasible`: private, optimality unproven. `interrupted`, `time limit`: stopped.
+    claim : str
+        What the route promises: "exact" (the optimum) or "valid" (a private mechanism with a bound).
+    route : str
+        How the mechanism was found.
+    refused : dict
+        Why the other routes were not taken, by name.
+    reductions : tuple of AppliedReduction
+    seconds, tolerance : float
+        What it took, and what was allowed on the gap.
+    evaluation : dict
+        Further measures that were asked for, by name.
+    comparison : Comparison or None
+        Other mechanisms for the problem, where that was asked for.
+    beliefs : tuple of Beliefs
+        What the measures of an adversary's beliefs are about.
+    held_out : tuple of HeldOut
+        What it costs on data that its prior was not made of, where that was asked for.
+    plugins : tuple of Plugin
+        What of other packages it was made with.
+    solver : str
+        The one that was asked for; where `refused` names it, it gave no answer.
+    method : str
+        The one that was asked for.
+    spanner : float or None
+        The dilation of the spanner that was asked for.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
+    >>> print(len(report.lines()) > 5, "claims.json" in report.contents(), report.certificate.private)
+    True True True
+    """
 
     problem: Problem
     mechanism: Mechanism
@@ -122,173 +172,6 @@ class Answer(Result):
             return found
         excess, name = min(others)
         return replace(found, next_best=name, next_excess=excess)
-
-
-MOST = 10
-"""Lines of the short form, but for warnings."""
-_CONTINUING = ("auto", "columns")
-"""Solvers that may begin with an earlier answer."""
-_SHORT = (
-    "radius",
-    "worst off",
-    "largest error",
-    "prior 0",
-    "never reported",
-    "positions",
-    "places",
-    "delta",
-)
-"""Sentences of the short form, most important first."""
-_LONG = (
-    "radius",
-    "several reports",
-    "positions",
-    "places",
-    "direction",
-    "not hidden",
-    "worst off",
-    "prior 0",
-    "never reported",
-)
-"""Sentences of the long form."""
-
-
-def short(report: Answer) -> Lines:
-    """Return what matters, in at most ten lines, warnings included where these are fewer than eight."""
-    first = [*_warnings(report), *_heart(report)]
-    return [*first, *_further(report)][: max(MOST, len(first))]
-
-
-def _warnings(report: Answer) -> Lines:
-    return [("warning", str(warning)) for warning in report.warnings]
-
-
-def _heart(report: Answer) -> Iterator[tuple[str, str]]:
-    """Yield the problem, how good the answer is, whether its solver failed, its privacy and its value."""
-    found = report.explanation
-    yield "problem", say.asked(report.problem, found.noun)
-    yield "status", f"{_status(report)}; routes and proofs: report.details(), --verbose"
-    if report.failed:
-        yield "solver", report.failed
-    plain = found.epsilon is None
-    yield "private", say.proven(report.problem, report.certificate) if plain else say.one_and_several(found)
-    yield "value", value(found)
-
-
-def _further(report: Answer) -> Iterator[tuple[str, str]]:
-    """Yield what follows, most important first."""
-    yield from say.beliefs(report.problem, report.certificate)
-    yield from say.worst_prior(report.problem, report.mechanism)[1:]
-    if report.evaluation:
-        each = (say.measure(report.problem, name, value) for name, value in report.evaluation.items())
-        yield "measures", "; ".join(each)
-    yield from say.on_other_data(report.held_out)
-    found = dict(report.explanation.sentences)
-    yield from ((topic, found[topic]) for topic in _SHORT if topic in found)
-
-
-def _status(report: Answer) -> str:
-    gap = report.certificate.gap
-    if report.status is Status.OPTIMAL:
-        return f"optimal (gap {gap:.1e})"
-    certified = "" if report.delivered else " (not certified optimal)"
-    return f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}{_continued(report)}"
-
-
-def _continued(report: Answer) -> str:
-    """Return how to go on with a solve that was stopped, where a later one can begin with what is known."""
-    stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
-    if not (stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING):
-        return ""
-    return ", which dx.solve(problem, start=report) goes on to look for"
-
-
-def everything(report: Answer) -> Lines:
-    """Return all that is known, with all digits: routes, refusals, reductions, and how it was proven."""
-    problem, proof, found = report.problem, report.certificate, report.explanation
-    lines = [
-        *_warnings(report),
-        ("problem", say.asked(problem, found.noun)),
-        ("status", f"{report.status}" + ("" if report.delivered else " (not certified optimal)")),
-        ("private", say.proven(problem, proof)),
-        *say.beliefs(problem, proof),
-        ("value", f"{exact(proof.value, problem.unit)} ({problem.objective.title})"),
-        ("bound", exact(proof.bound, problem.unit)),
-        ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e}{_above(report)})"),
-        ("route", report.route),
-    ]
-    if math.isfinite(budget := problem.objective.max_loss):
-        spent = evaluate.expected_loss(report.mechanism, problem.prior, problem.loss)
-        lines.append(("expected loss", f"{exact(spent)} of at most {exact(budget, problem.loss.unit)}"))
-    lines += say.worst_prior(problem, report.mechanism)
-    lines += [(f"not {name}", reason) for name, reason in report.refused.items()]
-    lines += [(reduction.name, str(reduction)) for reduction in report.reductions]
-    lines += [(name.replace("_", " "), exact(value)) for name, value in report.evaluation.items()]
-    lines += say.on_other_data(report.held_out)
-    lines += [(topic, text) for topic, text in found.sentences if topic in _LONG]
-    lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
-    lines += [("plug-in", str(plugin)) for plugin in report.plugins]
-    return [*lines, ("seconds", f"{report.seconds:.2f}")]
-
-
-def _above(report: Answer) -> str:
-    above = report.certificate.gap <= report.tolerance and report.status is not Status.OPTIMAL
-    return "; above it in units of the losses" if above else ""
-
-
-TABLE_TRIPLES = 50_000_000
-"""There is an integer table up to this n²·m, which is what it takes to prove one private."""
-WRITTEN_PAIRS = 5_000_000
-"""Distances and losses of what is proven by structure are written out up to this n·max(n, m)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Report(Answer):
-    """A mechanism with what was proven of it and how it was found.
-
-    Attributes
-    ----------
-    problem : Problem
-    mechanism : Mechanism
-    certificate : Certificate
-    dual : Dual, LineDual, ProductDual or None
-        What proves `certificate.bound`: row prices and multipliers, for each factor of a product. None without need.
-    status : Status
-        `optimal`: the gap is within `tolerance`, in units of the losses as well where these are small (see
-        `proofs.certify.is_optimal`). `feasible`: private, optimality unproven. `interrupted`, `time limit`: stopped.
-    claim : str
-        What the route promises: "exact" (the optimum) or "valid" (a private mechanism with a bound).
-    route : str
-        How the mechanism was found.
-    refused : dict
-        Why the other routes were not taken, by name.
-    reductions : tuple of AppliedReduction
-    seconds, tolerance : float
-        What it took, and what was allowed on the gap.
-    evaluation : dict
-        Further measures that were asked for, by name.
-    comparison : Comparison or None
-        Other mechanisms for the problem, where that was asked for.
-    beliefs : tuple of Beliefs
-        What the measures of an adversary's beliefs are about.
-    held_out : tuple of HeldOut
-        What it costs on data that its prior was not made of, where that was asked for.
-    plugins : tuple of Plugin
-        What of other packages it was made with.
-    solver : str
-        The one that was asked for; where `refused` names it, it gave no answer.
-    method : str
-        The one that was asked for.
-    spanner : float or None
-        The dilation of the spanner that was asked for.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
-    >>> print(len(report.lines()) > 5, "claims.json" in report.contents(), report.certificate.private)
-    True True True
-    """
 
     @property
     def members(self) -> tuple[Report, ...]:
@@ -443,3 +326,115 @@ class Report(Answer):
 
     def _repr_html_(self) -> str:
         return as_html(self.lines())
+
+
+MOST = 10
+"""Lines of the short form, but for warnings."""
+_CONTINUING = ("auto", "columns")
+"""Solvers that may begin with an earlier answer."""
+_SHORT = (
+    "radius",
+    "worst off",
+    "largest error",
+    "prior 0",
+    "never reported",
+    "positions",
+    "places",
+    "delta",
+)
+"""Sentences of the short form, most important first."""
+_LONG = (
+    "radius",
+    "several reports",
+    "positions",
+    "places",
+    "direction",
+    "not hidden",
+    "worst off",
+    "prior 0",
+    "never reported",
+)
+"""Sentences of the long form."""
+
+
+def short(report: Report) -> Lines:
+    """Return what matters, in at most ten lines, warnings included where these are fewer than eight."""
+    first = [*_warnings(report), *_heart(report)]
+    return [*first, *_further(report)][: max(MOST, len(first))]
+
+
+def _warnings(report: Report) -> Lines:
+    return [("warning", str(warning)) for warning in report.warnings]
+
+
+def _heart(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the problem, how good the answer is, whether its solver failed, its privacy and its value."""
+    found = report.explanation
+    yield "problem", say.asked(report.problem, found.noun)
+    yield "status", f"{_status(report)}; routes and proofs: report.details(), --verbose"
+    if report.failed:
+        yield "solver", report.failed
+    plain = found.epsilon is None
+    yield "private", say.proven(report.problem, report.certificate) if plain else say.one_and_several(found)
+    yield "value", value(found)
+
+
+def _further(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield what follows, most important first."""
+    yield from say.beliefs(report.problem, report.certificate)
+    yield from say.worst_prior(report.problem, report.mechanism)[1:]
+    if report.evaluation:
+        each = (say.measure(report.problem, name, value) for name, value in report.evaluation.items())
+        yield "measures", "; ".join(each)
+    yield from say.on_other_data(report.held_out)
+    found = dict(report.explanation.sentences)
+    yield from ((topic, found[topic]) for topic in _SHORT if topic in found)
+
+
+def _status(report: Report) -> str:
+    gap = report.certificate.gap
+    if report.status is Status.OPTIMAL:
+        return f"optimal (gap {gap:.1e})"
+    certified = "" if report.delivered else " (not certified optimal)"
+    return f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}{_continued(report)}"
+
+
+def _continued(report: Report) -> str:
+    """Return how to go on with a solve that was stopped, where a later one can begin with what is known."""
+    stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
+    if not (stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING):
+        return ""
+    return ", which dx.solve(problem, start=report) goes on to look for"
+
+
+def everything(report: Report) -> Lines:
+    """Return all that is known, with all digits: routes, refusals, reductions, and how it was proven."""
+    problem, proof, found = report.problem, report.certificate, report.explanation
+    lines = [
+        *_warnings(report),
+        ("problem", say.asked(problem, found.noun)),
+        ("status", f"{report.status}" + ("" if report.delivered else " (not certified optimal)")),
+        ("private", say.proven(problem, proof)),
+        *say.beliefs(problem, proof),
+        ("value", f"{exact(proof.value, problem.unit)} ({problem.objective.title})"),
+        ("bound", exact(proof.bound, problem.unit)),
+        ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e}{_above(report)})"),
+        ("route", report.route),
+    ]
+    if math.isfinite(budget := problem.objective.max_loss):
+        spent = evaluate.expected_loss(report.mechanism, problem.prior, problem.loss)
+        lines.append(("expected loss", f"{exact(spent)} of at most {exact(budget, problem.loss.unit)}"))
+    lines += say.worst_prior(problem, report.mechanism)
+    lines += [(f"not {name}", reason) for name, reason in report.refused.items()]
+    lines += [(reduction.name, str(reduction)) for reduction in report.reductions]
+    lines += [(name.replace("_", " "), exact(value)) for name, value in report.evaluation.items()]
+    lines += say.on_other_data(report.held_out)
+    lines += [(topic, text) for topic, text in found.sentences if topic in _LONG]
+    lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
+    lines += [("plug-in", str(plugin)) for plugin in report.plugins]
+    return [*lines, ("seconds", f"{report.seconds:.2f}")]
+
+
+def _above(report: Report) -> str:
+    above = report.certificate.gap <= report.tolerance and report.status is not Status.OPTIMAL
+    return "; above it in units of the losses" if above else ""

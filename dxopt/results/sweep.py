@@ -28,27 +28,10 @@ from dxopt.results.report import Report
 from dxopt.runtime.reading import as_path, is_file
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
+from dxopt.words.phrases import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def swept(folder: Path) -> tuple[tuple[Report, ...], tuple[float, ...], Status]:
-    """The report of each level of a sweep, proven again, the levels that were asked for, and how it ended.
-
-    Raises
-    ------
-    SpecError, CertificateError
-        As for `EpsilonSweep.load`.
-    """
-    if not is_file(folder / SWEEP):
-        raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
-    content = read_typed(folder / SWEEP, SweepFile)
-    folders = [folder / PARTS / f"{position:03}" for position in range(len(content.epsilons))]
-    reports = tuple(load(part) for part in folders)
-    if not reports or [report.problem.epsilon for report in reports] != content.epsilons:
-        raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
-    return reports, tuple(content.asked), Status(content.status)
 
 
 Array = NDArray[np.float64]
@@ -100,6 +83,12 @@ class EpsilonSweep(Plotted, Result):
     def bounds(self) -> Array:
         """At each level a value that no private mechanism is better than, `(k,)`: proven."""
         return np.array([report.certificate.bound for report in self.reports])
+
+    @property
+    def reached(self) -> str:
+        """Number of the levels that were reached, in words."""
+        count, asked = len(self.reports), counted(len(self.asked), "levels")
+        return f"{count} of {asked}" if count < len(self.asked) else asked
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -193,14 +182,18 @@ class EpsilonSweep(Plotted, Result):
         >>> print(dx.EpsilonSweep.load(sweep.save("results/sweep")).epsilons.tolist())
         [0.5, 1.0]
         """
-        reports, asked, status = swept(as_path(folder, "folder"))
-        return cls(reports[0].problem, reports, asked, status)
+        folder = as_path(folder, "folder")
+        if not is_file(folder / SWEEP):
+            raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
+        content = read_typed(folder / SWEEP, SweepFile)
+        reports = tuple(load(folder / PARTS / f"{position:03}") for position in range(len(content.epsilons)))
+        if not reports or [report.problem.epsilon for report in reports] != content.epsilons:
+            raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
+        return cls(reports[0].problem, reports, tuple(content.asked), Status(content.status))
 
     def _said(self) -> str:
-        levels = (
-            f"ε from {self.asked[0]:.3g} to {self.asked[-1]:.3g}, {len(self.reports)} of {len(self.asked)} levels"
-        )
-        return f"{self.problem.name}: {levels}, {', '.join(self.methods)}, {self.status}"
+        span = f"ε from {self.asked[0]:.3g} to {self.asked[-1]:.3g}, {self.reached}"
+        return f"{self.problem.name}: {span}, {', '.join(self.methods)}, {self.status}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
         return [self._head(), self._table(digits), *self._notes()]
@@ -235,11 +228,8 @@ class EpsilonSweep(Plotted, Result):
         return text.getvalue()
 
     def _head(self) -> str:
-        count = len(self.reports)
-        asked = len(self.asked)
-        reached = f"{count} of {asked} levels" if count < asked else f"{asked} level{'' if asked == 1 else 's'}"
         title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
-        return f"{self.problem.name}: {title} at {reached} ({self.status})"
+        return f"{self.problem.name}: {title} at {self.reached} ({self.status})"
 
     def _table(self, digits: str) -> list[list[str]]:
         others = self.methods[1:]

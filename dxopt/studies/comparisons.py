@@ -35,9 +35,8 @@ from dxopt.proofs.certify import is_optimal
 from dxopt.proofs.user_channel import proven_answer
 from dxopt.results.announcing import announcing
 from dxopt.results.compared import Refined, Regularity
-from dxopt.results.comparison import Comparison
+from dxopt.results.comparison import OPTIMAL, Comparison, Entry, Evidence
 from dxopt.results.comparison_folder import difference
-from dxopt.results.evidence import OPTIMAL, Entry, Evidence
 from dxopt.results.report import Report
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.machines import using

@@ -16,14 +16,14 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.number_syntax import Written
-from dxopt.results.explanation import Explanation, choices_of, of_mechanism, of_problem
+from dxopt.results.explanation import choices_of, of_mechanism, of_problem
 from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.reading import is_file
 from dxopt.studies.sweeps import sweep
-from dxopt.words.explained import Choice
+from dxopt.words.result import Choice, Explanation
 
 
 def explain(

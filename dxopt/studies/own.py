@@ -13,7 +13,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.repair import expected_above
 from dxopt.proofs.user_channel import proven_but_for_rounding
-from dxopt.results.evidence import OPTIMAL
+from dxopt.results.comparison import OPTIMAL
 from dxopt.runtime.plugins import said
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
 

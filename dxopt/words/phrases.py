@@ -96,3 +96,9 @@ def level_found(
     lower, upper = apart(below, epsilon)
     refuted = f"not at {lower}" if below > 0 else "no lower level is excluded"
     return f"{wanted} is possible at ε {upper} {per(unit)}, {refuted}; both proven ({status})"
+
+
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table as lines of plain text, never cut."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

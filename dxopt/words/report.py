@@ -14,13 +14,12 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import at_most, factor, three_digits
 from dxopt.proofs.certify import Certificate
 from dxopt.spaces.units import per
-from dxopt.words.explained import Explained
 from dxopt.words.phrases import amount, counted, listed
-from dxopt.words.result import pair, proven_level
+from dxopt.words.result import Explanation, pair, proven_level
 
 Lines = list[tuple[str, str]]
 _LISTED = 6
-_IN_LOSSES = ("expected_loss", "worst_loss")
+IN_LOSSES = ("expected_loss", "worst_loss")
 """Measures in the unit of the losses."""
 
 
@@ -50,7 +49,7 @@ def proven(problem: Problem, proof: Certificate) -> str:
     return level + (f", δ proven {proof.delta:.6g} (asked {problem.delta:.6g})" if problem.delta else "")
 
 
-def one_and_several(found: Explained) -> str:
+def one_and_several(found: Explanation) -> str:
     """Return what is proven of single secrets, and what one and several reports can change."""
     epsilon = found.epsilon or 0.0
     once, often = (factor(times * epsilon * found.between) for times in (1, found.reports))
@@ -63,7 +62,7 @@ def one_and_several(found: Explained) -> str:
 
 def measure(problem: Problem, name: str, value: float) -> str:
     """Return a measure with its name."""
-    return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in _IN_LOSSES else '')}"
+    return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in IN_LOSSES else '')}"
 
 
 def on_other_data(several: Sequence[HeldOut]) -> Lines:

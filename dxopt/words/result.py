@@ -1,14 +1,22 @@
-"""Sentences on the promises and costs of a result: for `dx.explain`, for reports, and for pages."""
+"""Promises and costs of a result, as numbers and in sentences: for `dx.explain`, for reports, and for pages."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
+from dxopt.analysis.radii import several as radii_of_several
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
 from dxopt.numerics.number_syntax import at_most, factor, floor_of, three_digits
+from dxopt.runtime.display import Shown, as_html, as_html_table
+from dxopt.spaces.geo.reach import across
+from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import per, with_unit
-from dxopt.words.explained import Explained
 from dxopt.words.phrases import (
+    aligned,
     amount,
     amount_at_most,
     counted,
@@ -29,7 +37,243 @@ _CLOSE = 1e-5
 """Up to this gap, a value is the best possible without saying how close it is."""
 
 
-def sentences(found: Explained) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class Choice:
+    """Costs of one ε.
+
+    Attributes
+    ----------
+    epsilon, factor, value, bound : float
+    worst_loss, radius, all_within, total_off : float or None
+        As for `Explanation`.
+    """
+
+    epsilon: float
+    factor: float
+    value: float
+    bound: float
+    worst_loss: float | None
+    radius: float | None
+    all_within: float | None = None
+    total_off: float | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
+    """Promises and costs of a report, a mechanism or a problem: `str` has them in plain words.
+
+    Attributes
+    ----------
+    problem : str
+        Its name.
+    secrets : int
+    noun : str
+        What secrets are called: places, values or secrets.
+    unit : str
+        Of distances; "" where it is not known.
+    epsilon, delta : float or None, float
+        Proven, or asked for where nothing is proven yet; None without privacy.
+    asked : float or None
+    proven, unproven : bool
+        The second for a mechanism of whose privacy nothing is known.
+    apart : float
+        The distance of `factor`: the radius that was asked for, else 1, or a typical distance where 1 is none.
+    across : float or None
+        How far apart the places of two positions may be that are so far apart, where places are cells on the Earth.
+    for_positions : bool
+        Whether the level was asked for between positions.
+    reports, values : int, int or None
+        Numbers of reports of one person, and of published values, that are told of together.
+    all_within, total_off, total_off_prior : float or None
+        The distance within which all of them are with a probability of at least 95 %, and the largest mean error of
+        their total, whatever they are, and if they are drawn from the prior; None where unknown.
+    one_way, endless : bool
+        Whether distances have a direction, and whether some are infinite, across which nothing is hidden.
+    title, kind, value_unit, loss_unit : str
+        The objective, the loss by its name, and the units of `value` and of losses.
+    value, bound : float or None
+        The proven value, and a bound on every mechanism; None before a problem is solved.
+    optimal : bool
+    budget, expected_loss : float or None
+        The largest expected loss allowed, and that under the prior where `value` is something else.
+    worst_loss, worst_at : float and str, or None
+        The largest expected loss of a secret, perhaps infinite, and which secret that is.
+    radius, half : float or None
+        The radii that hold 95 % of all reports about the truth, and half of them.
+    worst_radius, radius_at : float and str, or None
+        The largest of the radii that hold 95 % of the reports of a secret, and the secret.
+    few : bool
+        Whether the radii are of that one secret alone, as there are too many.
+    rare, rare_chance : float or None
+        An error and the probability of a larger one, whatever the secret: of values alone, and at most 0.1 %.
+    most_off, most_off_chance : float or None
+        The largest error that is possible, and its probability for the secret where that is largest.
+    prior_zero : int
+        The number of secrets of prior 0.
+    prior_zero_mean, prior_zero_worst, prior_zero_at : float, float and str, or None
+        Their mean and largest loss, and which one that is.
+    outputs : int
+    never, hardly, never_labels : int or None, int, tuple of str
+        The number of outputs with a probability below 1e-6, of those above 0 among them, and the first labels.
+    lowest, highest : pair of str, or None
+        The end of a line of numbers that never comes out itself, and the nearest that does.
+    nearest : float or None
+        How far the two secrets are apart that are closest, where that is known.
+    places : bool
+        Whether the secrets are places to which positions are moved.
+    cell, mean_way : float or None
+        Where places stand for areas: how far a position is from its place at most, and the mean over an area.
+    where : dict
+        Positions on the Earth, as text, of the secrets that are named by their labels.
+    beliefs, priors : str
+        What is proven of pairs of beliefs; the set of priors. "" where there is none.
+    next_best, next_excess : str and float, or None
+        Of the private mechanisms that it was compared with the best one, and how much more that costs, relative.
+    choices : tuple of Choice
+        What other ε cost, where that was asked for.
+    space : MetricSpace or None
+        The space of the distances.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> found = dx.explain(dx.solve(dx.Problem(dx.line(4), epsilon="ln(4)", prior="uniform")))
+    >>> print(round(found.factor, 3), round(found.told_at(2.0).factor, 3), round(found.value, 3))
+    4.0 16.0 0.356
+    >>> print(found.content()["sentences"][0][1][:45])
+    Seeing one report, nobody can change the odds
+    """
+
+    problem: str
+    secrets: int
+    noun: str
+    unit: str
+    epsilon: float | None
+    asked: float | None
+    proven: bool
+    delta: float
+    apart: float
+    one_way: bool
+    endless: bool
+    places: bool
+    nearest: float | None
+    across: float | None = None
+    for_positions: bool = False
+    unproven: bool = False
+    reports: int = 10
+    values: int | None = None
+    all_within: float | None = None
+    total_off: float | None = None
+    total_off_prior: float | None = None
+    cell: float | None = None
+    mean_way: float | None = None
+    title: str = "expected loss"
+    kind: str = "distance"
+    value_unit: str = ""
+    value: float | None = None
+    bound: float | None = None
+    optimal: bool = False
+    budget: float | None = None
+    loss_unit: str = ""
+    expected_loss: float | None = None
+    worst_loss: float | None = None
+    worst_at: str | None = None
+    radius: float | None = None
+    half: float | None = None
+    worst_radius: float | None = None
+    radius_at: str | None = None
+    few: bool = False
+    rare: float | None = None
+    rare_chance: float | None = None
+    most_off: float | None = None
+    most_off_chance: float | None = None
+    prior_zero: int = 0
+    prior_zero_mean: float | None = None
+    prior_zero_worst: float | None = None
+    prior_zero_at: str | None = None
+    never: int | None = None
+    hardly: int = 0
+    outputs: int = 0
+    never_labels: tuple[str, ...] = ()
+    lowest: tuple[str, str] | None = None
+    highest: tuple[str, str] | None = None
+    beliefs: str = ""
+    priors: str = ""
+    next_best: str | None = None
+    next_excess: float | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    space: MetricSpace | None = None
+
+    @property
+    def between(self) -> float:
+        """The distance of secrets that factors are of: `across` where it is known, else `apart`."""
+        return self.apart if self.across is None else self.across
+
+    def renamed(self, names: Mapping[str, str]) -> Explanation:
+        """Return the same with other names of secrets and reports, by their labels."""
+
+        def named(label: Any) -> Any:
+            return tuple(map(named, label)) if isinstance(label, tuple) else names.get(label, label)
+
+        places = {named(label): place for label, place in self.where.items()}
+        labels = ("worst_at", "radius_at", "prior_zero_at", "never_labels", "lowest", "highest")
+        return replace(self, where=places, **{label: named(getattr(self, label)) for label in labels})
+
+    @property
+    def factor(self) -> float | None:
+        """Factor by which the odds of two positions or secrets `apart` change at most once a report is seen."""
+        return None if self.epsilon is None else exponential(self.epsilon * self.between)
+
+    @property
+    def sentences(self) -> tuple[tuple[str, str], ...]:
+        """Sentences, each with its topic, such as "privacy" and "worst off"."""
+        return tuple(_sentences(self))
+
+    def told_at(self, distance: float) -> Explanation:
+        """Return the same with the factors of positions, or secrets, so far apart."""
+        places = None if self.space is None else across(self.space, distance)
+        told = replace(self, apart=distance, across=places)
+        choices = tuple(replace(one, factor=exponential(one.epsilon * told.between)) for one in self.choices)
+        return replace(told, choices=choices)
+
+    def told_of(self, values: int, mechanism: Mechanism, prior: Prior | None) -> Explanation:
+        """Return the same with what holds for so many published values together, drawn from a mechanism."""
+        found = radii_of_several(mechanism, values, None if prior is None else prior.probabilities)
+        return replace(self, values=values, **asdict(found))
+
+    def content(self) -> dict[str, Any]:
+        """Return the numbers and sentences by name, for JSON; what is infinite is None."""
+        numbers = asdict(replace(self, space=None)) | {"factor": self.factor}
+        del numbers["space"]
+        return _plain({**numbers, "sentences": self.sentences})
+
+    def __str__(self) -> str:
+        told = [f"{topic}: {text}" for topic, text in self.sentences]
+        return "\n".join([self.problem, *told, *(aligned(table_of(self)) if self.choices else [])])
+
+    def _said(self) -> str:
+        return f"{self.problem}: {self.sentences[0][1]}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.sentences) + (as_html_table(table_of(self)) if self.choices else "")
+
+
+def exponential(exponent: float) -> float:
+    """Return e^exponent, or the largest of its kind that a double can be."""
+    return math.exp(min(exponent, 700.0))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for JSON: None where it is infinite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     """Yield topics and what is to be said of each, most important first."""
     private = found.epsilon is not None
     yield "privacy", privacy(found)
@@ -53,7 +297,8 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
         yield "beliefs", found.beliefs
     if found.value is not None:
         yield found.title, value(found)
-        if _by_distance(found):
+        known = found.cell is not None and found.mean_way is not None and math.isfinite(found.value)
+        if known and found.title == "expected loss" and found.kind == "distance":
             yield "from positions", from_positions(found)
     if found.priors:
         yield "priors", f"The loss is for one prior of the set {found.priors}: the one under which it is largest."
@@ -82,7 +327,7 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
         yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of one{unknown}."
 
 
-def pair(found: Explained) -> str:
+def pair(found: Explanation) -> str:
     """Return the two secrets or positions that the factor is about."""
     if found.across is not None:
         return two_positions(found.apart, found.unit)
@@ -92,7 +337,7 @@ def pair(found: Explained) -> str:
     return f"two {found.noun} at distance {apart}"
 
 
-def privacy(found: Explained) -> str:
+def privacy(found: Explanation) -> str:
     """Return what somebody who sees a report can find out at most."""
     if found.unproven:
         return "Nothing is proven of its privacy: dx.certify proves what holds."
@@ -103,7 +348,7 @@ def privacy(found: Explained) -> str:
     return f"{one_report(found.epsilon * found.between, pair(found), unless)}."
 
 
-def level(found: Explained) -> str:
+def level(found: Explanation) -> str:
     """Return ε as it was proven and asked for, and where odds double at most."""
     text = f"{proven_level(found)}."
     double = math.log(2) / found.epsilon if found.epsilon else math.inf
@@ -114,7 +359,7 @@ def level(found: Explained) -> str:
     return f"{text} Within {'' if found.unit else 'a distance of '}{near} the odds{between} at most double."
 
 
-def proven_level(found: Explained) -> str:
+def proven_level(found: Explanation) -> str:
     """Return ε as it was proven and asked for: "ε proven 1.39 per km (asked 1.39)"."""
     where = per(found.unit)
     if found.epsilon is None or not found.proven:
@@ -127,7 +372,7 @@ def proven_level(found: Explained) -> str:
     return f"ε proven {proven} {where} (asked {three_digits(found.asked)})"
 
 
-def several(found: Explained) -> str:
+def several(found: Explanation) -> str:
     """Return what n reports of one person cost."""
     epsilon = found.epsilon or 0.0
     once, all_of_them = epsilon * found.between, found.reports * epsilon * found.between
@@ -158,7 +403,7 @@ def _even(exponent: float) -> str:
     return f" (an even chance becomes {most} % at most)"
 
 
-def between_places(found: Explained, across: float) -> str:
+def between_places(found: Explanation, across: float) -> str:
     """Return what is promised between the centres of cells, and why that is less between positions."""
     epsilon = found.epsilon or 0.0
     near, promised = with_unit(three_digits(found.apart), found.unit), factor(epsilon * found.apart)
@@ -176,7 +421,7 @@ def between_places(found: Explained, across: float) -> str:
     return f"{text}. This holds inside the grid. Positions outside, moved to the nearest cell, have no promise."
 
 
-def border(found: Explained) -> str:
+def border(found: Explanation) -> str:
     """Return what the promise means for positions where it is not known how far they are from their places."""
     text = (
         "Positions are first moved to their place. Within one place nothing can be told apart; two positions on both"
@@ -187,7 +432,7 @@ def border(found: Explained) -> str:
     return f"{text} sides of a border, however close, are as far apart as their places, {near} or more."
 
 
-def value(found: Explained) -> str:
+def value(found: Explanation) -> str:
     """Return the value of the objective, and what none is better than."""
     text = _is(found, amount(found.value, found.value_unit))
     if found.value is None or found.bound is None:
@@ -200,7 +445,7 @@ def value(found: Explained) -> str:
     return f"{text}: proven to be the best possible{close}."
 
 
-def _is(found: Explained, worth: str) -> str:
+def _is(found: Explanation, worth: str) -> str:
     match found.title:
         case "worst loss":
             return f"Whatever the {singular_of(found.noun)}, a report {loses(found, worth)}, or less"
@@ -218,7 +463,7 @@ def _is(found: Explained, worth: str) -> str:
     return f"A report {loses(found, worth)}{between}"
 
 
-def loses(found: Explained, worth: str) -> str:
+def loses(found: Explanation, worth: str) -> str:
     """Return what a loss means: "is 0.84 km from the true place on average"."""
     if worth == three_digits(math.inf):
         return "costs infinitely much on average"
@@ -232,23 +477,17 @@ def loses(found: Explained, worth: str) -> str:
     return f"costs {worth} on average"
 
 
-def _named(found: Explained, label: str | None) -> str:
+def _named(found: Explanation, label: str | None) -> str:
     """Return one of the secrets: "place A"."""
     where = found.where.get(label or "", "")
     return f"{singular_of(found.noun)} {label}{f' at {where}' if where else ''}"
 
 
-def _truth(found: Explained) -> str:
+def _truth(found: Explanation) -> str:
     return "the truth" if found.noun == "secrets" else f"the true {singular_of(found.noun)}"
 
 
-def _by_distance(found: Explained) -> bool:
-    """Return True if the value is a mean distance between the centres of cells."""
-    known = found.cell is not None and found.mean_way is not None and math.isfinite(found.value or 0.0)
-    return known and found.title == "expected loss" and found.kind == "distance"
-
-
-def from_positions(found: Explained) -> str:
+def from_positions(found: Explanation) -> str:
     """Return what positions lose, whose way to the centre of their cell is not in the value."""
     ways = found.mean_way or 0.0, found.cell or 0.0
     mean, most = (amount_at_most(way, found.unit) for way in ways)
@@ -260,7 +499,7 @@ def from_positions(found: Explained) -> str:
     )
 
 
-def radius(found: Explained, worst: float) -> str:
+def radius(found: Explanation, worst: float) -> str:
     """Return how far reports are from the truth, 95 % of them."""
     truth, far = _truth(found), within(worst, found.unit)
     if found.few:
@@ -276,7 +515,7 @@ def radius(found: Explained, worst: float) -> str:
     return f"{text}; for {_named(found, found.radius_at)}, where this is worst, 95 % lie {far}."
 
 
-def largest_error(found: Explained, most_off: float) -> str:
+def largest_error(found: Explanation, most_off: float) -> str:
     """Return how far off a single report may be."""
     most, chance = amount(most_off, found.unit), share(found.most_off_chance or 0.0)
     ever = f"whatever the {singular_of(found.noun)}"
@@ -288,7 +527,7 @@ def largest_error(found: Explained, most_off: float) -> str:
     )
 
 
-def together(found: Explained, all_within: float) -> str:
+def together(found: Explanation, all_within: float) -> str:
     """Return how far off several published values are, all of them and their total."""
     text = (
         f"{found.values:,} published {found.noun}, each drawn by itself, all lie {within(all_within, found.unit)} of "
@@ -304,7 +543,7 @@ def together(found: Explained, all_within: float) -> str:
     return f"{text} A person costs ε once for each of these {found.noun} that counts that person."
 
 
-def unlikely(found: Explained) -> str:
+def unlikely(found: Explanation) -> str:
     """Return what secrets of prior 0 lose."""
     have = "has" if found.prior_zero == 1 else "have"
     text = (
@@ -316,7 +555,7 @@ def unlikely(found: Explained) -> str:
     return f"{text}: their mean loss is {mean}, the largest {most} for {_named(found, found.prior_zero_at)}."
 
 
-def never(found: Explained, count: int) -> str:
+def never(found: Explanation, count: int) -> str:
     """Return which outputs never come out, and what that means for the ends of a line."""
     named = listed(found.never_labels, len(found.never_labels), total=count)
     hardly = f", {found.hardly:,} of them with a probability below one in a million" if found.hardly else ""
@@ -335,7 +574,7 @@ _OF_SEVERAL = {"all_within": "all {:,} within", "total_off": "total off by at mo
 """Columns about several published values together, where these were asked for."""
 
 
-def table_of(found: Explained) -> Sequence[Sequence[str]]:
+def table_of(found: Explanation) -> Sequence[Sequence[str]]:
     """Return the table of what other ε cost, the names of its columns first; the level of the result has a mark."""
     unit = f" ({found.value_unit})" if found.value_unit else ""
     far = f" ({found.unit})" if found.unit else ""

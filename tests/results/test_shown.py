@@ -57,7 +57,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "sweep": (
         lambda: dx.sweep(report().problem, [0.5, 1.25], ["geometric"]),
-        "<EpsilonSweep a<b: ε from 0.5 to 1.25, 2 of 2 levels, optimal, geometric, optimal>",
+        "<EpsilonSweep a<b: ε from 0.5 to 1.25, 2 levels, optimal, geometric, optimal>",
     ),
     "frontier": (
         lambda: dx.frontier(report().problem, 0.5, 1.0, resolution=0.9),

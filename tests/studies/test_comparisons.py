@@ -81,7 +81,7 @@ def test_baselines_are_measured_not_promised(problem: dx.Problem) -> None:
     assert squared["rate_distortion"].private is False
     assert (squared["rate_distortion"].epsilon or 0) > 0.9
     text = str(dx.compare(problem, ["cloaking"]))
-    assert "no, infinite" in text
+    assert "not private: ε ∞" in text
     assert "cloaking: a baseline, not private at this level" in text
     bounded = problem.but(objective=dx.AdversaryError(0.8), epsilon=1.0)
     assert "over its budget 0.8" in rows_of(dx.compare(bounded, ["rate_distortion"]))["rate_distortion"].note

@@ -64,7 +64,7 @@ def test_public_names() -> None:
     for name in dx.__all__:
         assert getattr(dx, name) is not None
     with pytest.raises(AttributeError, match="nonesuch"):
-        _ = dx.nonesuch
+        _ = dx.nonesuch  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def extras() -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dxopt.results.figures import plots
 from dxopt.runtime.display import Lines, as_html_table, as_html_text
+from dxopt.words.phrases import aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,12 +42,6 @@ def as_panel(title: str, lines: Lines) -> Panel:
     for name, value in lines:
         table.add_row(name, Text(value))
     return Panel(table, title=Text(title), expand=False)
-
-
-def aligned(table: Grid) -> list[str]:
-    """Return a table as lines of plain text, never cut."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
 
 
 def as_rich_tables(table: Grid) -> Iterator[Table]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from dxopt.results.maps.located import KM_PER_DEGREE, Located, Window
 from dxopt.results.maps.underlay import Shapes, Underlay
 from dxopt.results.report import Report
 from dxopt.spaces.geo.points import known
+from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.positions import unrolled
 
 Array = NDArray[np.float64]
@@ -31,12 +32,10 @@ class Plane:
 
     Attributes
     ----------
-    secrets : (n, 2) array
-    reports : (m, 2) array or None
-        None where they are the secrets.
-    areas : (n, k, 2) array or None
-        The area that each secret represents.
-    streets : (s, 2, 2) array or None
+    secrets, reports : (n, 2) array, (m, 2) array or None
+        The second is None where the reports are the secrets.
+    areas, streets : (n, k, 2) and (s, 2, 2) array, or None
+        The area that each secret represents, and streets to draw.
     unit : str
         Blank where the coordinates have none.
     middle : (float, float) or None
@@ -58,7 +57,7 @@ class Plane:
 
     @classmethod
     def of(cls, report: Report, shapes: Shapes | None = None) -> Plane | None:
-        """The plane of a report on locations on the Earth or on points with two coordinates; None for any other.
+        """Return the plane of a report on locations on the Earth or points with two coordinates; None for others.
 
         `shapes` are drawn under locations on the Earth, where there are any of them.
         """
@@ -76,13 +75,9 @@ class Plane:
         return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_named(space.labels))
 
     def as_data(self) -> dict[str, Any]:
-        """Coordinates for a script, relative to their size."""
-        shapes = [
-            array.reshape(-1, 2)
-            for array in (self.secrets, self.reports, self.areas, self.streets)
-            if array is not None
-        ]
-        every = np.vstack(shapes)
+        """Return coordinates for a script, relative to their size."""
+        shapes = {name: getattr(self, name) for name in ("secrets", "reports", "areas", "streets")}
+        every = np.vstack([array.reshape(-1, 2) for array in shapes.values() if array is not None])
         low = every.min(axis=0)
         size = float(np.ptp(every, axis=0).max()) or 1.0
 
@@ -90,10 +85,7 @@ class Plane:
             return None if array is None else np.round((array - low) / size, 5).tolist()
 
         return {
-            "secrets": scaled(self.secrets),
-            "reports": scaled(self.reports),
-            "areas": scaled(self.areas),
-            "streets": scaled(self.streets),
+            **{name: scaled(array) for name, array in shapes.items()},
             "size": size,
             "unit": self.unit,
             "corner": low.tolist(),
@@ -115,27 +107,23 @@ def _earth(located: Located, shapes: Shapes | None) -> Plane:
     reported = located.reports
     middle = _middle(found.degrees)
     flat = partial(_flat, middle)
+    beneath = None if shapes is None else Underlay.within(shapes, Window.around(located))
     return Plane(
         flat(found.degrees),
         None if reported is found else flat(reported.degrees),
-        _each(flat, found.outlines),
-        _each(flat, found.streets),
+        None if found.outlines is None else flat(found.outlines),
+        None if found.streets is None else flat(found.streets),
         "km",
         middle,
         _named(located.mechanism.space.labels),
-        None if shapes is None else _beneath(shapes, Window.around(located), flat),
+        # without details that nobody sees
+        beneath and beneath.plain(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1])),
     )
 
 
 def _named(labels: Sequence[str]) -> bool:
     """Return True if labels are words: neither coordinates nor numbers."""
     return all(any(letter.isalpha() for letter in label) for label in labels)
-
-
-def _beneath(shapes: Shapes, window: Window, flat: Callable[[Array], Array]) -> Underlay | None:
-    """Return what of shapes is in a window, without details that nobody sees; None where nothing is."""
-    whole = Underlay.within(shapes, window)
-    return None if whole is None else whole.plain(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1]))
 
 
 def _middle(degrees: Array) -> tuple[float, float]:
@@ -152,29 +140,23 @@ def _flat(middle: tuple[float, float], degrees: Array) -> Array:
     return KM_PER_DEGREE * np.stack([east, degrees[..., 0] - latitude], axis=-1)
 
 
-def _each(flat: Callable[[Array], Array], shapes: Array | None) -> Array | None:
-    return None if shapes is None else flat(shapes)
-
-
 CELLS = 640_000
 """Entries of all channels in a page: 3.4 MB of text."""
 
 
 def cells(report: Report) -> int:
-    """Number of entries of the channel."""
+    """Return the number of entries of the channel."""
     return len(report.mechanism.space) * len(report.mechanism.reports)
 
 
 def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
-    """Labels, prior and locations in full, and the probabilities as 32-bit floats."""
-    mechanism = report.mechanism
+    """Return labels, prior and locations in full, and the probabilities as 32-bit floats."""
+    mechanism, reports = report.mechanism, report.mechanism.reports
     return {
         "secrets": readable(mechanism.space.labels, mechanism.space.points, plane),
-        "reports": None
-        if mechanism.reports.secrets
-        else readable(mechanism.reports.labels, mechanism.reports.points, plane),
+        "reports": None if reports.secrets else readable(reports.labels, reports.points, plane),
         "prior": report.problem.prior.probabilities.tolist(),
-        "losses": [finite(loss) for loss in report.mechanism.losses(report.problem.loss).tolist()],
+        "losses": [finite(loss) for loss in mechanism.losses(report.problem.loss).tolist()],
         "unit": report.problem.loss.unit,
         "channel": packed(mechanism.matrix),
         "plane": None if plane is None else plane.as_data(),
@@ -182,25 +164,14 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
 
 
 def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None) -> list[str]:
-    """Labels; those that are coordinates on the Earth with as few digits as tell them apart, at least to 100 m."""
-    if plane is None or plane.middle is None or points is None:
-        return list(labels)
-    if not all(map(_is_at, labels, points)):
+    """Return labels, coordinates on the Earth with as few digits as tell them apart, but 100 m at least."""
+    if plane is None or plane.middle is None or points is None or list(labels) != list(Coordinates(points)):
         return list(labels)
     for digits in range(3, 9):
         shown = [f"{_degrees(y, digits, 'N', 'S')}, {_degrees(x, digits, 'E', 'W')}" for y, x in points.tolist()]
         if len(set(shown)) == len(shown):
             return shown
     return list(labels)
-
-
-def _is_at(label: str, point: NDArray) -> bool:
-    """Return True if a label is the coordinates of a point."""
-    try:
-        said = [float(part) for part in label.strip("()").split(", ")]
-    except ValueError:
-        return False
-    return len(said) == len(point) and bool(np.allclose(said, point, rtol=0, atol=1e-6))
 
 
 def _degrees(value: float, digits: int, above: str, below: str) -> str:
@@ -215,5 +186,5 @@ def packed(matrix: NDArray[np.float64]) -> str:
 
 
 def reported(report: Report) -> list[float]:
-    """Σ_x π_x K[x, z] of each report z."""
+    """Return Σ_x π_x K[x, z] of each report z."""
     return (report.problem.prior.probabilities @ report.mechanism.matrix).tolist()

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.objective import OBJECTIVES
-from dxopt.numerics.number_syntax import three_digits
 from dxopt.results.claims import FrontierFile, LevelFile
-from dxopt.results.compared import Compared, excess_cell, lines_of
+from dxopt.results.compared import Compared, excess_cell, lines_of, privacy
 from dxopt.results.comparison import Comparison
 from dxopt.results.figures import plots
 from dxopt.results.frontier import staircases
-from dxopt.results.page.markup import Cell, Markup, drawn, element, facts, folded, number, table, told
+from dxopt.results.page.markup import Cell, Markup, bullets, drawn, element, facts, folded, number, table, told
 from dxopt.results.page.words import level_table
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
@@ -28,100 +27,60 @@ if TYPE_CHECKING:
 
 
 def compared(found: Comparison, unit: str, name: str) -> Iterator[Markup]:
-    """Bars, tables, what refines what, and why some are missing; values are in the unit."""
+    """Yield bars, tables, the refinements, and why some are missing; values are in the unit."""
     found = found.told
     rows = [row for row in found.rows if row.value is not None]
-    header = [
-        "mechanism",
-        f"{found.objective}{in_unit(unit)}",
-        "excess",
-        "remapped",
-        "excess remapped",
-        "gap to bound",
-        "leakage (bits)",
-    ]
+    title = f"{found.objective}{in_unit(unit)}"
     yield drawn(found.figure(), name)
-    yield table("Mechanisms side by side", [*header, "privacy"], [_compared(row) for row in rows])
+    yield table("Mechanisms side by side", ["mechanism", title, *_COLUMNS], map(_cells, rows))
     if found.bound is not None:
-        yield element(
-            "p", told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, unit))
-        )
+        bound = told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, unit))
+        yield element("p", bound)
     if found.verdict is not None:
         yield element("p", f"The prior is {found.verdict}.")
     priors = list(rows[0].under) if rows else []
     if priors:
-        under = [_under(row, priors) for row in rows]
-        bounds = [found.bound, *(found.bounds.get(prior) for prior in priors)]
-        under.append([Cell("bound"), *(Cell.number(bound) for bound in bounds)])
+        under = [(row.name, [row.value, *(row.under.get(prior) for prior in priors)]) for row in rows]
+        under.append(("bound", [found.bound, *(found.bounds.get(prior) for prior in priors)]))
         heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
-        yield table(f"{found.objective.capitalize()}{in_unit(unit)} under other priors", heads, under)
-    order = [element("li", line) for line in lines_of(found.refinements)]
-    if order:
+        lines = ([Cell(mechanism), *map(Cell.number, values)] for mechanism, values in under)
+        yield table(f"{title.capitalize()} under other priors", heads, lines)
+    if order := lines_of(found.refinements):
         yield element(
             "p", "One mechanism refines another if, after the best remaps, it is no worse for any prior and loss:"
         )
-        yield element("ul", *order)
-    notes = [element("li", f"{row.name}: {row.note}") for row in found.rows if row.note]
-    if notes:
-        yield folded("Notes", element("ul", *notes))
+        yield bullets(order)
+    if notes := [f"{row.name}: {row.note}" for row in found.rows if row.note]:
+        yield folded("Notes", bullets(notes))
 
 
-def _compared(row: Compared) -> list[Cell]:
+_COLUMNS = ("excess", "remapped", "excess remapped", "gap to bound", "leakage (bits)", "privacy")
+
+
+def _cells(row: Compared) -> list[Cell]:
     return [
         Cell(row.name),
         Cell.number(row.value),
-        _share(row.excess),
+        Cell(excess_cell(row.excess), row.excess),
         Cell.number(row.remapped),
-        _share(row.remapped_excess),
+        Cell(excess_cell(row.remapped_excess), row.remapped_excess),
         Cell.number(row.gap),
         Cell.number(row.leakage),
         Cell(privacy(row)),
     ]
 
 
-def _share(excess: float | None) -> Cell:
-    return Cell("") if excess is None else Cell(excess_cell(excess), excess)
-
-
-def _under(row: Compared, priors: list[str]) -> list[Cell]:
-    values = [row.value, *(row.under.get(prior) for prior in priors)]
-    return [Cell(row.name), *(Cell.number(value) for value in values)]
-
-
-def privacy(row: Compared) -> str:
-    """Describe the privacy of a mechanism."""
-    realised = three_digits(row.epsilon) if row.epsilon is not None else ""
-    realised += f", δ {three_digits(row.delta)}" if row.delta else ""
-    if row.private:
-        return f"proven, ε {realised}"
-    if row.baseline:
-        return f"not private, ε {realised or '∞'}"
-    return "not asked"
-
-
 def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
-    """Charts of loss and leakage, and the numbers."""
+    """Return charts of loss and leakage, and the numbers."""
     problem = sweep.problem
-    levels = sweep.epsilons.tolist()
-    reached = (
-        f"{len(levels)} levels" if len(levels) == len(sweep.asked) else f"{len(levels)} of {len(sweep.asked)} levels"
-    )
-    title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {reached} ({sweep.status})"
-    header = ["mechanism", "ε", problem.objective.title, "remapped", "gap to bound", "leakage (bits)", "privacy"]
+    title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {sweep.reached} ({sweep.status})"
     rows = [
-        [
-            Cell(row.name),
-            Cell.number(report.problem.epsilon),
-            Cell.number(row.value),
-            Cell.number(row.remapped),
-            Cell.number(row.gap),
-            Cell.number(row.leakage),
-            Cell(privacy(row)),
-        ]
+        [Cell.number(report.problem.epsilon), *_cells(row)]
         for report in sweep.reports
         for row in (report.comparison.rows if report.comparison else ())
         if row.value is not None
     ]
+    header = ["ε", "mechanism", problem.objective.title, *_COLUMNS]
     return [
         drawn(sweep.figure(), name, title),
         level_table(sweep.reports),
@@ -166,21 +125,20 @@ Array = NDArray[np.float64]
 
 
 def published(report: Report, name: str) -> list[Markup]:
-    """The chart of what is published of each true value, with its numbers; empty where secrets are no numbers."""
+    """Return a chart of the reports of each true value, with its numbers; empty where secrets are no numbers."""
     space, reports = report.mechanism.space, report.mechanism.reports
     true, said = _numbers(space.points), _numbers(space.points if reports.secrets else reports.points)
     if true is None or said is None or len(true) < 2:
         return []
-    chosen = np.argsort(true, kind="stable")[_spread(len(true))]
+    spread = np.unique(np.linspace(0, len(true) - 1, min(len(true), MOST)).round().astype(np.int64))
+    chosen = np.argsort(true, kind="stable")[spread]
     levels = true[chosen].tolist()
     found = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
     every = "" if len(levels) == len(true) else f", at {len(levels)} of {len(true):,} values"
     figure = _figure(levels, found, in_unit(space.unit))
     chart = drawn(figure, name, f"What is published of each true value, and how far off that is{every}")
-    rows = [
-        [Cell.number(number) for number in (level, at[0], at[3], at[2], at[4], at[1], at[5])]
-        for level, at in zip(levels, found.tolist(), strict=True)
-    ]
+    mean, lowest, low, middle, high, highest = found.T
+    rows = [map(Cell.number, row) for row in zip(levels, mean, middle, low, high, lowest, highest, strict=True)]
     return [chart, folded("The numbers", table("What is published of each true value", _HEADER, rows))]
 
 
@@ -204,18 +162,14 @@ def _figure(levels: list[float], found: Array, unit: str) -> Figure:
 
 
 def _numbers(points: NDArray | None) -> Array | None:
-    """One number for each point, or None."""
+    """Return one number for each point, or None."""
     if points is None or not np.issubdtype(points.dtype, np.number):
         return None
     return points.reshape(len(points)).astype(float) if points.size == len(points) else None
 
 
-def _spread(size: int) -> NDArray[np.int64]:
-    return np.unique(np.linspace(0, size - 1, min(size, MOST)).round().astype(np.int64))
-
-
 def _spread_of(row: Array, said: Array) -> Array:
-    """The mean and the quantiles of one row: of each share the least report that so many are at or below."""
+    """Return the mean and the quantiles of one row, each the least report that its share is at or below."""
     order = np.argsort(said, kind="stable")
     below = np.cumsum(row[order])
     places = np.searchsorted(below, np.array(_SHARES) * below[-1] * (1 - 1e-12))

@@ -25,7 +25,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 def page(answer: Report | Entry, *, underlay: Area | None = None) -> str:
-    """A page about one result, which needs nothing but itself.
+    """Return a page about one result, which needs nothing but itself.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def page(answer: Report | Entry, *, underlay: Area | None = None) -> str:
 
 
 def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "", underlay: Area | None = None) -> str:
-    """A page about many results: an overview, what they show together, and a part for each.
+    """Return a page about many results: an overview, what they show together, and a part for each.
 
     Parameters
     ----------
@@ -106,7 +106,6 @@ def _part(entry: Entry, shown: Shown) -> Markup:
 
 
 def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
-    style = _asset("page.css")
     scripts = "\n".join(map(_asset, _SCRIPTS))
     head = element(
         "head",
@@ -116,7 +115,7 @@ def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
         element("meta", name="color-scheme", content="light dark"),
         element("link", rel="icon", href="data:,"),
         element("title", title),
-        element("style", Markup(style)),
+        element("style", Markup(_asset("page.css"))),
     )
     tools = element(
         "div",

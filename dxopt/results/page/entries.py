@@ -24,16 +24,11 @@ class Entry:
     Attributes
     ----------
     name : str
-    report : Report or None
+    report, level, frontier, sweep : Report, LevelFile, FrontierFile and EpsilonSweep, or None
     metric : str
-        What the distances are.
-    level : LevelFile or None
-    frontier : FrontierFile or None
-    sweep : EpsilonSweep or None
-    failure : str
-        How it failed; blank where it did not.
-    reason : str
-        Why.
+        The kind of distances.
+    failure, reason : str
+        How it failed, and why; blank where it did not.
     recorded : sequence of WarningNote
         Warnings of notes.json: some are about data that the folder does not hold.
     """
@@ -59,7 +54,7 @@ class Entry:
 
     @classmethod
     def of(cls, report: Report) -> Entry:
-        """A report in memory."""
+        """Return the entry of a report in memory."""
         return cls(report.problem.name, report, _metric(report))
 
     @property
@@ -72,7 +67,7 @@ class Entry:
 
 
 def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Entry]:
-    """The result in a folder, or those in the folders below it, by name; each report is proven again.
+    """Read the result in a folder, or those in the folders below it, by name; each report is proven again.
 
     Of several, one that is damaged or does not hold is an entry that states that, as is a problem that failed by
     summary.json. `tell` is given a line for each.
@@ -94,12 +89,15 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
     failed = _failed(folder)
     if not found and not failed:
         raise SpecError("folder", f"{folder} holds no result", "name a folder that solve or batch wrote")
-    readable: list[Entry] = []
+    entries: list[Entry] = []
     for count, inner in enumerate(found, 1):
         name = inner.relative_to(folder).as_posix()
         tell(f"proving {count} of {len(found)}: {name}")
-        readable.append(_readable(inner, name))
-    return [*readable, *failed]
+        try:
+            entries.append(_entry(inner))
+        except (SpecError, CertificateError) as error:
+            entries.append(Entry(name, failure="not proven", reason=str(error)))
+    return [*entries, *failed]
 
 
 def _inside(inner: Path, folder: Path) -> bool:
@@ -109,15 +107,8 @@ def _inside(inner: Path, folder: Path) -> bool:
     return within or any(is_result(folder / one) for one in path.parents)
 
 
-def _readable(folder: Path, name: str) -> Entry:
-    try:
-        return _entry(folder)
-    except (SpecError, CertificateError) as error:
-        return Entry(name, failure="not proven", reason=str(error))
-
-
 def _failed(folder: Path) -> list[Entry]:
-    """The problems of a batch that left no result, as its summary lists them."""
+    """Return the problems of a batch that left no result, as its summary lists them."""
     try:
         summary = read_json(folder / SUMMARY)
         lines = [line for line in summary["problems"] if not line["folder"]]

@@ -76,7 +76,7 @@ def _figures(entries: Sequence[Entry], tell: Callable[[str], None]) -> Iterator[
 
 
 def channel_figure(report: Report) -> Figure:
-    """The probabilities K[x, z] as colours, on a logarithmic scale; white where they are 0."""
+    """Draw the probabilities K[x, z] as colours, on a logarithmic scale; white where they are 0."""
     matrix = report.mechanism.matrix
     positive = matrix[matrix > 0]
     with plots.style():
@@ -96,14 +96,11 @@ def channel_figure(report: Report) -> Figure:
 
 
 def plane_figure(report: Report, plane: Plane) -> Figure:
-    """The prior, and Σ_x π_x K[x, z] of each report z, at points of a plane; the colours are those of `draw_map`."""
+    """Draw the prior, and Σ_x π_x K[x, z] of each report z, at points of a plane, in the colours of `draw_map`."""
+    reports = plane.secrets if plane.reports is None else plane.reports
     panels = [
         ("where secrets are: the prior", plane.secrets, report.problem.prior.probabilities),
-        (
-            "what is reported on average",
-            plane.secrets if plane.reports is None else plane.reports,
-            np.array(channels.reported(report)),
-        ),
+        ("what is reported on average", reports, np.array(channels.reported(report))),
     ]
     every = np.vstack([points for _, points, _ in panels])
     across, up = np.maximum(np.ptp(every, axis=0), 1e-12)

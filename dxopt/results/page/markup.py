@@ -34,9 +34,11 @@ class Markup(str):
 
 
 def element(tag: str, *children: str, **attributes: Attribute) -> Markup:
-    """An element with its children; `class_` and `aria_label` stand for class and aria-label, None is left out."""
+    """Return an element with its children; `class_` stands for class, `aria_label` for aria-label."""
     written = "".join(
-        f" {_name(key)}{_value(value)}" for key, value in attributes.items() if not (value is None or value is False)
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{html.escape(str(value))}"')
+        for key, value in attributes.items()
+        if not (value is None or value is False)
     )
     if tag in _VOID:
         return Markup(f"<{tag}{written}>")
@@ -44,31 +46,23 @@ def element(tag: str, *children: str, **attributes: Attribute) -> Markup:
 
 
 def joined(parts: Iterable[str]) -> Markup:
-    """Parts one after the other, escaped unless they are HTML."""
+    """Join parts, escaped unless they are HTML."""
     return Markup("".join(part if isinstance(part, Markup) else html.escape(part) for part in parts))
 
 
 def told(template: str, **parts: str) -> Markup:
-    """A sentence with parts in place of their names in braces; all of it is escaped unless it is HTML."""
+    """Return a sentence with parts in place of their names in braces, escaped unless they are HTML."""
     return Markup(html.escape(template).format_map({name: joined([part]) for name, part in parts.items()}))
 
 
-def _name(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
-
-
-def _value(value: Attribute) -> str:
-    return "" if value is True else f'="{html.escape(str(value))}"'
-
-
 def as_data(content: Any, identifier: str) -> Markup:
-    """A JSON element that scripts read; no text in it can end it."""
+    """Return a JSON element for scripts; no text in it can end it."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(f'<script type="application/json" id="{html.escape(identifier)}">{text}</script>')
 
 
 def number(value: float, unit: str = "", short: str = "") -> Markup:
-    """A number to three digits, or as given, with all of them on pointing and where the reader asks, and its unit."""
+    """Return a number to three digits, or as given, with all of them on pointing or request, and its unit."""
     short, full = short or three_digits(value), repr(float(value))
     whole = not math.isfinite(value) or value == int(value)
     shown = short if whole else element("data", short, value=full, title=full)
@@ -93,12 +87,12 @@ class Cell:
 
     @classmethod
     def number(cls, value: float | None, unit: str = "", short: str = "") -> Cell:
-        """A number to three digits, or as given, with its unit, or a blank."""
+        """Return a number to three digits, or as given, with its unit, or a blank."""
         return cls("") if value is None else cls(number(value, unit, short), float(value))
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]], *, cards: bool = False) -> Markup:
-    """A table that is sorted by the buttons in its header, and scrolls on its own where it is too wide.
+def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]], *, cards: bool = False) -> Markup:
+    """Return a table that is sorted by the buttons in its header, and scrolls on its own where it is too wide.
 
     With `cards`, each row is a card on a narrow screen, with the names of its columns, and nothing scrolls.
     """
@@ -134,8 +128,13 @@ def _cell(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
     return element(tag, text, scope=scope, data_key=key, class_=kind, **about)
 
 
+def bullets(lines: Iterable[str], kind: str | None = None) -> Markup:
+    """Return a list of lines."""
+    return element("ul", *(element("li", line) for line in lines), class_=kind)
+
+
 def facts(pairs: Iterable[tuple[str, str]], kind: str = "facts") -> Markup:
-    """Names and what they are."""
+    """Return names with their texts."""
     return element(
         "dl", *(element("div", element("dt", name), element("dd", text)) for name, text in pairs), class_=kind
     )

@@ -13,27 +13,40 @@ from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Bars, Panel, Quantity, Row, bars, panels
 from dxopt.results.packing import level_axis, named_loss, value_axis
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.markup import Cell, Markup, drawn, element, folded, joined, number, section, table, told
+from dxopt.results.page.markup import (
+    Cell,
+    Markup,
+    bullets,
+    drawn,
+    element,
+    folded,
+    joined,
+    number,
+    section,
+    table,
+    told,
+)
 from dxopt.results.page.words import level_table
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import per
+from dxopt.words.phrases import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def families(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Reports of problems that are alike but for ε, in the order of ε; those alone are left out."""
+    """Return the reports of problems that are alike but for ε, in the order of ε, where there are several."""
     found: dict[str, list[Report]] = {}
     for entry in entries:
         if entry.report is not None and entry.report.problem.private:
-            found.setdefault(_families_alike(entry.report.problem), []).append(entry.report)
+            found.setdefault(_digest(entry.report.problem), []).append(entry.report)
     several = (group for group in found.values() if len({report.problem.epsilon for report in group}) > 1)
     return [sorted(group, key=lambda report: report.problem.epsilon) for group in several]
 
 
-def _families_alike(problem: Problem) -> str:
+def _digest(problem: Problem) -> str:
     """Return a digest of everything but ε and the name; distances count by a few of their rows."""
     space = problem.space
     reports = problem.reports
@@ -47,7 +60,7 @@ def _families_alike(problem: Problem) -> str:
 
 
 def curves(group: Sequence[Report]) -> Panel:
-    """Values against ε: of the mechanism itself, of those it is compared with, and the bound on all."""
+    """Return values against ε: of the mechanism, of those it is compared with, and the bound on all."""
     points: dict[str, dict[float, float]] = {}
     bounds: dict[float, float] = {}
     sign = group[0].problem.objective.sign
@@ -71,17 +84,16 @@ def _name(report: Report) -> str:
 
 
 def family_figure(group: Sequence[Report]) -> Figure:
-    """Loss against ε of problems that differ in ε alone."""
-    problem = group[0].problem
-    names = list(dict.fromkeys(report.problem.name for report in group))
-    about = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    """Draw the loss against ε of problems that differ in ε alone."""
+    problem, last = group[0].problem, group[-1].problem
+    about = problem.name if problem.name == last.name else f"{problem.name} to {last.name}"
     levels = len({report.problem.epsilon for report in group})
     title = f"{about}: {problem.objective.title} at {levels} levels"
     return panels(title, level_axis(problem), curves(group))
 
 
 def family_chart(group: Sequence[Report], name: str) -> Markup:
-    """The figure of a family, and what each of its levels promises."""
+    """Return the figure of a family, and the promises of its levels."""
     told = folded("What each ε promises and costs", level_table(group))
     return element("div", drawn(family_figure(group), name), told)
 
@@ -93,30 +105,25 @@ MOST_BARS = 40
 
 def outcome(entries: Sequence[Entry]) -> str:
     """Return the numbers of results by outcome."""
-    several = "1 result" if len(entries) == 1 else f"{len(entries):,} results"
     found = Counter(entry.status for entry in entries)
-    return f"{several}: {', '.join(f'{count:,} {status}' for status, count in found.most_common())}"
+    each = ", ".join(f"{count:,} {status}" for status, count in found.most_common())
+    return f"{counted(len(entries), 'results')}: {each}"
 
 
 def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
-    """The sections of a page before its results."""
+    """Yield the sections of a page before its results."""
     links = {id(entry): f"#result-{place}" for place, entry in enumerate(entries, 1)}
     rows = [_row(entry, links[id(entry)]) for entry in entries]
     yield section("All results", table("Results", HEADER, rows, cards=True), level=2)
-    open_ones = [
-        element("li", element("a", entry.name, href=links[id(entry)]), ": ", why)
-        for entry in entries
-        if (why := _why(entry))
-    ]
-    if open_ones:
-        yield section("What failed, or is open", element("ul", *open_ones), level=2)
-    together = families(entries)
-    if together:
-        charts = [family_chart(group, f"family-{place}") for place, group in enumerate(together)]
-        yield section("Against ε", element("div", *charts, class_="charts"), level=2)
+    reasons = ((entry, _why(entry)) for entry in entries)
+    failed = [joined([element("a", one.name, href=links[id(one)]), ": ", why]) for one, why in reasons if why]
+    if failed:
+        yield section("What failed, or is open", bullets(failed), level=2)
+    charts = [family_chart(group, f"family-{place}") for place, group in enumerate(families(entries))]
     grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_alike(entries))]
-    if grouped:
-        yield section("Side by side", element("div", *grouped, class_="charts"), level=2)
+    for title, several in (("Against ε", charts), ("Side by side", grouped)):
+        if several:
+            yield section(title, element("div", *several, class_="charts"), level=2)
 
 
 def _why(entry: Entry) -> str:
@@ -135,10 +142,8 @@ def _why(entry: Entry) -> str:
 def _row(entry: Entry, link: str) -> list[Cell]:
     name = Cell(entry.name, link=link)
     report = entry.report
-    warned = (
-        f", {len(entry.warnings)} warnings" if len(entry.warnings) > 1 else ", 1 warning" if entry.warnings else ""
-    )
-    status = Cell(f"{entry.status}{warned}")
+    warned = len(entry.warnings)
+    status = Cell(entry.status + (f", {counted(warned, 'warnings')}" if warned else ""))
     blank = Cell("")
     if report is None:
         levels, about, gap = _range(entry)
@@ -169,7 +174,7 @@ def _level(problem: Problem) -> Cell:
 
 
 def _range(entry: Entry) -> tuple[list[float], str, float | None]:
-    """The levels of what is no single report, its objective, and its largest gap where it is a sweep."""
+    """Return the levels of a sweep or frontier, its objective, and its largest gap where it is a sweep."""
     if entry.sweep is not None:
         return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
     if entry.frontier is None:
@@ -178,7 +183,7 @@ def _range(entry: Entry) -> tuple[list[float], str, float | None]:
 
 
 def _alike(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Reports whose values are amounts of the same thing: in the same unit, or else about the same secrets."""
+    """Return reports with values of the same kind: in the same unit, or else about the same secrets."""
     found: dict[tuple[str, ...], list[Report]] = {}
     for entry in entries:
         if entry.report is not None:

@@ -7,21 +7,17 @@ from dataclasses import dataclass
 
 from dxopt.results.maps.underlay import MEANT
 from dxopt.results.packing import named_loss
-from dxopt.results.page import charts as ranges
-from dxopt.results.page import words
-from dxopt.results.page import words as problem
+from dxopt.results.page import charts, words
 from dxopt.results.page.channels import Plane
-from dxopt.results.page.charts import against_epsilon, compared, published
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.markup import Markup, element, facts, folded, joined, number, section
-from dxopt.results.page.words import plainly
+from dxopt.results.page.markup import Markup, bullets, element, facts, folded, joined, number, section
 from dxopt.results.report import Report, everything
 from dxopt.spaces.units import per
 from dxopt.words.report import on_other_data
 
 
 def locations(report: Report, plane: Plane, name: str) -> Markup:
-    """The map, to be pointed at."""
+    """Return the map, to be pointed at."""
     modes = element(
         "fieldset",
         element("legend", "Point at", class_="aside"),
@@ -61,7 +57,7 @@ def _legend(plane: Plane) -> Markup:
 
 
 def heat_map(report: Report, name: str) -> Markup:
-    """The channel as colours."""
+    """Return the channel as colours."""
     label = f"Heat map of the channel of {report.problem.name}: arrow keys go from entry to entry"
     canvas = _canvas(label, f"{name}-entry")
     return element(
@@ -106,17 +102,7 @@ _Section = tuple[str, Iterable[Markup]]
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """Return the drawings of a result.
-
-    Attributes
-    ----------
-    name : str
-        What its channel is called in the page.
-    drawn : bool
-        Whether that is part of the page.
-    plane : Plane or None
-        Its map, where it has one.
-    """
+    """Drawings of a result: the name of its channel in the page, whether that is part of it, and the map."""
 
     name: str
     drawn: bool
@@ -124,29 +110,21 @@ class Shown:
 
 
 def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
-    """Return all sections about a result.
-
-    Parameters
-    ----------
-    entry : Entry
-    shown : Shown
-    level : int
-        Of the headings.
-    """
+    """Return all sections about a result, with headings of a level."""
     parts: list[Markup] = []
     if entry.failure:
         parts.append(element("p", f"{entry.failure.capitalize()}: {entry.reason}", class_="failure"))
     if entry.warnings:
-        parts.append(element("ul", *(element("li", text) for text in entry.warnings), class_="failure"))
+        parts.append(bullets(entry.warnings, "failure"))
     if entry.report is not None:
         parts += _summary(entry.report, entry, shown, level)
     titled: list[_Section] = []
     if entry.level is not None:
-        titled.append(("Smallest ε", ranges.level(entry.level)))
+        titled.append(("Smallest ε", charts.level(entry.level)))
     if entry.frontier is not None:
-        titled.append(ranges.frontier(entry.frontier, f"{shown.name}-frontier"))
+        titled.append(charts.frontier(entry.frontier, f"{shown.name}-frontier"))
     if entry.sweep is not None:
-        titled.append(("Loss and leakage against ε", against_epsilon(entry.sweep, f"{shown.name}-sweep")))
+        titled.append(("Loss and leakage against ε", charts.against_epsilon(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:
         titled += _of_report(entry.report, entry, shown)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
@@ -155,7 +133,7 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
 def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[Markup]:
     proof = report.certificate
     unit, level = report.problem.unit, per(report.problem.space.unit)
-    first, others = plainly(report, shown.plane)
+    first, others = words.plainly(report, shown.plane)
     yield first
     yield facts(
         [
@@ -174,27 +152,20 @@ def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[
 def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]:
     if shown.plane is not None:
         yield "Map", [locations(report, shown.plane, shown.name)]
-    if curve := published(report, f"{shown.name}-published"):
+    if curve := charts.published(report, f"{shown.name}-published"):
         yield "Published against true", curve
     if report.comparison is not None:
-        yield "Comparison", compared(report.comparison, report.problem.unit, f"{shown.name}-compared")
+        yield "Comparison", charts.compared(report.comparison, report.problem.unit, f"{shown.name}-compared")
     if report.evaluation:
-        yield "Measures", [problem.measures(report)]
+        yield "Measures", [words.measures(report)]
     if report.held_out:
         yield "On other data", [facts(on_other_data(report.held_out))]
     yield "What was proven", [words.certificate(report)]
-    yield "The problem", [problem.problem(report, entry.metric)]
-    yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", _omitted(report))]
-    yield "Details", [*_details(report, shown.drawn)]
-
-
-def _details(report: Report, drawn: bool) -> Iterator[Markup]:
-    if drawn and len(report.problem.space) <= MOST_ROWS:
-        yield problem.secrets(report)
-    yield folded("How it was found, with all digits", facts(everything(report)))
-
-
-def _omitted(report: Report) -> str:
-    secrets = len(report.mechanism.space)
-    reports = len(report.mechanism.reports)
-    return f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
+    yield "The problem", [words.problem(report, entry.metric)]
+    secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
+    omitted = f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
+    yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", omitted)]
+    details = [folded("How it was found, with all digits", facts(everything(report)))]
+    if shown.drawn and len(report.problem.space) <= MOST_ROWS:
+        details.insert(0, words.secrets(report))
+    yield "Details", details

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,9 @@ from dxopt.results.page.channels import Plane, readable
 from dxopt.results.page.markup import Cell, Markup, element, facts, folded, joined, number, table, told
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
-from dxopt.spaces.units import distance_of_one, in_unit, per
-from dxopt.words.report import promise_of_beliefs, worst_prior
+from dxopt.spaces.units import in_unit, per
+from dxopt.words.phrases import exact
+from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven, worst_prior
 from dxopt.words.result import table_of
 
 
@@ -74,21 +75,30 @@ def headline(report: Report) -> Markup:
 
 def certificate(report: Report) -> Markup:
     """Return the sections on what was proven, how, and what is assumed."""
-    stated = ((element("strong", f"{name}. "), text) for name, text in _statements(report))
-    done = ((element("strong", f"{name}: "), text) for name, text in report.certificate.how.items())
+    stated = [("Privacy", _promised(report))]
+    if report.problem.beliefs is not None:
+        stated.append(("Beliefs", promise_of_beliefs(report.problem, report.certificate)))
+    stated += [
+        ("Value", "It is recomputed from the probabilities of the channel itself."),
+        ("Bound", "It holds by weak duality for whatever multipliers a solver gave, so that no solver is trusted."),
+    ]
     return joined(
         [
             element("p", headline(report)),
-            element("ul", *(element("li", *parts) for parts in stated)),
+            _listed("{}. ", stated),
             element("p", "Beyond the rules of floating-point arithmetic (IEEE 754), the proof assumes:"),
             element("ul", *(element("li", text) for text in _assumed(report))),
-            folded("How it was proven", element("ul", *(element("li", *parts) for parts in done))),
+            folded("How it was proven", _listed("{}: ", report.certificate.how.items())),
         ]
     )
 
 
+def _listed(named: str, pairs: Iterable[tuple[str, str]]) -> Markup:
+    return element("ul", *(element("li", element("strong", named.format(name)), text) for name, text in pairs))
+
+
 def _assumed(report: Report) -> list[str]:
-    """Fourier transforms are used for lattices and tori whose mechanism is not written down, and nowhere else."""
+    """Return what arithmetic is trusted; Fourier transforms for a lattice or torus without a matrix."""
     space = report.mechanism.space
     every = [space, *space.structure.factors]
     lattice = any(
@@ -98,87 +108,35 @@ def _assumed(report: Report) -> list[str]:
     return [_EXP, _FOURIER] if lattice and not isinstance(report.mechanism, MatrixMechanism) else [_EXP]
 
 
-def _statements(report: Report) -> list[tuple[str, str]]:
+def _promised(report: Report) -> Markup:
+    """Return the definition of what was proven, with its level."""
     problem = report.problem
-    proof = report.certificate
-    title = problem.objective.title
-    less = problem.objective.sign > 0
-    budget: str = ""
-    if math.isfinite(problem.objective.max_loss):
-        budget = told(
-            " and an expected loss of at most {most}", most=number(problem.objective.max_loss, problem.loss.unit)
-        )
-    allowed = "of this privacy" if problem.private or problem.beliefs else "whatever its privacy"
-    reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
-    bound = (
-        f"No channel {allowed}{{budget}} has a {'smaller' if less else 'larger'} {title} than {{bound}}. "
-        "This holds by weak duality for whatever multipliers a solver gave, so that no solver is trusted."
-    )
-    gap = (
-        f"Value and bound differ by {{gap}}, relative to the value: {reached} "
-        f"(the tolerance is {report.tolerance:.0e})."
-    )
-    return [
-        ("Privacy", _words_privacy(report)),
-        *([] if problem.beliefs is None else [("Beliefs", promise_of_beliefs(problem, proof))]),
-        (
-            "Value",
-            told(
-                f"The {title} is {{value}}, recomputed from the probabilities of the channel itself.",
-                value=number(proof.value, problem.unit),
-            ),
-        ),
-        ("Bound", told(bound, budget=budget, bound=number(proof.bound, problem.unit))),
-        ("Gap", told(gap, gap=number(proof.gap))),
-    ]
-
-
-def _words_privacy(report: Report) -> Markup:
-    problem = report.problem
-    proof = report.certificate
     if not problem.private:
-        if problem.beliefs is not None:
-            return element("span", "For the pairs of beliefs below, and for nothing else.")
-        return element("span", "None was asked for, and none is claimed.")
-    promise = (
-        "For any two secrets x and x′ at distance d and any set of reports, the report of x falls into the set with "
-        "a probability at most e",
-        element("sup", "εd"),
-        " times that of x′",
+        alone = "None was asked for, and none is claimed."
+        return joined([alone if problem.beliefs is None else "For the pairs of beliefs below, and for nothing else."])
+    return joined(
+        [
+            "For any two secrets x and x′ at distance d and any set of reports, the report of x falls into the set "
+            "with a probability at most e",
+            element("sup", "εd"),
+            " times that of x′",
+            ", plus δ" if problem.delta else "",
+            "; for pairs with no third secret between" if problem.delta and problem.pairs != "all" else "",
+            f": {proven(problem, report.certificate)}.",
+        ]
     )
-    numbers = {"proven": number(proof.epsilon), "asked": number(problem.epsilon), "per": per(problem.space.unit)}
-    if problem.delta:
-        pairs = "every pair" if problem.pairs == "all" else "every pair with no third secret between"
-        proven = told(
-            f", plus δ. Proven for {pairs} with ε = {{proven}} {{per}} and "
-            "δ = {delta}; a δ of {allowed} was allowed.",
-            delta=number(proof.delta),
-            allowed=number(problem.delta),
-            **numbers,
-        )
-    else:
-        proven = told(
-            ". Proven for every pair with ε = {proven} {per}, of {asked} allowed (δ = 0). "
-            "At {one} that is a factor of {factor}.",
-            one=distance_of_one(problem.space.unit),
-            factor=number(math.exp(min(proof.epsilon, 700.0)), short=factor(proof.epsilon)),
-            **numbers,
-        )
-    return element("span", *promise, proven)
 
 
-_LOSSES: tuple[str, ...] = ("expected_loss", "worst_loss")
 _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
 def problem(report: Report, metric: str) -> Markup:
     """Return the section on the question; `metric` describes the distances."""
     asked = report.problem
-    reports = "the secrets" if asked.reports.secrets else f"{len(asked.reports):,} others"
     return facts(
         [
             ("secrets", f"{len(asked.space):,}"),
-            ("reports", reports),
+            ("reports", "the secrets" if asked.reports.secrets else f"{len(asked.reports):,} others"),
             ("distances", f"{metric}; structure: {asked.space.structure.kind}"),
             ("privacy asked for", _privacy(asked)),
             ("prior", asked.prior.name),
@@ -189,34 +147,27 @@ def problem(report: Report, metric: str) -> Markup:
     )
 
 
-def _wanted(asked: Problem) -> Markup:
-    template = f"the {'least' if asked.objective.sign > 0 else 'largest'} {asked.objective.title}"
-    template += "" if asked.priors is None else " over all priors of the set: {priors}"
-    template += " with an expected loss of at most {most}" if math.isfinite(asked.objective.max_loss) else ""
-    name = "" if asked.priors is None else asked.priors.name
-    return told(template, priors=name, most=number(asked.objective.max_loss, asked.loss.unit))
+def _wanted(asked: Problem) -> str:
+    text = f"the {'least' if asked.objective.sign > 0 else 'largest'} {asked.objective.title}"
+    text += "" if asked.priors is None else f" over all priors of the set: {asked.priors.name}"
+    if math.isfinite(asked.objective.max_loss):
+        text += f" with an expected loss of at most {exact(asked.objective.max_loss, asked.loss.unit)}"
+    return text
 
 
-def _privacy(asked: Problem) -> Markup:
-    parts = ["ε = {level} {per}" + (f", δ = {{delta}} for {asked.pairs} pairs" if asked.delta else "")]
+def _privacy(asked: Problem) -> str:
+    parts = []
+    if asked.private:
+        parts.append(f"ε = {exact(asked.epsilon)} {per(asked.space.unit)}")
+        parts += [f"δ = {exact(asked.delta)} for {asked.pairs} pairs"] if asked.delta else []
     if asked.beliefs is not None:
-        pairs = f"ε = {{believed}} for {len(asked.beliefs):,} ordered pairs of beliefs"
-        parts = [*parts, pairs] if asked.private else [pairs]
-    elif not asked.private:
-        parts = ["none"]
-    believed = 0.0 if asked.beliefs is None else asked.beliefs.level
-    return told(
-        "; ".join(parts),
-        level=number(asked.epsilon),
-        per=per(asked.space.unit),
-        delta=number(asked.delta),
-        believed=number(believed),
-    )
+        parts.append(f"ε = {exact(asked.beliefs.level)} for {len(asked.beliefs):,} ordered pairs of beliefs")
+    return "; ".join(parts) or "none"
 
 
 def measures(report: Report) -> Markup:
-    """Further measures, with their units."""
-    units = dict.fromkeys(_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
+    """Return a table of further measures, with their units."""
+    units = dict.fromkeys(IN_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
     rows = [
         [Cell(name.replace("_", " ")), Cell.number(value, units.get(name, ""))]
         for name, value in report.evaluation.items()
@@ -225,12 +176,12 @@ def measures(report: Report) -> Markup:
 
 
 def secrets(report: Report) -> Markup:
-    """Each secret with its prior and its expected loss, folded."""
+    """Return a table of the secrets with their priors and expected losses, folded."""
     problem = report.problem
     columns: list[Any] = [
         problem.space.labels,
         problem.prior.probabilities.tolist(),
-        report.mechanism.losses(report.problem.loss).tolist(),
+        report.mechanism.losses(problem.loss).tolist(),
     ]
     header = ["secret", "prior", f"expected loss{in_unit(problem.loss.unit)}"]
     if report.mechanism.reports.secrets:

@@ -17,6 +17,7 @@ from dxopt.cli.application import app
 from dxopt.results.maps.located import KM_PER_DEGREE
 from dxopt.results.page import page, page_of_batch
 from dxopt.results.page.channels import Plane, readable
+from dxopt.spaces.labels import Coordinates
 from tests.material.pages import Parsed, grid
 
 pytest.importorskip("shapely")
@@ -90,7 +91,7 @@ def test_coordinates_are_read_as_degrees() -> None:
     plane = Plane.of(report)
     assert readable(labels, report.mechanism.space.points, plane)[0] == "45.000° N, 5.000° E"
     near = np.array([[-45.00001, -5.0], [-45.00002, -5.0]])
-    assert readable([str(tuple(point)) for point in near.tolist()], near, plane) == [
+    assert readable(Coordinates(near), near, plane) == [
         "45.00001° S, 5.00000° W",
         "45.00002° S, 5.00000° W",
     ]
