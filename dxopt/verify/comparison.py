@@ -446,12 +446,15 @@ class Compared:
         about.require_written()
         if row["part"] is None:
             claims.check_rows(about)
-        claims.check_attained(about)
+        claims.require_value(about, claims.attained(about))
         if {*row["under"]} != {*self.priors}:
             raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name in self.priors:
-            under = replace(self._under(name), mechanism=about.mechanism)
-            claims.check_attained(replace(under, certificate={"value": row["under"][name]}, source=about.source))
+            other = self._under(name)
+            under = replace(
+                about, named=other.named, problem=other.problem, certificate={"value": row["under"][name]}
+            )
+            claims.require_value(under, claims.attained(under))
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"
         if row["part"] != OWN:

@@ -202,11 +202,6 @@ class Result:
         """1 where bounds are below values, as less is better; -1 for the error of an adversary, where more is."""
         return -1 if self.objective == "adversary_error" else 1
 
-    @property
-    def better(self) -> str:
-        """The word for values beyond the bound, which no mechanism has."""
-        return "less" if self.sign > 0 else "more"
-
     @cached_property
     def bound(self) -> NDArray[np.bool_]:
         """The ordered pairs that privacy binds, `(n, n)`; with δ perhaps the adjacent ones alone."""

@@ -324,6 +324,39 @@ class Measured:
         return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
 
 
+def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
+    """Broken unless distances `(n, n)` are 0 on the diagonal and obey the triangle inequality, up to 1e-12."""
+    wrong = np.flatnonzero(distances.diagonal())
+    if len(wrong):
+        raise Broken(f"secret {secret(int(wrong[0]))} is {distances[wrong[0], wrong[0]]:g} from itself")
+    if np.isnan(distances).any() or (distances < 0).any():
+        raise Broken("some distance is negative or no number")
+    largest = float(np.max(distances, where=np.isfinite(distances), initial=0.0))
+    for via in range(len(distances)):
+        detour = distances[:, via, None] + distances[None, via, :]
+        bad = np.argwhere(distances > detour * (1 + 1e-12) + 1e-12 * largest)
+        if len(bad):
+            x, other = bad[0].tolist()
+            raise Broken(
+                f"from secret {secret(x)} to {secret(other)} it is {distances[x, other]:.17g}, "
+                f"but {detour[x, other]:.17g} by way of {secret(via)}"
+            )
+
+
+def require_measured(
+    measured: Measured, claimed: Array, secret: Callable[[int], str], there: Callable[[int], str]
+) -> None:
+    """Check that claimed distances `(n, m)` are those of some points; Broken names the first that is not."""
+    for x, row in enumerate(claimed):
+        bad = measured.off(x, row)
+        if len(bad):
+            other = int(bad[0])
+            raise Broken(
+                f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}, "
+                f"but the {measured.metric} one of the points is {measured.shown(x, other):.17g}"
+            )
+
+
 def on_sphere(degrees: Array) -> Array:
     """Unit vectors `(n, 3)` of (latitude, longitude) in degrees; Broken where a point is none."""
     if degrees.shape[1] != 2:

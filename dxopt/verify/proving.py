@@ -8,7 +8,6 @@ from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.verify import claims
-from dxopt.verify.claims import check_within, claims_within
 from dxopt.verify.comparison import comparison_proofs, holds_comparison
 from dxopt.verify.files import (
     DAMAGED,
@@ -23,7 +22,6 @@ from dxopt.verify.files import (
     unchecked,
 )
 from dxopt.verify.folder import Result
-from dxopt.verify.geometry import check_distances
 from dxopt.verify.implicit import claims as implicit
 from dxopt.verify.measures import check_measure
 from dxopt.verify.parts import (
@@ -39,7 +37,6 @@ from dxopt.verify.parts import (
     require_all,
     varied_by,
 )
-from dxopt.verify.promises import check_beliefs, claims_beliefs
 from dxopt.verify.table_file import SUFFIX, table_checks
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
@@ -47,7 +44,7 @@ from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verd
 _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("claims", claims.check_schema),
     ("prior", claims.check_prior),
-    ("distances", check_distances),
+    ("distances", claims.check_distances),
     ("loss", claims.check_losses),
     ("rows", claims.check_rows),
     ("privacy", claims.check_privacy),
@@ -183,10 +180,10 @@ def _report(result: Result) -> Iterator[Check]:
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
         yield checked(name, partial(others.get(name, claim), result))
-    if claims_beliefs(result):
-        yield checked("beliefs", partial(check_beliefs, result))
-    if claims_within(result):
-        yield checked("within", partial(check_within, result))
+    if claims.claims_beliefs(result):
+        yield checked("beliefs", partial(claims.check_beliefs, result))
+    if result.named.get("within") is not None:
+        yield checked("within", partial(claims.check_within, result))
     yield from _figures(result)
 
 

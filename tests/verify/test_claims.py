@@ -13,7 +13,6 @@ import pytest
 from dxopt.results.measures import of_records
 from dxopt.verify.claims import (
     check_bound,
-    check_budget,
     check_gap,
     check_prior,
     check_privacy,
@@ -130,15 +129,15 @@ def test_rows_and_priors_are_probabilities(results: dict[str, Result]) -> None:
 
 def test_a_budget_is_kept_exactly(results: dict[str, Result], tmp_path: Path) -> None:
     result = results["adversary, private"]
-    check_budget(result)
+    check_value(result)
     spent = float(result.worth.expected_loss(result.losses).high)
     for share, kept in ((1 - 1e-15, False), (1 + 1e-15, True)):
         other = with_arrays(result, "problem", max_loss=np.array(spent * share))
         if kept:
-            check_budget(other)
+            check_value(other)
         else:
             with pytest.raises(Broken, match="over its budget"):
-                check_budget(other)
+                check_value(other)
 
 
 @pytest.mark.parametrize("kind", ["program", "delta", "delta, adjacent"])

@@ -11,7 +11,7 @@ import pytest
 
 from dxopt.verify.bounds.dual import Asked, bound, line_dual_bound
 from dxopt.verify.bounds.line import rough_line_bound
-from dxopt.verify.bounds.product import marginals, prior_missed, summands
+from dxopt.verify.bounds.multipliers import marginals, prior_missed, summands
 from dxopt.verify.prior_sets import everyone
 from dxopt.verify.privacy import Levels, bound_pairs
 from tests.judges.duality import by_multipliers, on_line, products

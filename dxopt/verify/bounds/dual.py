@@ -25,13 +25,18 @@ from dxopt.verify.bounds.line import Steps, line_bound
 from dxopt.verify.bounds.multipliers import (
     NO_MULTIPLIERS,
     Costs,
+    along,
     bits_for,
     bound_by_multipliers,
     costs_by_weights,
     indices,
+    joined,
+    marginals,
+    prior_missed,
+    summands,
     weighted_costs,
+    widened,
 )
-from dxopt.verify.bounds.product import along, joined, marginals, prior_missed, summands, widened
 from dxopt.verify.exact import Exact, dot, shifted
 from dxopt.verify.files import Arrays, number, numbers, part
 from dxopt.verify.prior_sets import Priors

@@ -25,7 +25,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.bounds.product import marginals, widened
+from dxopt.verify.bounds.multipliers import marginals, widened
 from dxopt.verify.exact import BITS, exp_bounds
 from dxopt.verify.files import Arrays, alike, number, numbers, part
 from dxopt.verify.implicit.kernels import UNIT, LineKernel, Losses

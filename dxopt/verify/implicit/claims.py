@@ -9,7 +9,7 @@ import numpy as np
 
 from dxopt.verify.bounds.dual import Asked, bound, factor_duals, line_dual, line_dual_bound
 from dxopt.verify.bounds.line import rough_line_bound
-from dxopt.verify.bounds.product import joined, marginals, prior_missed, widened
+from dxopt.verify.bounds.multipliers import joined, marginals, prior_missed, widened
 from dxopt.verify.claims import require_bound, require_value
 from dxopt.verify.files import Arrays, number, numbers, part
 from dxopt.verify.folder import Result
@@ -81,7 +81,7 @@ def check_privacy(result: Result) -> str:
 def check_value(result: Result) -> str:
     """The expected loss, to 1e-12 of the size of its terms."""
     _require_expected(result)
-    return f"expected loss {require_value(result, expected_loss):.12g}"
+    return f"expected loss {require_value(result, expected_loss(result)):.12g}"
 
 
 def expected_loss(result: Result) -> Enclosed:

@@ -28,7 +28,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.bounds.product import outer_sum, summands
+from dxopt.verify.bounds.multipliers import outer_sum, summands
 from dxopt.verify.exact import BITS, Exact, exp_bounds
 from dxopt.verify.files import Arrays, number, numbers
 from dxopt.verify.implicit.spaces import Space
