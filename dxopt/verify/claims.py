@@ -226,7 +226,7 @@ def distinguished(result: Result, violated: Triple) -> str:
 
 
 def check_value(result: Result) -> str:
-    """Check the value, to 1e-12 of the size of its terms, and that the expected loss is within its budget, exactly."""
+    """Check the value, to 1e-12 of the size of its terms, and that the expected loss is within its budget."""
     claimed = require_value(result, attained(result))
     if result.objective != "adversary_error":
         return f"{result.objective.replace('_', ' ')} {claimed:.12g}"

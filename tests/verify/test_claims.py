@@ -20,7 +20,7 @@ from dxopt.verify.claims import (
     check_value,
 )
 from dxopt.verify.folder import Result
-from dxopt.verify.measures import check_records
+from dxopt.verify.measures import check_measure
 from dxopt.verify.verdict import Broken
 from tests.material.verified import KINDS
 
@@ -147,11 +147,11 @@ def test_the_level_of_one_record(kind: str, tmp_path: Path) -> None:
     result = Result.read(report.save(tmp_path / "out"))
     name = "epsilon of one record"
     number = of_records(report.mechanism, report.problem, 10)[name]
-    check_records(result, name, number)
+    check_measure(result, name, number)
     plain = kind != "delta, adjacent"
     for other in (number * (1 - 1e-6), number * (1 + 1e-6)):
         with pytest.raises(Broken):
-            check_records(result, name, other)
+            check_measure(result, name, other)
     farthest = float(result.distances.max())
     assert plain == (number == pytest.approx(report.certificate.epsilon * farthest))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.verify.files import DAMAGED, is_file, plain_file
+from dxopt.verify.files import DAMAGED, digest, is_file, plain_file
 from dxopt.verify.folder import Result
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, in_one
@@ -107,8 +106,7 @@ def _check_file(published: Published) -> str:
     output = published.said.output
     if output is None:
         raise Unproved("the sidecar is of a frame and names no file, so that any file may stand beside it")
-    with published.file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    found = digest(published.file)
     if found != output.sha256:
         raise Broken(
             f"its SHA-256 is {_short(found)}, in the sidecar {_short(output.sha256)}: it was changed since it was "
