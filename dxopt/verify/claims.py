@@ -51,7 +51,8 @@ def check_schema(result: Result) -> str:
         for key in path:
             content = content[key]
         if not isinstance(content, dict) or {*content} != {*names.split()}:
-            raise Broken(f"{': '.join((CLAIMS, *path))}: the entries are not {', '.join(names.split())}")
+            wrong = ", ".join(sorted({*content} ^ {*names.split()}))
+            raise Broken(f"{': '.join((CLAIMS, *path))}: {wrong} is unknown or missing")
     if int(result.mechanism.get("format", np.int64(0))) != 1:
         raise Broken(f"mechanism.npz: the format is {result.mechanism.get('format')}, not 1")
     if not (result.folder / DESCRIPTION).exists():
