@@ -52,7 +52,7 @@ class Beliefs:
 
     @classmethod
     def read(cls, arrays: Arrays, size: int) -> Beliefs | None:
-        """The pairs in problem.npz over so many secrets; None where there are none; Broken where they are no such."""
+        """Read the pairs in problem.npz; None where there are none, Broken where they are no distributions."""
         there = {key for key in arrays if key.startswith(PREFIX)}
         if not there:
             return None
@@ -84,7 +84,7 @@ class Beliefs:
 def violated(
     beliefs: Beliefs, sums: tuple[list[list[int]], list[list[int]]], epsilon: Fraction
 ) -> tuple[int, int] | None:
-    """The first pair and report that break e^{εd}, or None, which proves that there is none."""
+    """Return the first pair and report that break e^{εd}, or None, which proves that there is none."""
     for pair, (ours, theirs) in enumerate(zip(*sums, strict=True)):
         exponent = epsilon * beliefs.distances[pair]
         for report, (left, right) in enumerate(zip(ours, theirs, strict=True)):

@@ -87,7 +87,7 @@ class _Ends:
         self.sin1 = np.minimum(self.sin1, -_TINY)
 
     def at(self, rows: NDArray[np.int64]) -> _Ends:
-        """Some of them."""
+        """Return the ends of some rows."""
         part = object.__new__(_Ends)
         for name in ("sin1", "cos1", "sin2", "cos2"):
             setattr(part, name, getattr(self, name)[rows])
@@ -202,7 +202,7 @@ _TERMS = 15
 
 
 def _euclidean(apart: Array) -> Array:
-    """The norm of the last axis, by ratios, as squares of large or small numbers are out of range."""
+    """Return the norm of the last axis, by ratios, as squares of large or small numbers are out of range."""
     scale = apart.max(axis=-1)
     ratio = apart / np.where(scale > 0, scale, 1.0)[..., None]
     return scale * np.sqrt((ratio**2).sum(axis=-1))
@@ -223,7 +223,7 @@ KNOWN = (*NORMS, *_ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 
 def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
-    """The points `(n, k)` of a lattice, row by row."""
+    """Return the points `(n, k)` of a lattice, row by row."""
     if math.prod(shape) != size:
         raise Broken(f"a lattice of shape {shape} has not {size} points")
     if not math.isfinite(spacing):
@@ -232,7 +232,7 @@ def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
 
 
 def parameters_of(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> dict[str, Any]:
-    """The parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
+    """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
     key = f"{prefix}.parameters"
     if key not in arrays:
         return {}
@@ -307,7 +307,7 @@ class Measured:
         return NORMS[self.metric](apart)
 
     def off(self, x: int, claimed: Array) -> NDArray[np.int64]:
-        """The points to which the distances `(m,)` claimed from one point are not those of the points."""
+        """Return the points to which the distances `(m,)` claimed from one point are not those of the points."""
         found = self.row(x)
         if self.metric not in GREAT_CIRCLES:
             slack = ACCURACY * self.scale if self.metric == "geodesic" else 0.0
@@ -319,7 +319,7 @@ class Measured:
         return np.flatnonzero(long | ~(np.abs(chords - found) <= AGREEMENT * found + _CHORD_SLACK))
 
     def shown(self, x: int, other: int) -> float:
-        """A distance, for messages."""
+        """Return a distance, for messages."""
         found = float(self.row(x)[other])
         return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
 
@@ -358,7 +358,7 @@ def require_measured(
 
 
 def on_sphere(degrees: Array) -> Array:
-    """Unit vectors `(n, 3)` of (latitude, longitude) in degrees; Broken where a point is none."""
+    """Return unit vectors `(n, 3)` of (latitude, longitude) in degrees; Broken where a point is none."""
     if degrees.shape[1] != 2:
         raise Broken(f"points of {degrees.shape[1]} coordinates have no latitude and longitude")
     latitude, longitude = degrees.T
@@ -374,7 +374,7 @@ def on_sphere(degrees: Array) -> Array:
 
 
 def cosine_of_degrees(latitudes: Array) -> Array:
-    """The cosine of latitudes in degrees."""
+    """Return the cosine of latitudes in degrees."""
     return _sine_of_degrees(90 - np.abs(latitudes))
 
 
@@ -383,7 +383,7 @@ def _sine_of_degrees(angles: Array) -> Array:
 
 
 def _sine(angles: Array) -> Array:
-    """The sine of angles of at most a right one, by its series."""
+    """Return the sine of angles of at most a right one, by its series."""
     square = angles * angles
     found = np.ones_like(angles)
     for term in range(2 * _TERMS, 0, -2):
@@ -392,7 +392,7 @@ def _sine(angles: Array) -> Array:
 
 
 def _radius(parameters: Mapping[str, Any], metric: str) -> float:
-    """The radius of great circles, or a metre of the ellipsoid, in the unit of the distances."""
+    """Return the radius of great circles, or a metre of the ellipsoid, in the unit of the distances."""
     unit = parameters.get("unit", "km")
     if not isinstance(unit, str) or unit not in EARTH_RADIUS:
         raise Unproved(f"{metric} distances in {_name(unit)} are not derived from points")
@@ -402,7 +402,7 @@ def _radius(parameters: Mapping[str, Any], metric: str) -> float:
 
 
 def _diameter(parameters: Mapping[str, Any], points: Array) -> float:
-    """The diameter that Manhattan distances are over; the widest coordinate where none is given."""
+    """Return the diameter that Manhattan distances are over; the widest coordinate where none is given."""
     width = parameters.get("diameter", float(np.ptp(points, axis=0).max()))
     if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
         raise Broken(f"the diameter {_name(width)} is no positive number")

@@ -51,7 +51,7 @@ class Totals:
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
     def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """An upper bound on the largest loss, which y prove."""
+        """Bound the largest loss from above, by the numbers y."""
         numbers = [Fraction(one) for one in self.multipliers.tolist()]
         rows = [[Fraction(one) for one in row] for row in self.forms.tolist()]
         left = [
@@ -104,7 +104,7 @@ class Part:
         return len(self.secrets) if self.members is None else len(self.members)
 
     def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """The most that weights on the rows can lose: the worst rows first, each up to its cap."""
+        """Return the largest loss of weights on the rows: the worst rows first, each up to its cap."""
         worth = self.worth(losses)
         if self.caps is None:
             return self.mass * max(worth)
@@ -135,7 +135,7 @@ class Priors:
         return bool(self.lowest)
 
     def of(self, members: Array) -> Priors:
-        """The mixtures of some priors of a set that fits totals; Broken where they are none."""
+        """Return the mixtures of some priors of a set that fits totals; Broken where they are none."""
         if self.totals is None:
             raise Broken("dual.npz: the set of priors has no other members")
         self.totals.require(members)
@@ -152,7 +152,7 @@ class Priors:
         return found
 
     def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """The largest expected loss, given what each secret loses."""
+        """Return the largest expected loss, given what each secret loses."""
         if self.totals is not None:
             return self.totals.largest(losses)
         if self.regret:

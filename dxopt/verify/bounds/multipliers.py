@@ -85,7 +85,7 @@ def weighted_costs(weights: Array, losses: Array) -> Costs:
 
 
 def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
-    """The same for weights that are integers over 2^unit."""
+    """Return the same for weights that are integers over 2^unit."""
     paid = Exact.of(losses)
     exact = unit + paid.bits
     largest = float(Fraction(max(weights, default=0), 1 << unit))
@@ -95,7 +95,7 @@ def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
 
 
 def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Arrays) -> tuple[Fraction, str]:
-    """A lower bound on Σ c K by the multipliers of a dual, and how it was found."""
+    """Bound Σ c K from below by the multipliers of a dual, and say how."""
     n, m = len(costs.rows), len(costs.rows[0])
     # 1. The dual lists triples: λ(first, second, report) = multiplier. Triples that are not bound and multipliers
     #    that are not positive and finite are left out, which is the same as multipliers of 0. (An index out of range
@@ -136,7 +136,7 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
 
 
 def indices(dual: Arrays, key: str, count: int, size: int) -> NDArray[np.int64]:
-    """An array `(count,)` of a dual as indices from 0 to size - 1; Broken where one is none."""
+    """Return an array `(count,)` of a dual as indices from 0 to size - 1; Broken where one is none."""
     found = numbers(dual, key, count)
     wrong = np.flatnonzero((found < 0) | (found >= size) | (found != np.floor(found)))
     if len(wrong):
@@ -154,12 +154,12 @@ def marginals(prior: Array, shape: Sequence[int]) -> list[Array]:
 
 
 def widened(found: float) -> Fraction:
-    """A bound on a sum of numbers of 0 or more that was taken in doubles."""
+    """Return a bound on a sum of numbers of 0 or more that was taken in doubles."""
     return Fraction(found) * (1 + Fraction(1, 10**9))
 
 
 def prior_missed(prior: Array, parts: Sequence[Array], largest: Sequence[Array]) -> Fraction:
-    """A bound on Σ_x |π(x) - Π m_i(x_i)| Σ_i L_i(x_i)."""
+    """Return a bound on Σ_x |π(x) - Π m_i(x_i)| Σ_i L_i(x_i)."""
     product = reduce(lambda made, part: np.multiply.outer(made, part).reshape(-1), parts)
     sizes = outer_sum(largest)
     # The product in doubles is off by k·2^-53 of itself, and its difference from the prior by one rounding more.
@@ -183,7 +183,7 @@ def joined(bounds: Sequence[Fraction], parts: Sequence[Array]) -> Fraction:
 
 
 def along(matrix: NDArray, shape: Sequence[int], axis: int) -> NDArray:
-    """The entries `(others, s, s)` of pairs that differ along one axis of s points alone."""
+    """Return the entries `(others, s, s)` of pairs that differ along one axis of s points alone."""
     before = math.prod(shape[:axis])
     size = shape[axis]
     after = math.prod(shape[axis + 1 :])
@@ -192,7 +192,7 @@ def along(matrix: NDArray, shape: Sequence[int], axis: int) -> NDArray:
 
 
 def summands(losses: Array, shape: Sequence[int]) -> tuple[list[Array], Array]:
-    """The l_i, and a bound on max_z |l - Σ l_i| for each secret.
+    """Return the l_i, and a bound on max_z |l - Σ l_i| for each secret.
 
     l_i are the losses where all other coordinates are the first, less the first loss of all in all axes but one.
     """

@@ -228,7 +228,7 @@ class Product:
 
 
 def read_channel(arrays: Arrays, reports: int) -> Mechanism:
-    """The channel of mechanism.npz, or of a part of it, with m reports; Unproved where it is of another kind."""
+    """Return the channel of mechanism.npz, or of a part of it, with m reports; Unproved where it is another kind."""
     if "which" in arrays:
         return _read_product(arrays)
     if "table" in arrays:
@@ -242,7 +242,7 @@ def read_channel(arrays: Arrays, reports: int) -> Mechanism:
 
 
 def _check_reports(arrays: Arrays, name: str) -> None:
-    """The reports of a factor are its secrets: in their places, by their names."""
+    """Check that the reports of a factor are its secrets: in their places, by their names."""
     if "secrets" in arrays and not arrays["secrets"]:
         raise Broken(f"mechanism.npz: the reports of {name} are not its secrets")
     if {"reports", "space.labels"} <= {*arrays} and not alike(arrays["reports"], arrays["space.labels"]):

@@ -79,13 +79,13 @@ def check_privacy(result: Result) -> str:
 
 
 def check_value(result: Result) -> str:
-    """The expected loss, to 1e-12 of the size of its terms."""
+    """Return the expected loss, to 1e-12 of the size of its terms."""
     _require_expected(result)
     return f"expected loss {require_value(result, expected_loss(result)):.12g}"
 
 
 def expected_loss(result: Result) -> Enclosed:
-    """The expected loss under the prior."""
+    """Return the expected loss under the prior."""
     return _channel(result).cost(result.prior, _losses(result))
 
 
@@ -132,7 +132,7 @@ def _channel(result: Result) -> Mechanism:
 
 
 def _base(arrays: Arrays, name: str) -> LineKernel:
-    """A kernel before its remap, which reports each index as itself."""
+    """Return a kernel before its remap, which reports each index as itself."""
     base = part(arrays, name)
     size = len(Space.read(base))
     return LineKernel.read({**base, "table": np.arange(size)}, base, size)
@@ -144,7 +144,7 @@ def _require_expected(result: Result) -> None:
 
 
 def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wanted: float) -> tuple[Fraction, str]:
-    """A lower bound on an axis: along a line from its coordinates, elsewhere from all distances."""
+    """Return a lower bound on an axis: along a line from its coordinates, elsewhere from all distances."""
     space = losses.space
     cells = len(space) * losses.reports
     # 1. A line with row prices and roots: in integers, or in doubles where these would take too long.
@@ -156,7 +156,7 @@ def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wa
         if cells > _INTEGER_CELLS:
             found = rough_line_bound(prior, losses.row, prices, roots, steps, wanted)
             return found, "weak duality along the line, in doubles with every rounding counted"
-        return line_dual_bound(prior, losses.dense, prices, roots, steps)
+        return line_dual_bound(prior, losses.dense, prices, roots, steps, steps)
     # 2. No multipliers: the least that each secret pays.
     if "multiplier" in dual and not dual["multiplier"].size:
         least = [Fraction(weight) * Fraction(float(losses.row(x).min())) for x, weight in enumerate(prior.tolist())]
@@ -169,7 +169,7 @@ def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wa
 
 
 def _of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
-    """From the factors, see `bounds.product`."""
+    """Bound by the factors, see `bounds.multipliers`."""
     inner, missed = losses.by_axes()
     shape = tuple(len(loss.space) for loss in inner)
     parts = marginals(result.prior, shape)

@@ -70,7 +70,7 @@ class Losses:
 
     @property
     def reports(self) -> int:
-        """m."""
+        """Number of reports, m."""
         if self.matrix is not None:
             return self.matrix.shape[1]
         return len(self.space if self.answers is None else self.answers)
@@ -317,7 +317,7 @@ class LineKernel:
         return Enclosed(over.low - under.high, over.high - under.low, over.size + under.size)
 
     def _cost(self, prior: Array, losses: Losses, sign: float) -> Enclosed:
-        """The cost under max(0, ± l), enclosed by doubles.
+        """Return the cost under max(0, ± l), enclosed by doubles.
 
         Σ_x π_x Σ_i E[x, i] l(x, table[i]) is Σ_i w_i F_i(table[i]) with F_i(z) = Σ_x π_x e^{-ε'd} l(x, z), which
         comes from both sides.

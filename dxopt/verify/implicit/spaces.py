@@ -50,7 +50,7 @@ class Space:
 
     @classmethod
     def read(cls, arrays: Arrays, prefix: str = "space") -> Space:
-        """The space of some arrays; Unproved where it is of a kind that is not derived here."""
+        """Return the space of some arrays; Unproved where it is of a kind that is not derived here."""
         kind = str(arrays[f"{prefix}.kind"])
         if kind == "product":
             count = int(number(arrays, f"{prefix}.factors"))
@@ -208,7 +208,7 @@ def _of_forest(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
 
 
 def _checked(distances: Array) -> Array:
-    """The same distances; Broken where some are negative, or not 0 on the diagonal."""
+    """Return the same distances; Broken where some are negative, or not 0 on the diagonal."""
     if (distances < 0).any() or distances.diagonal().any():
         raise Broken("distances: some are negative, or not 0 on the diagonal")
     return distances

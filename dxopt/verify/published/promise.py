@@ -50,7 +50,7 @@ class Promise:
 
     @classmethod
     def of(cls, said: Sidecar, table: TableFile) -> Promise:
-        """The promise of a sidecar."""
+        """Return the promise of a sidecar."""
         secret = said.secret
         derived = secret.within_from_space
         return cls(table, secret.kind, secret.within, secret.within_unit, derived, said.privacy.positions)
@@ -71,7 +71,7 @@ class Promise:
         return "; ".join(filter(None, (self._check_factor(self.between), given)))
 
     def _check_factor(self, near: Near) -> str:
-        """The factor between two positions is no smaller than what follows from the table."""
+        """Check that the factor between two positions is no smaller than what follows from the table."""
         cells = self.cells if self.kind == "earth" else None
         far = None if cells is None else cells.across(near.radius, self.within)
         if far is None:
@@ -108,7 +108,7 @@ class Promise:
         return Cells.of(self.arrays, "space.", self.table.distances, self.table.head["metric"])
 
     def _unit(self) -> str:
-        """The unit of the positions, or else of the distances; none for labels."""
+        """Return the unit of the positions, or else of the distances; none for labels."""
         if self.kind == "label":
             return ""
         if self.cells is not None:
@@ -226,7 +226,7 @@ class Radii:
             raise Broken(f"the radius {claimed!r} for every secret holds the report of some with {held[x]:.4%} only")
 
     def _check_given(self, report: int, claimed: object) -> None:
-        """A report has its secret within the radius; where the prior excludes it, all that may be behind it."""
+        """Check that a report has its secret within the radius; all possible ones where the prior excludes it."""
         chances = self.chances[:, report]
         joint = chances if self.prior is None else self.prior * chances
         weights, needed = (joint, SHARE) if joint.any() else (np.sign(chances), 1.0)
@@ -236,7 +236,7 @@ class Radii:
             raise Broken(f"the radius {claimed!r} about report {name} holds the secret with {held:.4%} only")
 
     def _distance(self, radius: float) -> float:
-        """The distance of a secret that a radius is about, without what a position is away from its secret."""
+        """Return the distance of a secret that a radius is about, less how far a position may be from its secret."""
         promise = self.promise
         if promise.kind == "earth" and promise.cells is not None:
             radius *= promise.cells.earth / EARTH_RADIUS["m"] / _ELLIPSOID

@@ -89,7 +89,7 @@ class Published:
 
 
 def published_checks(published: Published) -> Iterator[tuple[str, Callable[[], str]]]:
-    """The claims by name, each to be called."""
+    """Yield the claims by name, each to be called."""
     yield "file", partial(_check_file, published)
     yield "table", partial(_check_table, published)
     yield "privacy", partial(_check_privacy, published)
@@ -102,7 +102,7 @@ def published_checks(published: Published) -> Iterator[tuple[str, Callable[[], s
 
 
 def _check_file(published: Published) -> str:
-    """The file has the digest and the size that the sidecar names."""
+    """Check that the file has the digest and the size that the sidecar names."""
     output = published.said.output
     if output is None:
         raise Unproved("the sidecar is of a frame and names no file, so that any file may stand beside it")
@@ -119,7 +119,7 @@ def _check_file(published: Published) -> str:
 
 
 def _check_table(published: Published) -> str:
-    """The table that the sidecar names is the one that was proven."""
+    """Check that the table that the sidecar names is the one that was proven."""
     head = published.table.head
     found = published.written[-32:].hex()
     claimed = published.said.mechanism.table_sha256
@@ -135,7 +135,7 @@ def _check_table(published: Published) -> str:
 
 
 def _check_privacy(published: Published) -> str:
-    """The levels, the metric and the unit in the sidecar are those of the table."""
+    """Check that the levels, the metric and the unit in the sidecar are those of the table."""
     head = published.table.head
     known = {name: head[name] for name in (*_LEVELS, "pairs")}
     known["metric"] = GIVEN if head["metric"] is None else head["metric"]
@@ -147,7 +147,7 @@ def _check_privacy(published: Published) -> str:
 
 
 def _check_columns(published: Published) -> str:
-    """The columns that the sidecar says were made are there, and what it says was replaced or left out is not."""
+    """Check that the columns that the sidecar says were made are there, and those replaced or left out are not."""
     there, said = published.rows.names, published.said
     made, where = said.columns.made, said.secret.columns
     if len({*made}) < len(made):
@@ -232,7 +232,7 @@ def _check_rows(published: Published) -> str:
 
 
 def _check_paid(paid: Paid, epsilon: float) -> None:
-    """The rows that a budget is said to pay for follow from it, up to its rounding."""
+    """Check that the rows that a budget is said to pay for follow from it, up to its rounding."""
     if paid.rows_left_out and paid.over_budget != "drop":
         raise Broken(f"rows were not paid for, though the sidecar says budgets.over_budget {paid.over_budget!r}")
     if paid.default is None:
@@ -331,7 +331,7 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
 
 
 def _checks(file: Path, result: Path) -> Iterator[Check]:
-    """The checks of a file and its sidecar; the table is made anew first."""
+    """Check a file and its sidecar; the table is made anew first."""
     try:
         said = read_sidecar(sidecar_of(file))
     except Broken as error:
@@ -350,7 +350,7 @@ def _checks(file: Path, result: Path) -> Iterator[Check]:
 
 
 def _table(result: Path) -> bytes:
-    """The bytes of the table file of a result."""
+    """Return the bytes of the table file of a result."""
     return (
         plain_file(result.parent, result.name).read_bytes()
         if result.suffix == SUFFIX

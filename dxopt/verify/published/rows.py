@@ -40,7 +40,7 @@ class Outputs:
 
     @classmethod
     def of(cls, table: TableFile, kind: str, where: Sequence[str], made: Sequence[str]) -> Outputs:
-        """The outputs of a table.
+        """Return the outputs of a table.
 
         Parameters
         ----------
@@ -74,14 +74,14 @@ class Outputs:
         return cls(columns, len(columns) - len(named), possible)
 
     def read(self, entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """The coordinates and the label that a row has; None where they are none."""
+        """Return the coordinates and the label that a row has; None where they are none."""
         given = [entries[name] for name in self.columns]
         places = _numbers(given[: self.coordinates])
         return None if places is None else (*places, *map(str, given[self.coordinates :]))
 
 
 def places_of(table: TableFile, kind: str) -> list[Any]:
-    """The coordinates of each report; Broken where it has none of the kind."""
+    """Return the coordinates of each report; Broken where it has none of the kind."""
     head = table.head
     if kind == "label":
         return []
@@ -145,7 +145,7 @@ def require_readable(file: Path) -> None:
 
 
 def read_rows(file: Path) -> Rows:
-    """The rows of a file.
+    """Return the rows of a file.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _geojson(file: Path) -> Rows:
 
 
 def _flat(feature: dict[str, Any]) -> dict[str, Any]:
-    """The properties of a feature and, where it has one, its geometry; what is no plain value as text."""
+    """Return the properties of a feature and, where it has one, its geometry; what is no plain value as text."""
     found = dict(feature.get("properties") or {})
     geometry = feature.get(GEOMETRY)
     if geometry is not None:
