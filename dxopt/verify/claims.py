@@ -162,10 +162,7 @@ def _check_losses_to_reports(result: Result, name: str) -> None:
         points = _points(arrays, result.size, "space.points")
         measured = Measured(str(arrays["space.metric"]), parameters_of(arrays), points, others)
     else:
-        space = Space.read(arrays)
-        if space.points is None:
-            raise Unproved(f"there are no points, from which the {name} of reports would follow")
-        measured = Measured(space.metric, {}, space.points, others, space.around)
+        measured = Space.read(arrays).measured(others)
     losses = result.all_losses
     if (losses < 0).any():
         raise Broken(f"the {name} is negative")

@@ -160,6 +160,15 @@ def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]
     return found
 
 
+def indices(arrays: Arrays, key: str, size: int, *shape: int) -> NDArray[np.int64]:
+    """Return an array as indices from 0 to size - 1; Broken where one is none."""
+    found = numbers(arrays, key, *shape)
+    wrong = found[(found < 0) | (found >= size) | (found != np.floor(found))]
+    if len(wrong):
+        raise Broken(f"{key} has {wrong[0]:g}, which is no index of {size}")
+    return found.astype(np.int64)
+
+
 def alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return whether two arrays are equal, with NaN equal to NaN, as coordinates of null values are."""
     return np.array_equal(array, other, equal_nan=array.dtype.kind == other.dtype.kind == "f")

@@ -218,8 +218,8 @@ GREAT_CIRCLES = {"haversine": 1.0, "conservative_haversine": 1.005615}
 ON_EARTH = (*GREAT_CIRCLES, "geodesic")
 PARAMETERS = {**dict.fromkeys(ON_EARTH, ("unit",)), "normalised_manhattan": ("diameter",)}
 """The parameters of the metrics that have some."""
-_ON_VALUES = ("hamming", "discrete")
-KNOWN = (*NORMS, *_ON_VALUES, "normalised_manhattan", *ON_EARTH)
+ON_VALUES = ("hamming", "discrete")
+KNOWN = (*NORMS, *ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 
 def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
@@ -274,7 +274,7 @@ class Measured:
         numeric = points.dtype.kind in "fiu" and others.dtype.kind in "fiu"
         if points.ndim != 2 or others.ndim != 2 or points.shape[1] != others.shape[1]:
             raise Broken(f"points {points.shape} and {others.shape} have no {metric} distances")
-        if self.metric not in _ON_VALUES:
+        if self.metric not in ON_VALUES:
             if not numeric:
                 raise Broken(f"points of {points.dtype} have no {metric} distances")
             points, others = (_finite(array) for array in (points, others))
@@ -294,7 +294,7 @@ class Measured:
         """Return what `claimed` is compared with: distances from one point, or chords on great circles."""
         if self.metric == "geodesic":
             return geodesics(self.points[x], self.others) * self.scale
-        if self.metric in _ON_VALUES:
+        if self.metric in ON_VALUES:
             differ = self.points[x] != self.others
             return np.asarray(differ.sum(axis=1) if self.metric == "hamming" else differ.any(axis=1), dtype=float)
         apart = np.abs(self.points[x] - self.others)

@@ -103,20 +103,21 @@ class Part:
         """The number of its rows."""
         return len(self.secrets) if self.members is None else len(self.members)
 
-    def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """Return the largest loss of weights on the rows: the worst rows first, each up to its cap."""
-        worth = self.worth(losses)
-        if self.caps is None:
-            return self.mass * max(worth)
+    def worst(self, worth: Sequence[Fraction]) -> dict[int, Fraction]:
+        """Return the weights of rows that lose most: the worst rows first, each up to its cap."""
         left = self.mass
-        found = Fraction(0)
+        found = {}
         for row in sorted(range(len(worth)), key=lambda row: worth[row], reverse=True):
-            taken = min(left, Fraction(self.caps[row]))
-            found += taken * worth[row]
-            left -= taken
+            found[row] = left if self.caps is None else min(left, Fraction(self.caps[row]))
+            left -= found[row]
             if not left:
                 break
         return found
+
+    def largest(self, losses: Sequence[Fraction]) -> Fraction:
+        """Return the largest loss of weights on the rows."""
+        worth = self.worth(losses)
+        return sum((weight * worth[row] for row, weight in self.worst(worth).items()), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -162,22 +163,17 @@ class Priors:
         return sum((part.largest(losses) for part in self.parts), Fraction(0))
 
     def begin(self, losses: Array) -> Array:
-        """Weights of a prior that loses much, given what each secret loses about: all of a cap or of a mass."""
+        """Return weights of a prior that loses much, given what each secret loses about."""
         found = []
         for part in self.parts:
-            worth = losses[part.secrets] if part.members is None else part.members @ losses
             own = np.zeros(part.rows)
-            left = float(part.mass)
-            for row in np.argsort(-worth, kind="stable").tolist():
-                own[row] = left if part.caps is None else min(left, float(part.caps[row]))
-                left -= own[row]
-                if left <= 0:
-                    break
+            for row, weight in part.worst(part.worth(list(map(Fraction, losses.tolist())))).items():
+                own[row] = float(weight)
             found.append(own)
         return np.concatenate(found)
 
     def mixed(self, weights: Array) -> tuple[list[int], int, Fraction, Fraction]:
-        """Weights of a dual, each cut off at its cap: the prior they give, and how far they are a member of the set.
+        """Return the prior that weights of a dual give, each cut off at its cap, and how far it is in the set.
 
         Returns
         -------

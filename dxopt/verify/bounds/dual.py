@@ -29,7 +29,6 @@ from dxopt.verify.bounds.multipliers import (
     bits_for,
     bound_by_multipliers,
     costs_by_weights,
-    indices,
     joined,
     marginals,
     prior_missed,
@@ -38,7 +37,7 @@ from dxopt.verify.bounds.multipliers import (
     widened,
 )
 from dxopt.verify.exact import Exact, dot, shifted
-from dxopt.verify.files import Arrays, number, numbers, part
+from dxopt.verify.files import Arrays, indices, number, numbers, part
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.privacy import Levels
 from dxopt.verify.verdict import Broken
@@ -133,7 +132,7 @@ def _on_line(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
 def line_dual(dual: Arrays, size: int, reports: int) -> tuple[Array, NDArray[np.int64]]:
     """Return row prices `(n,)` and roots `(m,)`."""
     prices = numbers(dual, "prices", size)
-    roots = indices(dual, "roots", reports, size)
+    roots = indices(dual, "roots", size, reports)
     if not np.isfinite(prices).all():
         raise Broken(f"dual.npz: prices[{int(np.argmin(np.isfinite(prices)))}] is not finite")
     return prices, roots

@@ -48,9 +48,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.exact import Exact, decayed, total
-from dxopt.verify.files import Arrays, numbers
+from dxopt.verify.files import Arrays, indices, numbers
 from dxopt.verify.privacy import Levels
-from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 NO_MULTIPLIERS = {key: np.zeros(0) for key in ("report", "first", "second", "multiplier")}
@@ -102,7 +101,7 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     #    is refused even so: then the file is not what it says.)
     multiplier = numbers(dual, "multiplier", None)
     report, first, second = (
-        indices(dual, key, len(multiplier), size) for key, size in (("report", m), ("first", n), ("second", n))
+        indices(dual, key, size, len(multiplier)) for key, size in (("report", m), ("first", n), ("second", n))
     )
     good = np.isfinite(multiplier) & (multiplier > 0) & levels.bound[first, second]
     kept = (values[good].tolist() for values in (report, first, second, levels.which[first, second]))
@@ -133,15 +132,6 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     # 5. A row of K is a distribution, so that it pays at least its least reduced cost.
     found = (sum(map(min, reduced)) - delta * lost) / Fraction(2) ** bits
     return found, f"weak duality, {int(np.count_nonzero(good)):,} multipliers"
-
-
-def indices(dual: Arrays, key: str, count: int, size: int) -> NDArray[np.int64]:
-    """Return an array `(count,)` of a dual as indices from 0 to size - 1; Broken where one is none."""
-    found = numbers(dual, key, count)
-    wrong = np.flatnonzero((found < 0) | (found >= size) | (found != np.floor(found)))
-    if len(wrong):
-        raise Broken(f"dual.npz: {key}[{wrong[0]}] is {found[wrong[0]]:g}, of {size}")
-    return found.astype(np.int64)
 
 
 def marginals(prior: Array, shape: Sequence[int]) -> list[Array]:

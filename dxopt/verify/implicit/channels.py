@@ -20,14 +20,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.multipliers import marginals, widened
 from dxopt.verify.exact import BITS, exp_bounds
-from dxopt.verify.files import Arrays, alike, number, numbers, part
+from dxopt.verify.files import Arrays, alike, indices, number, numbers, part
 from dxopt.verify.implicit.kernels import UNIT, LineKernel, Losses
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, violation
@@ -43,32 +42,6 @@ _FAR = 200
 _FARTHEST = 1e300
 
 
-class Mechanism(Protocol):
-    """A channel that can be proven again."""
-
-    @property
-    def space(self) -> Space:
-        """The secrets."""
-        ...
-
-    @property
-    def about(self) -> str:
-        """Conditions of the proof, as text."""
-        ...
-
-    def check_rows(self, name: str) -> Sums:
-        """Bounds on the row sums; Broken where rows are no distributions."""
-        ...
-
-    def check_private(self, epsilon: Fraction, name: str) -> None:
-        """Broken where it is not proven private at ε."""
-        ...
-
-    def cost(self, prior: Array, losses: Losses) -> Enclosed:
-        """Σ_x π_x Σ_z K[x, z] l(x, z)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Written:
     """A matrix `(n, m)` on a space of few points."""
@@ -82,7 +55,7 @@ class Written:
         return f"{self.matrix.size:,} probabilities"
 
     def check_rows(self, name: str) -> Sums:
-        """Probabilities that sum to 1 within 2^-50, exactly."""
+        """Return bounds on the row sums; Broken unless entries are probabilities that sum to 1 within 2^-50."""
         wrong = np.argwhere(~(np.isfinite(self.matrix) & (self.matrix >= 0)))
         if len(wrong):
             x, z = wrong[0].tolist()
@@ -95,7 +68,7 @@ class Written:
         return min(sums), max(sums)
 
     def check_private(self, epsilon: Fraction, name: str) -> None:
-        """Every pair in every report, exactly."""
+        """Check every pair in every report, exactly."""
         distances = self.space.distances
         levels = Levels.of(distances, bound_pairs(distances, "all"), epsilon)
         found = violation(Channel.of(self.matrix), levels)
@@ -107,7 +80,7 @@ class Written:
             )
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
-        """Exactly."""
+        """Return the exact expected loss."""
         return Worth(self.matrix, prior).expected_loss(losses.dense)
 
 
@@ -165,14 +138,14 @@ class Product:
         return 1 - high * (1 + (count + 2) * UNIT), 1 - low * (1 - (count + 2) * UNIT)
 
     def check_rows(self, name: str) -> Sums:
-        """Those of the factors, and that no rest is below 0."""
+        """Check the rows of the factors, and that no rest is below 0."""
         least, _ = self._rests()
         if not (0 < self.held < 1 and least >= 0):
             raise Broken(f"{name}: rows may sum to 1 {float(-least):+.3g} where {float(self.held):.3g} is held back")
         return 1 - 4 * UNIT, 1 + 4 * UNIT
 
     def check_private(self, epsilon: Fraction, name: str) -> None:
-        """Factor by factor, at the level that is claimed and one that leaves room; then the rest."""
+        """Check factor by factor, at the level that is claimed and one that leaves room; then the rest."""
         count = len(self.factors)
         nearest = self.space.nearest
         if not nearest > 0:
@@ -195,7 +168,7 @@ class Product:
             )
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
-        """Factor by factor; Unproved where the loss is no sum over the axes."""
+        """Return the expected loss, factor by factor; Unproved where the loss is no sum over the axes."""
         inner, missed = losses.by_axes()
         least, most = self._rests()
         low = high = size = Fraction(0)
@@ -227,6 +200,9 @@ class Product:
         return Enclosed(low - off, high + off, size)
 
 
+Mechanism = Written | LineKernel | Product
+
+
 def read_channel(arrays: Arrays, reports: int) -> Mechanism:
     """Return the channel of mechanism.npz, or of a part of it, with m reports; Unproved where it is another kind."""
     if "which" in arrays:
@@ -254,23 +230,19 @@ def _check_reports(arrays: Arrays, name: str) -> None:
 
 def _read_product(arrays: Arrays) -> Product:
     space = Space.read(arrays)
-    which = numbers(arrays, "which", len(space.axes)).tolist()
+    which = indices(arrays, "which", len(space.axes), len(space.axes)).tolist()
     if "held" not in arrays:
         raise Unproved("the file does not say what is held back of each row")
-    held = number(arrays, "held")
-    slack = number(arrays, "slack")
-    if not (0 <= slack < len(space) and slack == int(slack)):
-        raise Broken(f"mechanism.npz: the rest goes to report {slack:g}, of {len(space)}")
     made: dict[int, tuple[Mechanism, Fraction, str]] = {}
     for axis, index in zip(space.axes, which, strict=True):
-        inner = part(arrays, str(int(index)))
-        if index != int(index) or not inner:
-            raise Broken(f"mechanism.npz: there is no factor {index:g}")
-        if int(index) not in made:
-            factor = read_channel(inner, len(axis))
-            made[int(index)] = factor, Fraction(number(inner, "epsilon")), f"factor {int(index)}"
-        _check_reports(inner, f"factor {int(index)}")
-        if not axis.same(made[int(index)][0].space):
-            raise Broken(f"mechanism.npz: the points of factor {int(index)} are not those of the axis")
-    factors = tuple(made[int(index)] for index in which)
-    return Product(space, factors, Fraction(held), int(slack))
+        name = f"factor {index}"
+        inner = part(arrays, str(index))
+        if not inner:
+            raise Broken(f"mechanism.npz: there is no {name}")
+        if index not in made:
+            made[index] = read_channel(inner, len(axis)), Fraction(number(inner, "epsilon")), name
+        _check_reports(inner, name)
+        if not axis.same(made[index][0].space):
+            raise Broken(f"mechanism.npz: the points of {name} are not those of the axis")
+    factors = tuple(made[index] for index in which)
+    return Product(space, factors, Fraction(number(arrays, "held")), int(indices(arrays, "slack", len(space))))

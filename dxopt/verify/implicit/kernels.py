@@ -1,4 +1,4 @@
-"""Mechanisms on a line that follow from n weights: their rows, privacy and costs, without a matrix.
+"""Mechanisms on a line that follow from n weights, without a matrix, and losses by name.
 
 Assumed of whoever draws from it: at the level ε' of the file and distances d of its points p, an entry E[x, i] is
 any number within (4 + 2t)·2^-53, relative, of e^{-t} w_i, t = min(ε'd, c), for a cap c from 60 to 80. That is
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.bounds.multipliers import outer_sum, summands
 from dxopt.verify.exact import BITS, Exact, exp_bounds
-from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken, Unproved
@@ -98,7 +98,7 @@ class Losses:
         elif self.answers is None:
             apart = self.space.distances[x]
         else:
-            apart = self.space.between(self.answers)[x]
+            apart = self.space.measured(self.answers).row(x)
         return apart**2 if self.name == "squared" else apart
 
     @cached_property
@@ -170,31 +170,20 @@ class LineKernel:
         if size * reports > MOST_CELLS:
             raise Unproved(f"{size:,} secrets and {reports:,} reports are over the limit of {MOST_CELLS:,} pairs")
         weights = numbers(base, "weights", size)
-        slack = number(base, "slack")
-        table = numbers(arrays, "table", size)
         level = number(base, "level")
-        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0) & (weights <= 1)))
+        wrong = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
         if len(wrong):
             raise Broken(f"mechanism.npz: the weight of index {wrong[0]} is {weights[wrong[0]]}")
-        wrong = np.flatnonzero((table < 0) | (table >= reports) | (table != np.floor(table)))
-        if len(wrong):
-            raise Broken(f"mechanism.npz: index {wrong[0]} is reported as {table[wrong[0]]:g}, of {reports}")
-        if not (0 <= slack < size and slack == int(slack)):
-            raise Broken(f"mechanism.npz: the rest goes to index {slack:g}, of {size}")
         if not (math.isfinite(level) and level > 0):
             raise Broken(f"mechanism.npz: the level is {level}")
-        return cls(space, weights, level, int(slack), table.astype(np.int64), reports)
-
-    @property
-    def coordinate(self) -> Array:
-        """p, `(n,)`."""
-        return self.space.line  # pyright: ignore[reportReturnType]
+        slack, table = int(indices(base, "slack", size)), indices(arrays, "table", reports, size)
+        return cls(space, weights, level, slack, table, reports)
 
     @cached_property
     def steps(self) -> list[Fraction]:
         """ε'd between neighbours, `(n - 1,)`."""
         level = Fraction(self.level)
-        points = list(map(Fraction, self.coordinate.tolist()))
+        points = list(map(Fraction, self.space.line.tolist()))  # pyright: ignore[reportOptionalMemberAccess]
         return [level * abs(right - left) for left, right in pairwise(points)]
 
     @cached_property
