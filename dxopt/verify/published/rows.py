@@ -94,19 +94,28 @@ def places_of(table: TableFile, kind: str) -> list[Any]:
     return found
 
 
-def _numbers(given: Sequence[Any]) -> tuple[float, ...] | None:
-    """Coordinates: numbers, texts of numbers, or one point."""
-    try:
-        if len(given) == 1 and isinstance(given[0], bytes):
-            _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
-            return (lat, lon) if kind == _WKB_POINT else None
-        if len(given) == 1 and isinstance(given[0], tuple):
-            (given,) = given
-        if any(isinstance(entry, str) and "_" in entry for entry in given):  # which Python takes for a number
-            return None
-        return tuple(map(float, given))
-    except (struct.error, KeyError, TypeError, ValueError):
+def as_double(entry: object) -> float | None:
+    """Return a number, or that of a text; None where it is none, as 1_0, which Python takes for ten."""
+    if isinstance(entry, str) and "_" in entry:
         return None
+    try:
+        return float(entry)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        return None
+
+
+def _numbers(given: Sequence[Any]) -> tuple[float, ...] | None:
+    """Return coordinates: numbers, texts of numbers, or one point."""
+    if len(given) == 1 and isinstance(given[0], bytes):
+        try:
+            _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
+        except (struct.error, KeyError):
+            return None
+        return (lat, lon) if kind == _WKB_POINT else None
+    if len(given) == 1 and isinstance(given[0], tuple):
+        (given,) = given
+    found = tuple(number for entry in given if (number := as_double(entry)) is not None)
+    return found if len(found) == len(given) else None
 
 
 GEOMETRY = "geometry"
