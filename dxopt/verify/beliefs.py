@@ -16,9 +16,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.bounds.multipliers import Costs, indices
+from dxopt.verify.bounds.multipliers import Costs
 from dxopt.verify.exact import Exact, at_most, decayed, dot, total
-from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.privacy import Channel
 from dxopt.verify.verdict import Broken
 
@@ -52,7 +52,7 @@ class Beliefs:
 
     @classmethod
     def read(cls, arrays: Arrays, size: int) -> Beliefs | None:
-        """The pairs in problem.npz over so many secrets; None where there are none; Broken where they are no such."""
+        """Read the pairs in problem.npz; None where there are none, Broken where they are no distributions."""
         there = {key for key in arrays if key.startswith(PREFIX)}
         if not there:
             return None
@@ -84,7 +84,7 @@ class Beliefs:
 def violated(
     beliefs: Beliefs, sums: tuple[list[list[int]], list[list[int]]], epsilon: Fraction
 ) -> tuple[int, int] | None:
-    """The first pair and report that break e^{εd}, or None, which proves that there is none."""
+    """Return the first pair and report that break e^{εd}, or None, which proves that there is none."""
     for pair, (ours, theirs) in enumerate(zip(*sums, strict=True)):
         exponent = epsilon * beliefs.distances[pair]
         for report, (left, right) in enumerate(zip(ours, theirs, strict=True)):
@@ -111,7 +111,7 @@ def charged(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
     count, reports = len(beliefs.first), len(costs.rows[0])
     multiplier = numbers(dual, "multiplier", None)
     belief, report = (
-        indices(dual, key, len(multiplier), size) for key, size in (("belief", count), ("report", reports))
+        indices(dual, key, size, len(multiplier)) for key, size in (("belief", count), ("report", reports))
     )
     good = np.isfinite(multiplier) & (multiplier > 0)
     # Of a pair and report that are listed twice the larger multiplier counts, which is one as well.

@@ -36,7 +36,7 @@ class Region:
 
 
 def region(centres: Array, a: int, within: float) -> Region:
-    """A polygon that holds the region of one of the centres `(n, 3)`, for an angle up to `WIDEST`."""
+    """Return a polygon that holds the region of one of the centres `(n, 3)`, for an angle up to `WIDEST`."""
     centre = centres[a]
     east = np.array([-centre[1], centre[0], 0.0]) if centre[:2].any() else np.array([0.0, 1.0, 0.0])
     east /= math.hypot(*east)
@@ -61,7 +61,7 @@ def region(centres: Array, a: int, within: float) -> Region:
 
 
 def apart(one: Region, other: Region) -> float:
-    """The angle between two polygons: 0 unless a half-space of one has no corner of the other."""
+    """Return the angle between two polygons: 0 unless a half-space of one has no corner of the other."""
     if not (_separates(one, other) or _separates(other, one)):
         return 0.0
     return min(_to_sides(one.corners, other.corners), _to_sides(other.corners, one.corners))
@@ -72,7 +72,7 @@ def _separates(one: Region, other: Region) -> bool:
 
 
 def _to_sides(corners: Array, around: Array) -> float:
-    """The least angle from corners `(k, 3)` to the sides of a polygon `(m, 3)`."""
+    """Return the least angle from corners `(k, 3)` to the sides of a polygon `(m, 3)`."""
     following = np.roll(around, -1, axis=0)
     across = np.cross(around, following)
     across /= np.maximum(np.sqrt((across**2).sum(axis=1)), 1e-300)[:, None]
@@ -157,11 +157,11 @@ class Cells:
         if len(centres) > _MOST:
             return most
         angle = radius * shorter / self.earth
-        if max(sphere / self.earth, angle * (1 + _SLACK)) > WIDEST:
-            return float(np.max(self.distances, where=self.distances <= most, initial=0.0)) or most
-        if not sphere > 0:
-            return float(np.max(self.distances, where=self.distances <= radius, initial=0.0)) or most
-        return _furthest(self.distances, centres, (radius, most), sphere / self.earth, angle) or most
+        wide = max(sphere / self.earth, angle * (1 + _SLACK)) > WIDEST
+        if wide or not sphere > 0:
+            limit = most if wide else radius
+            return float(np.max(self.distances, where=self.distances <= limit, initial=0.0)) or most
+        return _furthest(self.distances, centres, radius, most, sphere / self.earth, angle) or most
 
 
 def _require_located(arrays: Mapping[str, NDArray[Any]], start: str, degrees: Array, earth: float) -> None:
@@ -193,7 +193,7 @@ def _require_around(degrees: Array, outlines: Array) -> None:
 
 
 def _earth(arrays: Mapping[str, NDArray[Any]], start: str) -> float:
-    """The radius of the Earth in the unit of the positions, or else that of the metric."""
+    """Return the radius of the Earth in the unit of the positions, or else that of the metric."""
     key = f"{start}positions.unit"
     unit = str(arrays[key]) if key in arrays else parameters_of(arrays, start.rstrip(".")).get("unit", "km")
     if unit not in EARTH_RADIUS:
@@ -206,7 +206,7 @@ def _angle(chord: float) -> float:
 
 
 def _widest(centres: Array) -> float:
-    """The largest angle from a place `(n, 3)` to the nearest other one; 0 where all are one."""
+    """Return the largest angle from a place `(n, 3)` to the nearest other one; 0 where all are one."""
     widest = 0.0
     for centre in centres:
         chords = np.sqrt(((centres - centre) ** 2).sum(axis=1))
@@ -230,15 +230,8 @@ def _stretches(metric: str | None, centres: Array, within: float) -> tuple[float
     return max(middle / math.cos(furthest), 1.0), max(math.cos(nearest) / middle, 1.0)
 
 
-def _furthest(
-    distances: Array,
-    centres: Array,
-    between: tuple[float, float],
-    within: float,
-    angle: float,
-) -> float:
-    """The largest distance up to the first bound, or up to the second of centres with regions an angle apart."""
-    near, most = between
+def _furthest(distances: Array, centres: Array, near: float, most: float, within: float, angle: float) -> float:
+    """Return the largest distance up to the first bound, or to the second of centres with regions an angle apart."""
     longest = np.triu(np.maximum(distances, distances.T))
     first, second = np.nonzero((longest > near) & (longest <= most))
     far = longest[first, second]

@@ -3,50 +3,70 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
+from dxopt.verify import beliefs, metrics
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
 from dxopt.verify.exact import total
-from dxopt.verify.files import CLAIMS, DESCRIPTION, plain_file
+from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, Arrays, plain_file
 from dxopt.verify.folder import Result, as_number
-from dxopt.verify.geometry import check_losses_to_reports
+from dxopt.verify.implicit.spaces import Space
+from dxopt.verify.metrics import (
+    ON_EARTH,
+    PARAMETERS,
+    Measured,
+    Points,
+    parameters_of,
+    require_measured,
+    require_triangles,
+)
 from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
-PROBLEM = "problem.npz"
-PROMISES = ("exact", "bound", "valid")
-_ENTRIES = (
-    *("format", "problem", "certificate", "status", "tolerance", "found", "table"),
-    *("evaluation", "beliefs", "rests_on"),
-)
-_NAMED_ENTRIES = ("name", "objective", "pairs", "prior", "loss", "loss_by_distance", "units", "within")
-_CERTIFIED = ("private", "epsilon", "delta", "value", "bound", "gap", "belief_level")
-_FOUND = ("claim", "method", "solver", "spanner")
-_ARRAY_FILES = [PROBLEM, "mechanism.npz"]
-_RESTS_ON = {
-    "problem": _ARRAY_FILES,
-    **{f"certificate.{key}": _ARRAY_FILES for key in ("private", "epsilon", "delta", "belief_level", "value")},
-    "certificate.bound": [*_ARRAY_FILES, "dual.npz"],
-    "certificate.gap": ["certificate.value", "certificate.bound"],
-    "status": ["certificate.gap", "tolerance"],
-    "table": [*_ARRAY_FILES, "table.npz"],
-    "evaluation": _ARRAY_FILES,
+_ENTRIES = {
+    (): "format problem certificate status tolerance found table evaluation beliefs rests_on",
+    ("problem",): "name objective pairs prior loss loss_by_distance units within",
+    ("problem", "units"): "distance loss value",
+    ("certificate",): "private epsilon delta value bound gap belief_level",
+    ("found",): "claim method solver spanner",
 }
-_UNITS = ("distance", "loss", "value")
+"""The entries of claims.json and of the objects in it."""
 _ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
+_WHERE = "arrays: problem.npz\n"
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
 _ROW_SUM = Fraction(1, 1 << 50)
 _PRIOR_SUM = Fraction(1, 10**9)
+_ROUNDING = 1e-9
+
+
+def check_schema(result: Result) -> str:
+    """Check that the files have the entries that are derived here and no others."""
+    for path, names in _ENTRIES.items():
+        content = result.claims
+        for key in path:
+            content = content[key]
+        if not isinstance(content, dict) or {*content} != {*names.split()}:
+            wrong = ", ".join(sorted({*content} ^ {*names.split()}))
+            raise Broken(f"{': '.join((CLAIMS, *path))}: {wrong} is unknown or missing")
+    if int(result.mechanism.get("format", np.int64(0))) != 1:
+        raise Broken(f"mechanism.npz: the format is {result.mechanism.get('format')}, not 1")
+    if not (result.folder / DESCRIPTION).exists():
+        raise Broken(f"{DESCRIPTION} is missing")
+    if plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8") != _WHERE:
+        raise Broken(f"{DESCRIPTION} says something else than where the arrays are")
+    unknown = sorted(key for key in result.problem if not key.startswith(_ARRAYS))
+    if unknown:
+        raise Broken(f"problem.npz: {unknown[0]} is unknown")
+    return "every entry is known"
 
 
 def check_prior(result: Result) -> str:
-    """Probabilities that sum to 1 within 1e-9, exactly."""
+    """Check that probabilities sum to 1 within 1e-9, exactly."""
     prior = result.prior
     wrong = np.flatnonzero(~(np.isfinite(prior) & (prior >= 0)))
     if len(wrong):
@@ -64,18 +84,57 @@ def check_prior(result: Result) -> str:
     return f"{len(prior):,} probabilities, which sum to 1 within {abs(float(off)):.1e}"
 
 
+def check_distances(result: Result) -> str:
+    """Check the triangle inequality, and that distances are those of the space in mechanism.npz, to 1e-9 relative.
+
+    Given distances without points count as given. Unproved where the metric is not derived here.
+    """
+    arrays = result.mechanism
+    require_triangles(result.distances, result.secret)
+    kind = str(arrays["space.kind"])
+    if kind != "points":
+        derived, known = Space.read(arrays).distances, result.distances
+        if derived.shape != known.shape or not np.allclose(derived, known, rtol=metrics.AGREEMENT, atol=0.0):
+            raise Broken("the distances of its space are not those of the result")
+        if kind == "distances" and "space.points" in arrays:
+            raise Unproved(
+                "there are points, but the metric under which the distances are theirs is not derived here"
+            )
+    else:
+        metric = str(arrays["space.metric"])
+        parameters = parameters_of(arrays)
+        told = result.named["units"]["distance"]
+        if metric in ON_EARTH and told not in ("", parameters.get("unit")):
+            raise Broken(f"claims.json: distances are said to be in {told!r}, not {parameters.get('unit')!r}")
+        if {*parameters} != {*PARAMETERS.get(metric, ())}:
+            raise Broken(f"a {metric} metric has no parameters {sorted(parameters)}")
+        points = _points(arrays, result.size, "space.points")
+        measured = Measured(metric, parameters, points, points)
+        require_measured(measured, result.distances, result.secret, lambda x: f"secret {result.secret(x)}")
+        kind = f"points, {metric}"
+    return f"each secret is at 0 from itself; the triangle inequality holds; they are those of the {kind}"
+
+
+def _points(arrays: Arrays, size: int, key: str) -> Points:
+    """Return the points `(n, k)`, numbers or other values; Broken where they are not that."""
+    points = arrays[key]
+    if points.dtype.kind not in "fiuUb" or points.ndim != 2 or len(points) != size:
+        raise Broken(f"{key} is an array {points.shape} of {points.dtype}")
+    return points
+
+
 def check_losses(result: Result) -> str:
-    """Finite where they count; all as their name defines them where the reports are the secrets."""
+    """Check that losses are finite where they count, and as their name defines them."""
     losses = result.losses
     name = result.named.get("loss")
     shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
-    if name not in NAMED and str(name).strip().casefold() in NAMED:
-        raise Unproved(f"{name!r} is no loss that is derived, but may be taken for one")
-    if name in NAMED and not result.secrets:
-        check_losses_to_reports(result, name)
-        return f"{shape} losses, each the {name} between the points"
     if name not in NAMED:
+        if str(name).strip().casefold() in NAMED:
+            raise Unproved(f"{name!r} is no loss that is derived, but may be taken for one")
         return f"{shape} losses, finite and as they were given"
+    if not result.secrets:
+        _check_losses_to_reports(result, name)
+        return f"{shape} losses, each the {name} between the points"
     if losses.shape[0] != losses.shape[1]:
         raise Broken(f"{shape}, but the reports are the secrets")
     named = 1.0 - np.eye(len(losses))
@@ -93,20 +152,36 @@ def check_losses(result: Result) -> str:
     return f"{shape} losses, each as {name!r} defines it"
 
 
+def _check_losses_to_reports(result: Result, name: str) -> None:
+    """Check losses by the points of secrets and reports; Unproved where there are no such points."""
+    arrays = result.mechanism
+    if name == "binary" or "report_points" not in arrays:
+        raise Unproved(f"the {name} of reports that are not the secrets is not derived")
+    others = _points(arrays, result.matrix.shape[1], "report_points")
+    if str(arrays["space.kind"]) == "points":
+        points = _points(arrays, result.size, "space.points")
+        measured = Measured(str(arrays["space.metric"]), parameters_of(arrays), points, others)
+    else:
+        measured = Space.read(arrays).measured(others)
+    losses = result.all_losses
+    if (losses < 0).any():
+        raise Broken(f"the {name} is negative")
+    claimed = np.sqrt(losses) if name == "squared" else losses
+    require_measured(measured, claimed, result.secret, lambda z: f"report {result.report(z)}")
+
+
 def check_rows(result: Result) -> str:
-    """Entries are probabilities and rows sum to 1 within 2^-50, exactly."""
+    """Check that entries are probabilities and rows sum to 1 within 2^-50, exactly."""
     channel = result.channel
-    worst = Fraction(0)
-    for x, row in enumerate(channel.rows):
-        off = Fraction(sum(row) - channel.scale, channel.scale)
+    offs = [Fraction(sum(row), channel.scale) - 1 for row in channel.rows]
+    for x, off in enumerate(offs):
         if abs(off) > _ROW_SUM:
             raise Broken(f"the row of secret {result.secret(x)} sums to 1 {float(off):+.3g}")
-        worst = max(worst, abs(off))
-    return f"{result.matrix.size:,} probabilities; rows sum to 1 within {float(worst):.1e}"
+    return f"{result.matrix.size:,} probabilities; rows sum to 1 within {float(max(map(abs, offs))):.1e}"
 
 
 def check_privacy(result: Result) -> str:
-    """Every pair in every report at the certificate's ε, or δ in total; no smaller ε or δ would do."""
+    """Check every pair in every report at the certificate's ε, or δ in total; no smaller ε or δ would do."""
     # What the certificate claims fits what was asked for.
     if result.certificate.get("private") is not result.private:
         raise Broken(f"{result.source}: private is {result.certificate.get('private')}")
@@ -119,9 +194,16 @@ def check_privacy(result: Result) -> str:
     for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
         if not 0 <= claimed <= asked:
             raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
+    pairs = f"{int(result.bound.sum()):,} pairs of secrets"
     # Without δ the least ε is claimed; with it, ε is the one that was asked for, and the least δ is claimed.
     if not result.delta:
-        return _check_pure(result, epsilon)
+        levels = Levels.of(result.distances, result.bound, Fraction(epsilon))
+        violated = violation(result.channel, levels)
+        if violated is not None:
+            raise Broken(f"{distinguished(result, violated)} at epsilon {epsilon:.17g}")
+        if not is_least(result.channel, levels):
+            raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
+        return f"epsilon {epsilon:.10g} holds for {pairs} in {result.matrix.shape[1]:,} reports"
     if epsilon != result.epsilon:
         raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
     largest, violated = excess(result.channel, result.asked_levels, Fraction(delta))
@@ -129,20 +211,7 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{distinguished(result, violated)} by more than delta {delta:.17g}")
     if largest < Fraction(delta) - LEAST_DELTA:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
-    pairs = int(result.bound.sum())
-    return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs:,} pairs of secrets"
-
-
-def _check_pure(result: Result, epsilon: float) -> str:
-    """Private at ε without δ, and at no smaller one."""
-    levels = Levels.of(result.distances, result.bound, Fraction(epsilon))
-    violated = violation(result.channel, levels)
-    if violated is not None:
-        raise Broken(f"{distinguished(result, violated)} at epsilon {epsilon:.17g}")
-    if not is_least(result.channel, levels):
-        raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
-    reports = result.matrix.shape[1]
-    return f"epsilon {epsilon:.10g} holds for {int(result.bound.sum()):,} pairs of secrets in {reports:,} reports"
+    return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs}"
 
 
 def distinguished(result: Result, violated: Triple) -> str:
@@ -155,37 +224,26 @@ def distinguished(result: Result, violated: Triple) -> str:
 
 
 def check_value(result: Result) -> str:
-    """The value, to 1e-12 of the size of its terms; and that the expected loss is within its budget, exactly."""
-    claimed = check_attained(result)
+    """Check the value, to 1e-12 of the size of its terms, and that the expected loss is within its budget."""
+    claimed = require_value(result, attained(result))
     if result.objective != "adversary_error":
         return f"{result.objective.replace('_', ' ')} {claimed:.12g}"
-    check_budget(result)
+    spent = result.worth.expected_loss(result.losses).high
+    if spent > Fraction(result.asked.max_loss):
+        raise Broken(f"the expected loss is {float(spent):.17g}, over its budget {result.asked.max_loss:.17g}")
     return f"adversary error {claimed:.12g}; the expected loss is within its budget"
 
 
-def check_attained(result: Result) -> float:
-    """The value, to 1e-12 of the size of its terms."""
-    return require_value(result, attained)
-
-
-def require_value(result: Result, exactly: Callable[[Result], Enclosed]) -> float:
-    """The claimed value; Broken unless it is the exact one, to 1e-12 of the size of its terms."""
+def require_value(result: Result, exact: Enclosed) -> float:
+    """Return the claimed value; Broken unless it is the exact one, to 1e-12 of the size of its terms."""
     claimed = result.claimed("value")
-    exact = exactly(result)
     if not exact.agrees(claimed):
         raise Broken(f"{result.source}: value is {float(exact.low):.17g}, not {claimed:.17g}")
     return claimed
 
 
-def check_budget(result: Result) -> None:
-    """That the expected loss is within its budget, exactly."""
-    spent = result.worth.expected_loss(result.losses).high
-    if spent > Fraction(result.asked.max_loss):
-        raise Broken(f"the expected loss is {float(spent):.17g}, over its budget {result.asked.max_loss:.17g}")
-
-
 def attained(result: Result) -> Enclosed:
-    """The exact value of the objective."""
+    """Return the exact value of the objective."""
     if result.objective == "expected_loss":
         return result.worth.expected_loss(result.losses)
     if result.priors is not None:
@@ -198,7 +256,8 @@ def attained(result: Result) -> Enclosed:
 def check_bound(result: Result) -> str:
     """Check that the certificate claims no more than the dual proves, up to 1e-12 relative."""
     proven, how = bound(result.asked, result.dual)
-    return require_bound(result, proven, how, lost(result))
+    # costs and their sum may be off by so much in doubles where they are subnormal
+    return require_bound(result, proven, how, 2 * result.losses.size * LEAST)
 
 
 def require_bound(result: Result, proven: Fraction, how: str, room: Fraction) -> str:
@@ -206,39 +265,34 @@ def require_bound(result: Result, proven: Fraction, how: str, room: Fraction) ->
     claimed = result.claimed("bound")
     if not math.isfinite(claimed) or result.sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven) + room:
         raise Broken(f"{result.source}: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
-    return f"no such mechanism has {result.better} than {claimed:.12g} ({how})"
-
-
-def lost(result: Result) -> Fraction:
-    """Largest error of costs and their sum in doubles where they are subnormal."""
-    return 2 * result.losses.size * LEAST
+    better = "less" if result.sign > 0 else "more"
+    return f"no such mechanism has {better} than {claimed:.12g} ({how})"
 
 
 def check_gap(result: Result) -> str:
-    """|value - bound| / max(|value|, 1e-12) as claimed, the bound on its side of the value, the status as the gap."""
+    """Check |value - bound| / max(|value|, 1e-12), on which side of the value the bound is, and the status."""
     value, limit, gap = (result.claimed(name) for name in ("value", "bound", "gap"))
     if not all(map(math.isfinite, (value, limit, gap))):
         raise Broken("claims.json: value, bound or gap is infinite")
-    found = relative_gap(value, limit)
+    found = abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
     if abs(found - Fraction(gap)) > AGREEMENT * found + LEAST:
         raise Broken(f"claims.json: gap is {float(found):.17g}, not {gap:.17g}")
     if result.sign * (Fraction(limit) - Fraction(value)) > AGREEMENT * abs(Fraction(value)):
         raise Broken(f"claims.json: the value {value:.17g} is better than the bound {limit:.17g}")
-    tolerance = result.claims.get("tolerance")
-    status = result.claims.get("status")
+    status = result.claims["status"]
     if status not in STATUSES:
         raise Broken(f"claims.json: status is {status!r}")
-    number = -1.0 if isinstance(tolerance, bool) or not isinstance(tolerance, float | int) else float(tolerance)
-    close = gap <= number and _within(result, value, limit, number)
-    if not 0 <= number < math.inf or (status == "optimal") != close:
+    tolerance = as_number(result.claims["tolerance"], "claims.json: tolerance")
+    close = gap <= tolerance and _within(result, value, limit, tolerance)
+    if not 0 <= tolerance < math.inf or (status == "optimal") != close:
         raise Broken(
-            f"claims.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance}"
+            f"claims.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance:.3g}"
         )
     return f"value and bound are {gap:.3g} of the value apart: {status}"
 
 
 def _within(result: Result, value: float, limit: float, tolerance: float) -> bool:
-    """|value - bound| ≤ tolerance · max(|value|, 1e-12 s), s the largest size of a loss that counts, and 1 at most.
+    """Return whether |value - bound| ≤ tolerance · max(|value|, 1e-12 s), s the largest loss that counts, at most 1.
 
     In doubles, as the status was decided. Losses of mechanisms that are not written down are not looked at.
     """
@@ -249,64 +303,19 @@ def _within(result: Result, value: float, limit: float, tolerance: float) -> boo
     return abs(value - limit) <= tolerance * max(abs(value), least * min(1.0, float(np.abs(losses).max())))
 
 
-def relative_gap(value: float, limit: float) -> Fraction:
-    """|value - bound| / max(|value|, 1e-12)."""
-    return abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
-
-
-def check_schema(result: Result) -> str:
-    """claims.json has the entries that are derived here and no others; problem.yaml says where the arrays are."""
-    for where, content, known in (
-        (CLAIMS, result.claims, _ENTRIES),
-        (f"{CLAIMS}: problem", result.named, _NAMED_ENTRIES),
-        (f"{CLAIMS}: certificate", result.certificate, _CERTIFIED),
-        (f"{CLAIMS}: found", result.claims.get("found"), _FOUND),
-        (f"{CLAIMS}: units", result.named.get("units"), _UNITS),
-    ):
-        if not isinstance(content, dict):
-            raise Broken(f"{where} is no object")
-        if {*content} != {*known}:
-            raise Broken(f"{where}: {', '.join(sorted({*content} ^ {*known}))} is unknown or missing")
-    found = result.claims["found"]
-    if found["claim"] not in PROMISES or not isinstance(found["method"], str) or not isinstance(found["solver"], str):
-        raise Broken(f"{CLAIMS}: found is {found!r}")
-    if not (result.folder / DESCRIPTION).exists():
-        raise Broken(f"{DESCRIPTION} is missing")
-    if result.claims["rests_on"] != _RESTS_ON:
-        raise Broken(f"{CLAIMS}: rests_on is not what proves each claim")
-    if int(result.mechanism.get("format", np.int64(0))) != 1:
-        raise Broken(f"mechanism.npz: the format is {result.mechanism.get('format')}, not 1")
-    text = plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8")
-    if text != f"arrays: {PROBLEM}\n":
-        raise Broken(f"{DESCRIPTION} says something else than where the arrays are")
-    unknown = sorted(key for key in result.problem if not key.startswith(_ARRAYS))
-    if unknown:
-        raise Broken(f"{PROBLEM}: {unknown[0]} is unknown")
-    return "every entry is known"
-
-
-_KEYS = {"level", "radius", "positions"}
-_ROUNDING = 1e-9
-
-
-def claims_within(result: Result) -> bool:
-    """Return whether a level within a radius is claimed."""
-    return result.named.get("within") is not None
-
-
 def check_within(result: Result) -> str:
-    """ε times the largest distance of secrets that the radius comes to is at most the level.
+    """Check that ε times the largest distance of secrets that the radius comes to is at most the level.
 
     For positions it is the largest distance of two centres of cells whose regions are within the radius of each
     other: that of a centre has the positions that are nearest to it, at most h away, where h is the largest distance
     of a centre to a corner of its cell. Of many cells it is r + 2h.
     """
     claimed = result.named["within"]
-    if not isinstance(claimed, dict) or {*claimed} != _KEYS or not isinstance(claimed["positions"], bool):
+    if not isinstance(claimed, dict) or {*claimed} != {"level", "radius", "positions"}:
         raise Broken(f"claims.json: within is {claimed!r}")
     level, radius = (as_number(claimed[key], f"claims.json: {key} within") for key in ("level", "radius"))
-    if not (0 < level < math.inf and 0 < radius < math.inf):
-        raise Broken(f"claims.json: within has a level of {level} and a radius of {radius}")
+    if not (0 < level < math.inf and 0 < radius < math.inf and isinstance(claimed["positions"], bool)):
+        raise Broken(f"claims.json: within is {claimed!r}")
     far = _across(result, radius) if claimed["positions"] else radius
     if not result.epsilon * far <= level * (1 + _ROUNDING):
         raise Broken(
@@ -327,3 +336,41 @@ def _across(result: Result, radius: float) -> float:
     if far is None:
         raise Broken("claims.json: a level between positions is claimed, but there are no cells that they lie in")
     return far
+
+
+def claims_beliefs(result: Result) -> bool:
+    """Return whether any file claims something about pairs of beliefs."""
+    arrays = any(key.startswith(beliefs.PREFIX) for key in result.problem)
+    return arrays or result.certificate.get("belief_level") is not None or "belief" in result.dual
+
+
+def check_beliefs(result: Result) -> str:
+    """Check every pair in every report at the certificate's level, and at no smaller one; the files agree on them."""
+    pairs = result.beliefs
+    if pairs is None:
+        raise Broken("pairs of beliefs are claimed, but there are none in problem.npz")
+    if result.certificate.get("belief_level") is None:
+        raise Broken(f"{result.source}: there is no belief_level, but there are pairs of beliefs")
+    claimed = result.claimed("belief_level")
+    if not 0 <= claimed <= pairs.epsilon:
+        raise Broken(
+            f"{result.source}: belief_level is {claimed:.17g}, but {float(pairs.epsilon):.17g} was asked for"
+        )
+    if not result.written:
+        raise Broken("pairs of beliefs are claimed of a channel that is not written down")
+    if (result.folder / TABLE).is_file():
+        raise Broken(f"there is a {TABLE}, of which nothing is proven for pairs of beliefs")
+    if result.delta or result.objective not in ("expected_loss", "worst_expected_loss", "worst_loss"):
+        raise Broken(f"pairs of beliefs do not go with delta or {result.objective}")
+    sums = pairs.expected(result.channel)
+    found = beliefs.violated(pairs, sums, Fraction(claimed))
+    if found is not None:
+        pair, report = found
+        raise Broken(
+            f"the beliefs of pair {pair}, {pairs.names[pair]}, are told apart by report {result.report(report)} "
+            f"at belief_level {claimed:.17g}"
+        )
+    if not beliefs.is_least(pairs, sums, Fraction(claimed)):
+        raise Broken(f"{result.source}: belief_level {claimed:.17g} is not the least")
+    reports = result.matrix.shape[1]
+    return f"epsilon {claimed:.10g} holds for {len(pairs.first):,} ordered pairs of beliefs in {reports:,} reports"

@@ -36,7 +36,7 @@ from dxopt.verify import claims
 from dxopt.verify.exact import BITS, Exact, at_most, dot, exp_bounds
 from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json
 from dxopt.verify.folder import Result, as_number
-from dxopt.verify.parts import COMPARISON, Checks, in_one, part_folders, require_all, unlike
+from dxopt.verify.parts import COMPARISON, Checks, in_one, part_folders, require_all, under, unlike
 from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
 
@@ -48,24 +48,8 @@ _SAFE = 700
 _SPREAD = 1e9
 
 
-@dataclass(frozen=True)
-class Weights:
-    """μ, between two bounds for each secret, `(n,)`."""
-
-    low: Array
-    high: Array
-
-
 def check_verdict(result: Result, status: object) -> str:
-    """Prove the verdict on the prior again.
-
-    Raises
-    ------
-    Broken
-        If it is proven to be wrong.
-    Unproved
-        If it is not decided.
-    """
+    """Prove the verdict on the prior again; Broken where it is proven to be wrong, Unproved where not decided."""
     if status == "undecided":
         return "it claims nothing"
     if status not in ("regular", "not regular"):
@@ -76,12 +60,11 @@ def check_verdict(result: Result, status: object) -> str:
     found = next(_exactly_irregular(result), None)
     if found is None:
         weights = _weights(result)
-        if weights is None:
-            raise Unproved("μ is not enclosed closely enough")
-        x = int(weights.high.argmin())
-        if weights.high[x] < 0:
-            found = f"μ is {weights.high[x]:.3g} or less at {result.secret(x)}"
-        elif (weights.low < 0).any():
+        low, high = (np.full(1, -np.inf), np.full(1, np.inf)) if weights is None else weights
+        x = int(high.argmin())
+        if high[x] < 0:
+            found = f"μ is {high[x]:.3g} or less at {result.secret(x)}"
+        elif (low < 0).any():
             raise Unproved("μ is not enclosed closely enough")
     known = "regular" if found is None else "not regular"
     if status != known:
@@ -107,16 +90,10 @@ def _exactly_irregular(result: Result) -> Iterator[str]:
         twin = seen.setdefault((row + 0.0).tobytes(), x)
         if prior[twin] != prior[x]:
             yield f"{result.secret(twin)} and {result.secret(x)} differ in probability alone"
-    # 3. Rows of Φ are alike up to a factor, and so are the probabilities that they make.
-    yield from _regular_unlike(result)
-
-
-def _regular_unlike(result: Result) -> Iterator[str]:
-    """A pair with π_a > t π_b, where t is the largest Φ[a, y] / Φ[b, y], e^{ε max (d(b, y) - d(a, y))}."""
-    prior = result.prior
-    distances = result.distances
+    # 3. Rows of Φ are alike up to a factor, and so are the probabilities that they make: no pair has π_a > t π_b,
+    #    where t is the largest Φ[a, y] / Φ[b, y], e^{ε max (d(b, y) - d(a, y))}. The pair is chosen in doubles, as
+    #    the one that exceeds e^{εd} most, and decided exactly.
     level = Fraction(result.epsilon)
-    # The pair is chosen in doubles, as the one that exceeds e^{εd} most, and decided exactly.
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = np.log(prior)[:, None] - np.log(prior)[None] - result.epsilon * distances.T
     excess[np.isnan(excess)] = -np.inf
@@ -131,8 +108,8 @@ def _regular_unlike(result: Result) -> Iterator[str]:
         yield f"{result.secret(int(a))} is more than e^(epsilon d) as likely as {result.secret(int(b))}"
 
 
-def _weights(result: Result) -> Weights | None:
-    """μ, constant on classes, enclosed; None where the system is singular or nearly so."""
+def _weights(result: Result) -> tuple[Array, Array] | None:
+    """Enclose μ, constant on classes, for each secret; None where the system is singular or nearly so."""
     # 1. Secrets of probability 0 are far from all others here: μ is 0 there, and they are left out.
     support = np.flatnonzero(result.prior > 0)
     if len(support) > _MOST_SECRETS:
@@ -156,11 +133,11 @@ def _weights(result: Result) -> Weights | None:
     low, high = np.zeros(result.size), np.zeros(result.size)
     for bounds, ratios, outwards in ((low, solved[0], -np.inf), (high, solved[1], np.inf)):
         bounds[support] = np.nextafter(ratios * weight, outwards)[classes]
-    return Weights(low, high)
+    return low, high
 
 
 def _factors(distances: Array, level: Fraction) -> Array:
-    """e^{-εd} within 2^-52 relative, 0 where d is infinite or the factor below e^-700."""
+    """Return e^{-εd} within 2^-52 relative, 0 where d is infinite or the factor below e^-700."""
     distinct, which = np.unique(distances, return_inverse=True)
     found = []
     for distance in distinct.tolist():
@@ -171,7 +148,7 @@ def _factors(distances: Array, level: Fraction) -> Array:
 
 
 def _enclosed(system: Array, relative: float) -> tuple[Array, Array] | None:
-    """Bounds on the solution of Ar = 1 for all A within so much of a system `(k, k)`.
+    """Bound the solution of Ar = 1 for all A within a relative error of a system `(k, k)`.
 
     None where no such A is proven to be invertible. Doubles throughout: Y is any approximate inverse, s any
     approximate solution, and all that is off is counted in bounds that are widened by the roundings of computing
@@ -210,7 +187,7 @@ def _enclosed(system: Array, relative: float) -> tuple[Array, Array] | None:
 
 
 def _classes(distances: Array, prior: Array) -> NDArray[np.int64]:
-    """The class `(s,)` of each point, numbered from 0: the coarsest classes of the statement above."""
+    """Return the class `(s,)` of each point, numbered from 0: the coarsest classes of the statement above."""
     levels, kinds = np.unique(distances, return_inverse=True)
     kinds = kinds.reshape(distances.shape)
     # Points differ by probability at first, then by which classes they see at which distances, from them and to
@@ -228,7 +205,7 @@ def _classes(distances: Array, prior: Array) -> NDArray[np.int64]:
 WITNESSES = "comparison.npz"
 
 
-def check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: Arrays) -> None:
+def _check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: Arrays) -> None:
     """Broken unless one mechanism refines another, or does not, by the amount that is claimed, up to 1e-12."""
     source = f"comparison.json: whether {entry['better']} refines {entry['worse']}"
     if entry["holds"] is None:
@@ -237,20 +214,19 @@ def check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: 
         return
     claimed = Fraction(as_number(entry["shortfall"], f"{source}: shortfall"))
     if entry["holds"]:
-        remap = _nonnegative(proof, "remap", better.shape[1], worse.shape[1])
-        found = shortfall_of(better, worse, remap)
+        found = _shortfall(better, worse, _nonnegative(proof, "remap", better.shape[1], worse.shape[1]))
         holds = found <= claimed + AGREEMENT
     else:
         if claimed <= 0:
             raise Broken(f"{source}: it is said not to, but by a shortfall of {float(claimed):.17g}")
-        found = advantage_of(better, worse, _nonnegative(proof, "gains", len(better), None))
+        found = _advantage(better, worse, _nonnegative(proof, "gains", len(better), None))
         holds = found >= claimed - AGREEMENT
     if not holds:
         raise Broken(f"{source}: the shortfall is {float(claimed):.17g}, but {WITNESSES} proves {float(found):.17g}")
 
 
-def shortfall_of(better: Array, worse: Array, remap: Array) -> Fraction:
-    """max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), exactly; Broken where R has more than 1 in a row."""
+def _shortfall(better: Array, worse: Array, remap: Array) -> Fraction:
+    """Return max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]); Broken where R has more than 1 in a row."""
     entries, wanted = Exact.of(better), Exact.of(worse)
     columns = Exact.of(remap.T)
     if any(sum(row) > 1 << columns.bits for row in zip(*columns.rows, strict=True)):
@@ -264,8 +240,8 @@ def shortfall_of(better: Array, worse: Array, remap: Array) -> Fraction:
     return Fraction(most, 1 << bits)
 
 
-def advantage_of(better: Array, worse: Array, gains: Array) -> Fraction:
-    """(Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], exactly."""
+def _advantage(better: Array, worse: Array, gains: Array) -> Fraction:
+    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y]."""
     guesses = Exact.of(gains.T)
     size = sum(map(max, zip(*guesses.rows, strict=True)))
     if not size:
@@ -274,7 +250,7 @@ def advantage_of(better: Array, worse: Array, gains: Array) -> Fraction:
 
 
 def _gained(channel: Array, guesses: Exact) -> Fraction:
-    """Σ_z max_y Σ_x Y[x, y] K[x, z]."""
+    """Return Σ_z max_y Σ_x Y[x, y] K[x, z]."""
     columns = Exact.of(channel.T)
     best = sum(max(dot(guess, column) for guess in guesses.rows) for column in columns.rows)
     return Fraction(best, 1 << columns.bits + guesses.bits)
@@ -294,17 +270,11 @@ _FORMAT = 2
 _MISSING = {"name", "part", "prior", "note"}
 _ROW = {*_MISSING, "value", "under"}
 _ENTRIES = {"format", "rows", "verdict", "refinements", "interrupted"}
-_SETS = ("prior_set", "belief_")
 Row = dict[str, Any]
 
 
-def holds_comparison(folder: Path) -> bool:
-    """Tell whether the folder of a report has a comparison."""
-    return (folder / PARTS / COMPARISON).is_dir()
-
-
 def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield what is to be proven of the comparison in the folder of a report, by name.
+    """Yield the proofs of the comparison in the folder of a report by name; Broken where it cannot be read.
 
     Parameters
     ----------
@@ -312,13 +282,8 @@ def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Cal
         The report itself.
     checks : callable
         The checks of a result folder, for the parts.
-
-    Raises
-    ------
-    Broken
-        If the comparison cannot be read.
     """
-    found = Compared.read(result, checks)
+    found = _Compared.read(result, checks)
     content = found.content
     yield "comparison", found.check_files
     for index, row in enumerate(content["rows"]):
@@ -333,23 +298,8 @@ def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Cal
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A comparison, none of it trusted.
-
-    Attributes
-    ----------
-    result : Result
-        The report in whose folder it is.
-    folder : Path
-    content : dict
-        comparison.json.
-    arrays : mapping of names to arrays
-        comparison.npz.
-    priors : mapping of names to arrays
-        The other priors.
-    parts : mapping of names to Check
-        What was found of each part.
-    """
+class _Compared:
+    """A comparison in the folder of a report, with other priors and the checks of its parts by name."""
 
     result: Result
     folder: Path
@@ -357,10 +307,10 @@ class Compared:
     arrays: Arrays
     priors: Mapping[str, Any]
     parts: Mapping[str, Check]
-    _known: dict[str, Result | Broken] = field(default_factory=dict)
+    _known: dict[str, Result] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, result: Result, checks: Checks) -> Compared:
+    def read(cls, result: Result, checks: Checks) -> _Compared:
         """Read the files and prove the parts; Broken names a file that cannot be read."""
         folder = result.folder / PARTS / COMPARISON
         content = read_json(folder, CLAIMS)
@@ -387,26 +337,8 @@ class Compared:
                 raise Broken(f"{CLAIMS}: {row['name']} has {', '.join(row)}, and the prior {row['prior']!r}")
         return f"{len(rows)} rows, {len(self.parts)} parts"
 
-    def _proven(self, row: Row) -> Result:
-        """Return the part of a row.
-
-        Raises
-        ------
-        Broken
-            If it does not hold, or is about another problem.
-        """
-        if row["name"] not in self._known:
-            try:
-                self._known[row["name"]] = self._read_part(row["part"], row["prior"])
-            except Broken as error:
-                self._known[row["name"]] = error
-        found = self._known[row["name"]]
-        if isinstance(found, Result):
-            return found
-        raise found
-
-    def _read_part(self, name: str, prior: str) -> Result:
-        """Read a part; Broken as for `_proven`."""
+    def _proven(self, name: str, prior: str) -> Result:
+        """Return a part; Broken where it does not hold, or is about another problem."""
         found = self.result
         if name != OWN:
             if self.parts[name].status is Outcome.FAILS:
@@ -414,31 +346,31 @@ class Compared:
             found = Result.read(self.folder / PARTS / name)
         elif not prior:
             return found
-        where = _unlike(found, self._under(prior) if prior else self.result)
-        if where:
+        like = self._under(prior) if prior else self.result
+        if where := unlike(found, like, names=["name", "prior"]):
             raise Broken(f"{PARTS}/{name}: it is about another problem: another {where}")
         return found
 
     def _under(self, prior: str) -> Result:
-        """Return the report under another prior, alone where there is a set: losses are then expected under it."""
-        result = self.result
-        named = {**result.named, "prior": prior}
-        if result.objective in ("worst_expected_loss", "regret"):
-            named["objective"] = "expected_loss"
-        problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
-        return replace(result, named=named, problem={**problem, "prior": self.priors[prior]})
+        """Return the report under another prior."""
+        return under(self.result, self.priors[prior], prior)
 
     def _channel(self, index: int, row: Row) -> Result:
         """Return the channel of a row as that of the report, under whose problem it is looked at."""
         source = f"{CLAIMS}: {row['name']}"
+        if row["name"] in self._known:
+            return self._known[row["name"]]
         if row["part"] is not None:
-            return replace(self.result, mechanism=self._proven(row).mechanism, source=source, certificate=row)
-        if row["prior"]:
+            mechanism = self._proven(row["part"], row["prior"]).mechanism
+        elif row["prior"]:
             raise Broken(f"{source}: a baseline is the optimum for no prior")
-        # what mechanism.npz says of its own privacy is not about this channel
-        rest = {key: array for key, array in self.result.mechanism.items() if key not in ("epsilon", "delta")}
-        matrix = numbers(self.arrays, f"{index}/matrix", *self.result.matrix.shape)
-        return replace(self.result, mechanism={**rest, "matrix": matrix}, source=source, certificate=row)
+        else:
+            # what mechanism.npz says of its own privacy is not about this channel
+            rest = {key: array for key, array in self.result.mechanism.items() if key not in ("epsilon", "delta")}
+            mechanism = {**rest, "matrix": numbers(self.arrays, f"{index}/matrix", *self.result.matrix.shape)}
+        found = replace(self.result, mechanism=mechanism, source=source, certificate=row)
+        self._known[row["name"]] = found
+        return found
 
     def check_row(self, index: int, row: Row) -> str:
         """Prove the part of a row, and check what its channel is worth, also under other priors."""
@@ -446,12 +378,15 @@ class Compared:
         about.require_written()
         if row["part"] is None:
             claims.check_rows(about)
-        claims.check_attained(about)
+        claims.require_value(about, claims.attained(about))
         if {*row["under"]} != {*self.priors}:
             raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name in self.priors:
-            under = replace(self._under(name), mechanism=about.mechanism)
-            claims.check_attained(replace(under, certificate={"value": row["under"][name]}, source=about.source))
+            other = self._under(name)
+            moved = replace(
+                about, named=other.named, problem=other.problem, certificate={"value": row["under"][name]}
+            )
+            claims.require_value(moved, claims.attained(moved))
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"
         if row["part"] != OWN:
@@ -477,18 +412,6 @@ class Compared:
             if not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
                 raise Broken(f"{CLAIMS}: whether {better} refines {entry['worse']} is no question about two rows")
             one, other = (self._channel(*rows[name]).matrix for name in (better, entry["worse"]))
-            check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
+            _check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
             counts[entry["holds"]] += 1
         return f"refines {counts[True]}, does not refine {counts[False]}, is left undecided beside {counts[None]}"
-
-
-def _unlike(found: Result, like: Result) -> str | None:
-    """Return where a part is about another problem than a report, apart from the names of both and of the priors."""
-    named = {**like.named, **{key: found.named.get(key) for key in ("name", "prior")}}
-    where = unlike(found, replace(like, named=named), "")
-    sets = {key for key in (*found.problem, *like.problem) if key.startswith(_SETS) and key != "prior_set.proof"}
-    for key in sorted(sets):
-        mine, theirs = found.problem.get(key), like.problem.get(key)
-        if mine is None or theirs is None or mine.shape != theirs.shape or (mine != theirs).any():
-            where = where or key
-    return where

@@ -35,7 +35,7 @@ class Exact:
 
     @classmethod
     def of(cls, array: Array) -> Exact:
-        """The entries of an array of finite doubles; one of one axis becomes a single row."""
+        """Return the entries of an array of finite doubles; one of one axis becomes a single row."""
         table = np.atleast_2d(np.asarray(array, dtype=np.float64))
         if not np.isfinite(table).all():
             raise ValueError("there are infinite numbers")
@@ -50,30 +50,30 @@ class Exact:
         return cls(rows, -lowest)
 
     def scaled(self, bits: int) -> list[list[int]]:
-        """The floors of the entries times 2^bits."""
+        """Return the floors of the entries times 2^bits."""
         up = bits - self.bits
         return [[shifted(entry, up) for entry in row] for row in self.rows]
 
 
 def shifted(amount: int, up: int) -> int:
-    """The floor of an integer times 2^up."""
+    """Return the floor of an integer times 2^up."""
     return amount << up if up >= 0 else amount >> -up
 
 
 def total(array: Array) -> Fraction:
-    """The sum of an array of finite doubles `(k,)`."""
+    """Return the sum of an array of finite doubles `(k,)`."""
     exact = Exact.of(array)
     return Fraction(sum(exact.rows[0]), 1 << exact.bits)
 
 
 def dot(left: Sequence[int], right: Sequence[int]) -> int:
-    """Σ left·right."""
+    """Return Σ left·right."""
     return sum(map(mul, left, right))
 
 
 @lru_cache(maxsize=200_000)
 def exp_bounds(exponent: Fraction, bits: int = BITS) -> tuple[int, int]:
-    """Integers (low, high) with low ≤ 2^bits e^exponent ≤ high, for an exponent from 0 on.
+    """Return integers (low, high) with low ≤ 2^bits e^exponent ≤ high, for an exponent from 0 on.
 
     The relative width is about 2^(h + 8 - bits), where h is the number of squarings.
     """
@@ -125,7 +125,7 @@ def at_most(left: int, exponent: Fraction, right: int) -> bool:
 
 
 def decayed(amount: int, exponent: Fraction) -> tuple[int, int]:
-    """Integers at most and at least amount·e^-exponent, for an amount and an exponent from 0 on."""
+    """Return integers at most and at least amount·e^-exponent, for an amount and an exponent from 0 on."""
     if exponent > HUGE:
         return 0, (amount >> _BEYOND) + 1
     low, high = exp_bounds(exponent)
@@ -133,40 +133,28 @@ def decayed(amount: int, exponent: Fraction) -> tuple[int, int]:
 
 
 def logarithm_of_two() -> tuple[Fraction, Fraction]:
-    """Rationals below and above ln 2 = Σ 1 / (k 2^k), 2^-100 apart."""
+    """Return rationals below and above ln 2 = Σ 1 / (k 2^k), 2^-100 apart."""
     low = sum((Fraction(1, k << k) for k in range(1, 101)), Fraction(0))
     return low, low + Fraction(1, 1 << 100)
 
 
-def is_power_of_two(number: Fraction, exponent: float, slack: Fraction) -> bool:
-    """Return whether 2^(exponent - slack) ≤ number ≤ 2^(exponent + slack), for what doubles may be multiples of."""
+def is_power(number: Fraction, exponent: float, slack: Fraction, *, of_two: bool = False) -> bool:
+    """Return whether b^(exponent - slack) ≤ number ≤ b^(exponent + slack), for b = e or 2.
+
+    Exponents beyond those of products of doubles count as wrong.
+    """
     if abs(exponent) > _MULTIPLES:
         return False
+    less, more = logarithm_of_two() if of_two else (Fraction(1), Fraction(1))
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
-    return _power_of_two(below)[0] <= number <= _power_of_two(above)[1]
-
-
-def is_exponential(number: Fraction, exponent: float, slack: Fraction) -> bool:
-    """Return whether e^(exponent - slack) ≤ number ≤ e^(exponent + slack), for what doubles may be multiples of."""
-    if abs(exponent) > _MULTIPLES:
-        return False
-    below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
-    return _exponential(below)[0] <= number <= _exponential(above)[1]
+    low = _exponential(min(below * less, below * more))[0]
+    return low <= number <= _exponential(max(above * less, above * more))[1]
 
 
 def _exponential(exponent: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals below and above e^exponent, for an exponent of either sign."""
+    """Return rationals below and above e^exponent, for an exponent of either sign."""
     if exponent < 0:
         low, high = _exponential(-exponent)
         return 1 / high, 1 / low
     low, high = exp_bounds(exponent)
     return Fraction(low, 1 << BITS), Fraction(high, 1 << BITS)
-
-
-def _power_of_two(exponent: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals below and above 2^exponent, for an exponent of either sign."""
-    if exponent < 0:
-        low, high = _power_of_two(-exponent)
-        return 1 / high, 1 / low
-    less, more = logarithm_of_two()
-    return _exponential(exponent * less)[0], _exponential(exponent * more)[1]

@@ -1,7 +1,7 @@
 """The files of a result folder, read without trusting them: JSON and arrays of numbers.
 
-A file that is no plain one, is larger than any that is written, or claims to have more than it has is damaged, and so
-is JSON with an entry twice.
+A file is damaged if it is no plain one, larger than any that is written or than it claims, or JSON with an entry
+twice.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def is_file(path: Path) -> bool:
 
 
 def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
-    """The path of a file; FileNotFoundError where there is none, ValueError where it is no plain one, or larger."""
+    """Return a path; FileNotFoundError where there is no file, ValueError where it is no plain one, or larger."""
     path = folder / name
     if not path.exists():
         raise FileNotFoundError("it is missing")
@@ -70,7 +70,7 @@ def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; ValueError where it has an entry twice."""
+    """Return an object of JSON; ValueError where it has an entry twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an entry is there twice")
@@ -78,10 +78,10 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """The object in a JSON file; Broken where it is none."""
+    """Return the object in a JSON file; Broken where it is none."""
     try:
         content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=once)
-    except Exception as error:
+    except Exception as error:  # what a damaged file raises is up to its readers
         raise _unreadable(name, error) from None
     if not isinstance(content, dict):
         raise Broken(f"{name} holds no object")
@@ -95,19 +95,22 @@ def require_format(name: str, content: Mapping[str, Any]) -> None:
 
 
 def unchecked(folder: Path) -> list[str]:
-    """The names in a folder of which nothing but the digest is checked: notes, tables for people, pictures, pages."""
+    """Return the names of files without any claim: notes, tables for people, pictures, pages."""
     known = {*_CLAIMS, DIGESTS, PARTS} - {HELD_OUT}
     return sorted(path.name for path in folder.iterdir() if path.name not in known)
 
 
 def read_arrays(folder: Path, name: str) -> Arrays:
-    """The arrays of a file `*.npz`; Broken where one cannot be read."""
+    """Return the arrays of a file `*.npz`; Broken where one cannot be read."""
     try:
         with _Sips(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
-            members = stored.infolist()
-            _check_members(members)
-            return {_name(member): _array(stored, member) for member in members}
-    except Exception as error:  # what a damaged file raises is up to its readers
+            members = {member.filename.removesuffix(".npy"): member for member in stored.infolist()}
+            if len(members) > _MOST_ARRAYS or len(members) < len(stored.infolist()):
+                raise ValueError(f"an array is there twice, or it has more than {_MOST_ARRAYS:,}")
+            if sum(member.file_size for member in members.values()) > _LARGEST:
+                raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
+            return {key: _array(stored, member) for key, member in members.items()}
+    except Exception as error:
         raise _unreadable(name, error) from None
 
 
@@ -119,10 +122,10 @@ def _unreadable(name: str, error: Exception) -> Broken:
 
 
 class _Sips(io.FileIO):
-    """A file of which nobody reads much at once, as `ZipFile` would a directory that claims gigabytes."""
+    """A file read in small pieces, as `ZipFile` would read a directory that claims gigabytes in one."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read up to so many bytes, or all that is left where that is little."""
+        """Read at most `size` bytes; ValueError where that is more than any directory has."""
         wanted = -1 if size is None else size
         found = super().read(wanted if 0 <= wanted <= _LARGEST_DIRECTORY else _LARGEST_DIRECTORY + 1)
         if len(found) > _LARGEST_DIRECTORY:
@@ -130,41 +133,19 @@ class _Sips(io.FileIO):
         return found
 
 
-def _name(member: zipfile.ZipInfo) -> str:
-    return member.filename.removesuffix(".npy")
-
-
-def _check_members(members: list[zipfile.ZipInfo]) -> None:
-    """ValueError where there are too many arrays, two of one name, or too large ones in all."""
-    if len(members) > _MOST_ARRAYS:
-        raise ValueError(f"it has more than {_MOST_ARRAYS:,} arrays")
-    if len(set(map(_name, members))) < len(members):
-        raise ValueError("an array is there twice")
-    if sum(member.file_size for member in members) > _LARGEST:
-        raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
-
-
 def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """One array; ValueError where it claims to be larger than what is stored of it, or holds objects."""
+    """Return one array; ValueError where it claims to be larger than what is stored of it, or holds objects."""
     with stored.open(member) as stream:
         read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
-        shape, by_columns, dtype = read(stream)
-        if dtype.hasobject:
-            raise ValueError(f"{member.filename} holds objects")
-        size = math.prod(shape) * dtype.itemsize
-        if size + stream.tell() != member.file_size:
+        shape, _, dtype = read(stream)
+        if math.prod(shape) * dtype.itemsize + stream.tell() != member.file_size:
             raise ValueError(f"{member.filename} has not the size of its shape {shape}")
-        content, count = bytearray(size), 0
-        while piece := stream.read(_LARGEST_DIRECTORY):
-            content[count : count + len(piece)] = piece
-            count += len(piece)
-    if count < size:
-        raise ValueError(f"{member.filename} ends early")
-    return np.ndarray(shape, dtype, content, order="F" if by_columns else "C")
+    with stored.open(member) as stream:
+        return npy.read_array(stream, allow_pickle=False)
 
 
 def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]:
-    """The doubles of one array, of a shape in which None is any size; Broken where they are not that."""
+    """Return the doubles of one array, of a shape in which None is any size; Broken where they are not that."""
     if key not in arrays:
         raise Broken(f"there is no array {key}")
     array = arrays[key]
@@ -179,19 +160,28 @@ def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]
     return found
 
 
+def indices(arrays: Arrays, key: str, size: int, *shape: int) -> NDArray[np.int64]:
+    """Return an array as indices from 0 to size - 1; Broken where one is none."""
+    found = numbers(arrays, key, *shape)
+    wrong = found[(found < 0) | (found >= size) | (found != np.floor(found))]
+    if len(wrong):
+        raise Broken(f"{key} has {wrong[0]:g}, which is no index of {size}")
+    return found.astype(np.int64)
+
+
 def alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return whether two arrays are equal, with NaN equal to NaN, as coordinates of null values are."""
     return np.array_equal(array, other, equal_nan=array.dtype.kind == other.dtype.kind == "f")
 
 
 def part(arrays: Arrays, name: str) -> Arrays:
-    """The arrays below a name, under their names there."""
+    """Return the arrays below a name, under their names there."""
     start = f"{name}/"
     return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
 
 
 def number(arrays: Arrays, key: str) -> float:
-    """A single double."""
+    """Return a single double."""
     return float(numbers(arrays, key))
 
 
@@ -200,7 +190,8 @@ def _inside(name: str) -> bool:
     return Path(name).name == name or (_PART.fullmatch(name) is not None and ".." not in Path(name).parts)
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -224,7 +215,7 @@ def check_digests(folder: Path) -> str:
     if added:
         raise Broken(f"without a digest: {', '.join(added)}")
     # 3. The digests, and that the file has them and nothing else, byte by byte.
-    found = {name: _digest(plain_file(folder, name)) for name in sorted(claimed)}
+    found = {name: digest(plain_file(folder, name)) for name in sorted(claimed)}
     changed = [name for name, digest in found.items() if claimed[name] != digest]
     if changed:
         raise Broken(f"changed since they were written: {', '.join(changed)}")

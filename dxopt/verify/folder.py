@@ -25,7 +25,7 @@ _FACTORS = 64
 
 
 def label(arrays: Arrays, index: int, prefix: str = "space") -> str:
-    """The label of a point: the one given, the index, or `(a, b)` of the parts of a product, the last one fastest."""
+    """Return the label of a point: as given, its index, or `(a, b)` of the parts of a product, the last fastest."""
     kind = str(arrays.get(f"{prefix}.kind", ""))
     if kind == "product":
         names: list[str] = []
@@ -110,7 +110,7 @@ class Result:
             raise Unproved("the channel is not written down in the files")
 
     def claimed(self, name: str) -> float:
-        """A number of the certificate, where null is infinite; Broken where it is none."""
+        """Return a number of the certificate, where null is infinite; Broken where it is none."""
         return as_number(self.certificate.get(name, 0.0 if name == "delta" else None), f"{self.source}: {name}")
 
     @cached_property
@@ -202,11 +202,6 @@ class Result:
         """1 where bounds are below values, as less is better; -1 for the error of an adversary, where more is."""
         return -1 if self.objective == "adversary_error" else 1
 
-    @property
-    def better(self) -> str:
-        """The word for values beyond the bound, which no mechanism has."""
-        return "less" if self.sign > 0 else "more"
-
     @cached_property
     def bound(self) -> NDArray[np.bool_]:
         """The ordered pairs that privacy binds, `(n, n)`; with δ perhaps the adjacent ones alone."""
@@ -283,11 +278,11 @@ class Result:
         return "which" in self.mechanism or bool(self.mechanism.get("secrets", True))
 
     def secret(self, x: int) -> str:
-        """The label of a secret."""
+        """Return the label of a secret."""
         return label(self.mechanism, x)
 
     def report(self, z: int) -> str:
-        """The label of a report."""
+        """Return the label of a report."""
         if self.secrets:
             return label(self.mechanism, z)
         labels = self.mechanism.get("reports")
@@ -295,7 +290,7 @@ class Result:
 
 
 def as_number(content: object, claim: str) -> float:
-    """A number of a JSON file, where null is infinite; Broken where it is none."""
+    """Return a number of a JSON file, where null is infinite; Broken where it is none."""
     if content is None:
         return math.inf
     if isinstance(content, bool) or not isinstance(content, int | float) or math.isnan(content):

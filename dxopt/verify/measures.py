@@ -6,44 +6,106 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.claims import distinguished
-from dxopt.verify.exact import BITS, Exact, exp_bounds, is_exponential, is_power_of_two
+from dxopt.verify.exact import BITS, Exact, exp_bounds, is_power
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit import claims as implicit
+from dxopt.verify.prior_sets import everyone
 from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, bound_pairs, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
+Array = NDArray[np.float64]
+Polynomial = tuple[int, int, int]
+_RECORDS = re.compile(r"expected loss of (\d+) records|(epsilon|delta) of one record")
 
-def agree(name: str, exact: Enclosed, claimed: float) -> None:
+
+def check_measure(result: Result, name: str, claimed: object) -> str:
+    """Check a measure of the channel, to 1e-12 of the size of its terms."""
+    number = as_number(claimed, f"claims.json: {name}")
+    if name == "expected_loss" and not result.written:
+        _agree(name, implicit.expected_loss(result), number)
+        return f"{number:.12g}"
+    result.require_written()
+    if name in _EXACT:
+        _agree(name, _EXACT[name](result), number)
+    elif name in _RATIOS:
+        ratio = _RATIOS[name](result)
+        if not is_power(ratio, number, AGREEMENT, of_two=True):
+            raise Broken(f"claims.json: {name} is {math.log2(ratio):.17g}, not {number:.17g}")
+    elif name == "smallest_delta":
+        bound = bound_pairs(result.distances, str(result.named.get("pairs")))
+        levels = Levels.of(result.distances, bound, Fraction(result.epsilon))
+        largest, violated = excess(result.channel, levels, Fraction(number))
+        if violated is not None or largest < Fraction(number) - LEAST_DELTA:
+            raise Broken(f"claims.json: {name} is not {number:.17g}, but at least {float(largest):.17g}")
+    elif name == "error_bound":
+        check_error_bound(result, number)
+    elif found := _RECORDS.fullmatch(name):
+        _check_records(result, name, number, found[1])
+    else:
+        _check_beliefs(result, name, number)
+    return f"{number:.12g}"
+
+
+def _agree(name: str, exact: Enclosed, claimed: float) -> None:
     """Broken unless a number is the exact one to 1e-12 of the size of its terms."""
     if not exact.agrees(claimed):
         raise Broken(f"claims.json: {name} is {float(exact.low):.17g}, not {claimed:.17g}")
 
 
-def agree_product(name: str, claimed: float, level: float, distance: float) -> None:
+def _agree_product(name: str, claimed: float, level: float, distance: float) -> None:
     """Broken unless a number is level·distance, which may be infinite."""
     if math.isinf(level) or math.isinf(distance):
         if claimed != level * distance:
             raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
         return
     product = Fraction(level) * Fraction(distance)
-    agree(name, Enclosed(product, product, product), claimed)
+    _agree(name, Enclosed(product, product, product), claimed)
 
+
+def _utility(result: Result) -> Enclosed:
+    correct = result.worth.correct()
+    return Enclosed(correct, correct, correct)
+
+
+def _additive_capacity(result: Result) -> Enclosed:
+    """Return 1 - Σ_z min_x K[x, z]."""
+    least = sum(map(Fraction, result.matrix.min(axis=0).tolist()), Fraction(0))
+    exact = max(Fraction(0), 1 - least)
+    return Enclosed(exact, exact, Fraction(1))
+
+
+def _min_capacity(result: Result) -> Fraction:
+    """Return Σ_z max_x K[x, z], at least 1."""
+    return max(sum(map(Fraction, result.matrix.max(axis=0).tolist()), Fraction(0)), Fraction(1))
+
+
+_EXACT: dict[str, Callable[[Result], Enclosed]] = {
+    "expected_loss": lambda result: result.worth.expected_loss(result.losses),
+    "worst_loss": lambda result: result.worth.largest_loss(result.all_losses, everyone(result.size)),
+    "adversary_error": lambda result: result.worth.adversary_error(result.distances),
+    "utility": _utility,
+    "additive_capacity": _additive_capacity,
+}
+_RATIOS: dict[str, Callable[[Result], Fraction]] = {
+    "min_entropy_leakage": lambda result: result.worth.correct() / Fraction(float(result.prior.max())),
+    "min_capacity": _min_capacity,
+}
+"""Measures in bits: the logarithms of these."""
 
 _CLOSE = Fraction(1, 10**13)
 _MARGIN = 1e-9
-Array = NDArray[np.float64]
 Polynomial = tuple[int, int, int]
 
 
 class _Case(NamedTuple):
-    """The odds of a secret after an event Z: A(Z) B(Z) / (C(Z) D(Z)), by what each report adds to the four.
+    """Odds of a secret after an event Z, A(Z) B(Z) / (C(Z) D(Z)), by what each report adds to the four.
 
     A and C are the probabilities of Z at this secret, B and D those of Z under the prior the other way round.
     """
@@ -51,31 +113,31 @@ class _Case(NamedTuple):
     reports: list[tuple[int, int, int, int]]
 
     def over(self, first: int, second: int) -> Polynomial:
-        """AB for a weight of 1 for one report and t for another, as a polynomial in t."""
+        """Return AB for a weight of 1 for one report and t for another, as a polynomial in t."""
         return _product(self.reports[first][:2], self.reports[second][:2])
 
     def under(self, first: int, second: int) -> Polynomial:
-        """CD likewise."""
+        """Return CD likewise."""
         return _product(self.reports[first][2:], self.reports[second][2:])
 
     def silent_pairs(self) -> Iterator[tuple[int, int]]:
-        """Pairs of which one report has no weight in C or in D."""
+        """Yield the pairs in which one report has no weight in C or in D."""
         for first, (_, _, c, d) in enumerate(self.reports):
             if c == 0 or d == 0:
                 yield from ((first, second) for second in range(len(self.reports)))
 
     def ratios(self) -> tuple[Array, Array]:
-        """A/C and B/D of each report in doubles, right to a relative 1e-15; infinite over 0, and 0 for 0/0."""
+        """Return A/C and B/D of each report in doubles, to a relative 1e-15; infinite over 0, and 0 for 0/0."""
         one, other = (np.array([_over(report[part], report[part + 2]) for report in self.reports]) for part in (0, 1))
         return one, other
 
     def cap(self) -> float:
-        """No factor is above it: both ratios at their largest, each at a report of its own."""
+        """Return an upper bound on factors: both ratios at their largest, each at a report of its own."""
         one, other = self.ratios()
         return float(one.max() * other.max()) * (1 + _MARGIN)
 
     def pairs_above(self, factor: Fraction) -> Iterator[tuple[int, int]]:
-        """Pairs of reports that may exceed a factor: larger ratios of the two come to so much."""
+        """Yield pairs of reports that may exceed a factor: the larger ratios of the two come to it."""
         if self.cap() <= factor:
             return
         one, other = self.ratios()
@@ -86,7 +148,7 @@ class _Case(NamedTuple):
 
 
 def largest_factor(weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Sequence[int]) -> Fraction | None:
-    """The largest factor between beliefs with hiding and without, for any weights of reports; None if endless.
+    """Return the largest factor between beliefs with hiding and without, for any weights of reports; None if endless.
 
     Weights from 0 to 1 are events that a coin tells, and their scale cancels. If some weights exceed a factor f, two
     reports do: two linear conditions have a solution with two. The largest f is guessed in doubles and then proven:
@@ -129,7 +191,7 @@ def _over(one: int, other: int) -> float:
 
 
 def _product(one: tuple[int, ...], other: tuple[int, ...]) -> Polynomial:
-    """(u + tu')(v + tv')."""
+    """Return (u + tu')(v + tv')."""
     (u, v), (more_u, more_v) = one, other
     return u * v, u * more_v + more_u * v, more_u * more_v
 
@@ -153,7 +215,7 @@ def _exceeds(over: Polynomial, under: Polynomial, factor: Fraction) -> bool:
 
 
 def _guessed(case: _Case) -> Fraction:
-    """The factor at the weights that are best in doubles: never above the largest."""
+    """Return the factor at the weights that are best in doubles: never above the largest."""
     scale = [more + less for _, more, _, less in case.reports]
     a, b, c, d = (
         np.array([entry / size for entry, size in zip(column, scale, strict=True)])
@@ -205,44 +267,34 @@ def _at(case: _Case, first: int, second: int, weight: Fraction) -> Fraction:
 _AT_MOST = ", at most"
 
 
-def check_beliefs(result: Result, name: str, claimed: float) -> None:
-    """Check the most that reports reveal about some beliefs, or, by its name, the promise of privacy on it.
-
-    Raises
-    ------
-    Broken
-        If it is another number.
-    Unproved
-        If claims.json has no such beliefs.
-    """
+def _check_beliefs(result: Result, name: str, claimed: float) -> None:
+    """Check the most that reports reveal about some beliefs, or, by its name, the promise of privacy on it."""
     asked = {entry["name"]: entry for entry in result.claims.get("beliefs", ())}.get(name.removesuffix(_AT_MOST))
     if asked is None:
         raise Unproved(f"{claimed:.12g}: claims.json does not say what it is about")
-    members = _secrets(result, asked["places"])
+    members = asked["places"]
+    for index in members:
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < result.size:
+            raise Broken(f"claims.json: beliefs are about a secret {index!r}, of {result.size}")
     hiding = bool(asked["hiding"])
     if hiding and len(members) != result.size:
         raise Broken(f"claims.json: {asked['name']} names {len(members)} secrets, not {result.size}")
     if name.endswith(_AT_MOST):
-        distance = _hidden(result, members) if hiding else _diameter(result, members)
-        agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
+        # twice the largest distance of a secret to the one that it was replaced by, or that of two members
+        rows = np.arange(result.size) if hiding else np.array(members)[:, None]
+        distance = float(result.distances[rows, members].max())
+        _agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
         return
     # The claim is the logarithm of the largest factor of all events: ln f = claimed is checked as f = e^claimed.
-    largest = _of_hiding(result, members) if hiding else _of_knowing(result, members)
+    if hiding:
+        largest = largest_factor(Exact.of(result.prior).rows[0], result.channel.rows, members)
+    else:
+        largest = _of_knowing(result, members)
     if largest is None:
         if math.isfinite(claimed):
             raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
-        return
-    slack = AGREEMENT * max(1, Fraction(claimed)) if 0 <= claimed < math.inf else None
-    if slack is None or not is_exponential(largest, claimed, slack):
+    elif not (claimed >= 0 and is_power(largest, claimed, AGREEMENT * max(1, Fraction(min(claimed, 1e300))))):
         raise Broken(f"claims.json: {name} is {math.log(largest):.17g}, not {claimed:.17g}")
-
-
-def _secrets(result: Result, named: Any) -> list[int]:
-    """Indices of secrets in claims.json; Broken where one is none."""
-    for index in named:
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < result.size:
-            raise Broken(f"claims.json: beliefs are about a secret {index!r}, of {result.size}")
-    return list(named)
 
 
 def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
@@ -266,28 +318,12 @@ def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
     return largest
 
 
-def _of_hiding(result: Result, instead: Sequence[int]) -> Fraction | None:
-    """The same for beliefs where each secret x was replaced by instead[x] or not."""
-    weights = Exact.of(result.prior).rows[0]
-    return largest_factor(weights, result.channel.rows, instead)
-
-
-def _diameter(result: Result, members: Sequence[int]) -> float:
-    """The largest distance of two members."""
-    return float(result.distances[np.ix_(members, members)].max())
-
-
-def _hidden(result: Result, instead: Sequence[int]) -> float:
-    """The largest distance of a secret to the one that it was replaced by."""
-    return float(result.distances[np.arange(result.size), instead].max())
-
-
 _LEAST = 1e-11
 _SMALLEST = 2.0**-1022
 
 
 def check_error_bound(result: Result, claimed: float) -> None:
-    """The best pair, or the best secret with its k nearest: found in doubles, then exactly for the one found best.
+    """Check by the best pair, or the best secret with its k nearest: found in doubles, then exact for the best one.
 
     A number is no proven bound above what is shown exactly, and 1e-11 below it is not the best.
     """
@@ -327,7 +363,7 @@ def check_error_bound(result: Result, claimed: float) -> None:
 
 
 def _exponential(exponent: Fraction) -> Fraction:
-    """A number above e^exponent, relatively by 2^-100 or so."""
+    """Return a number above e^exponent, by a relative 2^-100 or so."""
     return Fraction(exp_bounds(exponent)[1], 1 << BITS)
 
 
@@ -335,154 +371,48 @@ _LESS = Fraction(10**9 - 1, 10**9)
 _LARGEST = 699
 
 
-def check_least_level(result: Result, bound: NDArray[np.bool_], epsilon: float, delta: Fraction, claim: str) -> None:
-    """Broken unless ε is the least at which a channel is (εd, δ)-private, up to 1e-9 with δ and to 1e-12 without.
+def _check_records(result: Result, name: str, claimed: float, count: str | None) -> None:
+    """Check what n records lose, n times what one does, or the δ of one, or its εd for the largest distance d."""
+    delta = result.claimed("delta") if result.private else 0.0
+    largest = float(result.distances.max())
+    if count is not None:
+        one = result.worth.expected_loss(result.losses)
+        _agree(name, Enclosed(int(count) * one.low, int(count) * one.high, int(count) * one.size), claimed)
+    elif name.startswith("delta"):
+        if claimed != delta:
+            raise Broken(f"claims.json: {name} is {delta:.17g}, not {claimed:.17g}")
+    elif result.private and (not result.delta or result.named.get("pairs") == "all"):
+        _agree_product(name, claimed, result.claimed("epsilon"), largest)
+    elif not 0 < largest < math.inf:
+        raise Unproved(f"{claimed:.12g}: it is of a distance {largest:g}")
+    else:
+        # Where not all pairs are bound, εd is the least at which all of them are private.
+        _check_least_level(result, claimed / largest, Fraction(delta), f"claims.json: {name}")
+
+
+def _check_least_level(result: Result, epsilon: float, delta: Fraction, claim: str) -> None:
+    """Broken unless ε is the least at which all pairs are (εd, δ)-private, to 1e-9 with δ and to 1e-12 without.
 
     Infinite is right where no level gives all pairs apart a budget of 700 or less.
-
-    Parameters
-    ----------
-    result : Result
-    bound : (n, n) array of bool
-        The ordered pairs that are to be private.
-    epsilon : float
-    delta : Fraction
-    claim : str
-        What claims it, for errors.
     """
+    bound = bound_pairs(result.distances, "all")
+
+    def broken(distances: Array, level: Fraction) -> Triple | None:
+        levels = Levels.of(distances, bound, level)
+        return excess(result.channel, levels, delta)[1] if delta else violation(result.channel, levels)
+
     if math.isinf(epsilon):
-        budgets = np.where(result.distances > 0, 1.0, 0.0)
-        if _broken(result, Levels.of(budgets, bound, Fraction(_LARGEST)), delta) is None:
+        if broken(np.where(result.distances > 0, 1.0, 0.0), Fraction(_LARGEST)) is None:
             raise Broken(f"{claim}: epsilon is finite")
         return
     if epsilon < 0:
         raise Broken(f"{claim}: epsilon is {epsilon:.17g}")
-    levels = Levels.of(result.distances, bound, Fraction(epsilon))
-    found = _broken(result, levels, delta)
+    found = broken(result.distances, Fraction(epsilon))
     if found is not None:
         raise Broken(f"{claim}: {distinguished(result, found)} at epsilon {epsilon:.17g}")
-    if not delta:
-        least = is_least(result.channel, levels)
+    if delta:
+        least = not epsilon or broken(result.distances, Fraction(epsilon) * _LESS) is not None
     else:
-        lower = Levels.of(result.distances, bound, Fraction(epsilon) * _LESS)
-        least = not epsilon or _broken(result, lower, delta) is not None
+        least = is_least(result.channel, Levels.of(result.distances, bound, Fraction(epsilon)))
     if not least:
         raise Broken(f"{claim}: epsilon {epsilon:.17g} is not the least")
-
-
-def _broken(result: Result, levels: Levels, delta: Fraction) -> Triple | None:
-    """A triple that tells secrets apart by more than δ."""
-    return excess(result.channel, levels, delta)[1] if delta else violation(result.channel, levels)
-
-
-_RECORDS = re.compile(r"expected loss of (\d+) records|(epsilon|delta) of one record")
-
-
-def is_of_records(name: str) -> bool:
-    """Return whether a measure is about records, by its name."""
-    return _RECORDS.fullmatch(name) is not None
-
-
-def check_records(result: Result, name: str, claimed: float) -> None:
-    """n records lose n times what one does; one record is known to all but by εd, with d the largest distance."""
-    found = _RECORDS.fullmatch(name)
-    if found is None:
-        raise Unproved(f"{claimed:.12g}: it is about no records")
-    count = found[1]
-    which = found[2]
-    delta = result.claimed("delta") if result.private else 0.0
-    if count is not None:
-        one = result.worth.expected_loss(result.losses)
-        records = int(count)
-        agree(name, Enclosed(records * one.low, records * one.high, records * one.size), claimed)
-    elif which == "delta":
-        if claimed != delta:
-            raise Broken(f"claims.json: {name} is {delta:.17g}, not {claimed:.17g}")
-    elif result.private and (not result.delta or result.named.get("pairs") == "all"):
-        agree_product(name, claimed, result.claimed("epsilon"), float(result.distances.max()))
-    else:
-        # Where not all pairs are bound, εd is the least at which all of them are private.
-        largest = float(result.distances.max())
-        if not 0 < largest < math.inf:
-            raise Unproved(f"{claimed:.12g}: it is of a distance {largest:g}")
-        bound = bound_pairs(result.distances, "all")
-        check_least_level(result, bound, claimed / largest, Fraction(delta), f"claims.json: {name}")
-
-
-def check_measure(result: Result, name: str, claimed: object) -> str:
-    """A measure of the channel, to 1e-12 of the size of its terms."""
-    number = as_number(claimed, f"claims.json: {name}")
-    if not result.written and name == "expected_loss":
-        agree(name, implicit.expected_loss(result), number)
-        return f"{number:.12g}"
-    result.require_written()
-    if name in _MEASURES:
-        _MEASURES[name](result, name, number)
-    elif is_of_records(name):
-        check_records(result, name, number)
-    else:
-        check_beliefs(result, name, number)
-    return f"{number:.12g}"
-
-
-def _expected(result: Result, name: str, claimed: float) -> None:
-    agree(name, result.worth.expected_loss(result.losses), claimed)
-
-
-def _worst(result: Result, name: str, claimed: float) -> None:
-    agree(name, result.worth.worst_loss(result.all_losses), claimed)
-
-
-def _utility(result: Result, name: str, claimed: float) -> None:
-    correct = result.worth.correct()
-    agree(name, Enclosed(correct, correct, correct), claimed)
-
-
-def check_leakage(result: Result, name: str, claimed: float) -> None:
-    """The min-entropy leakage, to 1e-12 bits."""
-    ratio = result.worth.correct() / Fraction(float(result.prior.max()))
-    if not (math.isfinite(claimed) and is_power_of_two(ratio, claimed, AGREEMENT)):
-        raise Broken(f"claims.json: {name} is {math.log2(ratio):.17g}, not {claimed:.17g}")
-
-
-def _min_capacity(result: Result, name: str, claimed: float) -> None:
-    """log2 Σ_z max_x K[x, z], to 1e-12 bits."""
-    total = sum(map(Fraction, result.matrix.max(axis=0).tolist()), Fraction(0))
-    if not (math.isfinite(claimed) and is_power_of_two(max(total, Fraction(1)), claimed, AGREEMENT)):
-        raise Broken(f"claims.json: {name} is {math.log2(total):.17g}, not {claimed:.17g}")
-
-
-def _additive_capacity(result: Result, name: str, claimed: float) -> None:
-    """1 - Σ_z min_x K[x, z]."""
-    least = sum(map(Fraction, result.matrix.min(axis=0).tolist()), Fraction(0))
-    exact = max(Fraction(0), 1 - least)
-    agree(name, Enclosed(exact, exact, Fraction(1)), claimed)
-
-
-def _adversary(result: Result, name: str, claimed: float) -> None:
-    agree(name, result.worth.adversary_error(result.distances), claimed)
-
-
-def _error_bound(result: Result, name: str, claimed: float) -> None:
-    check_error_bound(result, claimed)
-
-
-def _delta(result: Result, name: str, claimed: float) -> None:
-    bound = bound_pairs(result.distances, str(result.named.get("pairs")))
-    levels = Levels.of(result.distances, bound, Fraction(result.epsilon))
-    largest, violated = excess(result.channel, levels, Fraction(claimed))
-    if violated is not None or largest < Fraction(claimed) - LEAST_DELTA:
-        raise Broken(f"claims.json: {name} is not {claimed:.17g}, but at least {float(largest):.17g}")
-
-
-_MEASURES: dict[str, Callable[[Result, str, float], None]] = {
-    "expected_loss": _expected,
-    "worst_loss": _worst,
-    "utility": _utility,
-    "min_entropy_leakage": check_leakage,
-    "adversary_error": _adversary,
-    "min_capacity": _min_capacity,
-    "additive_capacity": _additive_capacity,
-    "smallest_delta": _delta,
-    "error_bound": _error_bound,
-}

@@ -87,7 +87,7 @@ class _Ends:
         self.sin1 = np.minimum(self.sin1, -_TINY)
 
     def at(self, rows: NDArray[np.int64]) -> _Ends:
-        """Some of them."""
+        """Return the ends of some rows."""
         part = object.__new__(_Ends)
         for name in ("sin1", "cos1", "sin2", "cos2"):
             setattr(part, name, getattr(self, name)[rows])
@@ -202,7 +202,7 @@ _TERMS = 15
 
 
 def _euclidean(apart: Array) -> Array:
-    """The norm of the last axis, by ratios, as squares of large or small numbers are out of range."""
+    """Return the norm of the last axis, by ratios, as squares of large or small numbers are out of range."""
     scale = apart.max(axis=-1)
     ratio = apart / np.where(scale > 0, scale, 1.0)[..., None]
     return scale * np.sqrt((ratio**2).sum(axis=-1))
@@ -218,12 +218,12 @@ GREAT_CIRCLES = {"haversine": 1.0, "conservative_haversine": 1.005615}
 ON_EARTH = (*GREAT_CIRCLES, "geodesic")
 PARAMETERS = {**dict.fromkeys(ON_EARTH, ("unit",)), "normalised_manhattan": ("diameter",)}
 """The parameters of the metrics that have some."""
-_ON_VALUES = ("hamming", "discrete")
-KNOWN = (*NORMS, *_ON_VALUES, "normalised_manhattan", *ON_EARTH)
+ON_VALUES = ("hamming", "discrete")
+KNOWN = (*NORMS, *ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 
 def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
-    """The points `(n, k)` of a lattice, row by row."""
+    """Return the points `(n, k)` of a lattice, row by row."""
     if math.prod(shape) != size:
         raise Broken(f"a lattice of shape {shape} has not {size} points")
     if not math.isfinite(spacing):
@@ -232,7 +232,7 @@ def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
 
 
 def parameters_of(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> dict[str, Any]:
-    """The parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
+    """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
     key = f"{prefix}.parameters"
     if key not in arrays:
         return {}
@@ -274,7 +274,7 @@ class Measured:
         numeric = points.dtype.kind in "fiu" and others.dtype.kind in "fiu"
         if points.ndim != 2 or others.ndim != 2 or points.shape[1] != others.shape[1]:
             raise Broken(f"points {points.shape} and {others.shape} have no {metric} distances")
-        if self.metric not in _ON_VALUES:
+        if self.metric not in ON_VALUES:
             if not numeric:
                 raise Broken(f"points of {points.dtype} have no {metric} distances")
             points, others = (_finite(array) for array in (points, others))
@@ -294,7 +294,7 @@ class Measured:
         """Return what `claimed` is compared with: distances from one point, or chords on great circles."""
         if self.metric == "geodesic":
             return geodesics(self.points[x], self.others) * self.scale
-        if self.metric in _ON_VALUES:
+        if self.metric in ON_VALUES:
             differ = self.points[x] != self.others
             return np.asarray(differ.sum(axis=1) if self.metric == "hamming" else differ.any(axis=1), dtype=float)
         apart = np.abs(self.points[x] - self.others)
@@ -307,7 +307,7 @@ class Measured:
         return NORMS[self.metric](apart)
 
     def off(self, x: int, claimed: Array) -> NDArray[np.int64]:
-        """The points to which the distances `(m,)` claimed from one point are not those of the points."""
+        """Return the points to which the distances `(m,)` claimed from one point are not those of the points."""
         found = self.row(x)
         if self.metric not in GREAT_CIRCLES:
             slack = ACCURACY * self.scale if self.metric == "geodesic" else 0.0
@@ -319,13 +319,46 @@ class Measured:
         return np.flatnonzero(long | ~(np.abs(chords - found) <= AGREEMENT * found + _CHORD_SLACK))
 
     def shown(self, x: int, other: int) -> float:
-        """A distance, for messages."""
+        """Return a distance, for messages."""
         found = float(self.row(x)[other])
         return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
 
 
+def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
+    """Broken unless distances `(n, n)` are 0 on the diagonal and obey the triangle inequality, up to 1e-12."""
+    wrong = np.flatnonzero(distances.diagonal())
+    if len(wrong):
+        raise Broken(f"secret {secret(int(wrong[0]))} is {distances[wrong[0], wrong[0]]:g} from itself")
+    if np.isnan(distances).any() or (distances < 0).any():
+        raise Broken("some distance is negative or no number")
+    largest = float(np.max(distances, where=np.isfinite(distances), initial=0.0))
+    for via in range(len(distances)):
+        detour = distances[:, via, None] + distances[None, via, :]
+        bad = np.argwhere(distances > detour * (1 + 1e-12) + 1e-12 * largest)
+        if len(bad):
+            x, other = bad[0].tolist()
+            raise Broken(
+                f"from secret {secret(x)} to {secret(other)} it is {distances[x, other]:.17g}, "
+                f"but {detour[x, other]:.17g} by way of {secret(via)}"
+            )
+
+
+def require_measured(
+    measured: Measured, claimed: Array, secret: Callable[[int], str], there: Callable[[int], str]
+) -> None:
+    """Check that claimed distances `(n, m)` are those of some points; Broken names the first that is not."""
+    for x, row in enumerate(claimed):
+        bad = measured.off(x, row)
+        if len(bad):
+            other = int(bad[0])
+            raise Broken(
+                f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}, "
+                f"but the {measured.metric} one of the points is {measured.shown(x, other):.17g}"
+            )
+
+
 def on_sphere(degrees: Array) -> Array:
-    """Unit vectors `(n, 3)` of (latitude, longitude) in degrees; Broken where a point is none."""
+    """Return unit vectors `(n, 3)` of (latitude, longitude) in degrees; Broken where a point is none."""
     if degrees.shape[1] != 2:
         raise Broken(f"points of {degrees.shape[1]} coordinates have no latitude and longitude")
     latitude, longitude = degrees.T
@@ -341,7 +374,7 @@ def on_sphere(degrees: Array) -> Array:
 
 
 def cosine_of_degrees(latitudes: Array) -> Array:
-    """The cosine of latitudes in degrees."""
+    """Return the cosine of latitudes in degrees."""
     return _sine_of_degrees(90 - np.abs(latitudes))
 
 
@@ -350,7 +383,7 @@ def _sine_of_degrees(angles: Array) -> Array:
 
 
 def _sine(angles: Array) -> Array:
-    """The sine of angles of at most a right one, by its series."""
+    """Return the sine of angles of at most a right one, by its series."""
     square = angles * angles
     found = np.ones_like(angles)
     for term in range(2 * _TERMS, 0, -2):
@@ -359,7 +392,7 @@ def _sine(angles: Array) -> Array:
 
 
 def _radius(parameters: Mapping[str, Any], metric: str) -> float:
-    """The radius of great circles, or a metre of the ellipsoid, in the unit of the distances."""
+    """Return the radius of great circles, or a metre of the ellipsoid, in the unit of the distances."""
     unit = parameters.get("unit", "km")
     if not isinstance(unit, str) or unit not in EARTH_RADIUS:
         raise Unproved(f"{metric} distances in {_name(unit)} are not derived from points")
@@ -369,7 +402,7 @@ def _radius(parameters: Mapping[str, Any], metric: str) -> float:
 
 
 def _diameter(parameters: Mapping[str, Any], points: Array) -> float:
-    """The diameter that Manhattan distances are over; the widest coordinate where none is given."""
+    """Return the diameter that Manhattan distances are over; the widest coordinate where none is given."""
     width = parameters.get("diameter", float(np.ptp(points, axis=0).max()))
     if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
         raise Broken(f"the diameter {_name(width)} is no positive number")

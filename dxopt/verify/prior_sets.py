@@ -51,7 +51,7 @@ class Totals:
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
     def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """An upper bound on the largest loss, which y prove."""
+        """Bound the largest loss from above, by the numbers y."""
         numbers = [Fraction(one) for one in self.multipliers.tolist()]
         rows = [[Fraction(one) for one in row] for row in self.forms.tolist()]
         left = [
@@ -103,20 +103,21 @@ class Part:
         """The number of its rows."""
         return len(self.secrets) if self.members is None else len(self.members)
 
-    def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """The most that weights on the rows can lose: the worst rows first, each up to its cap."""
-        worth = self.worth(losses)
-        if self.caps is None:
-            return self.mass * max(worth)
+    def worst(self, worth: Sequence[Fraction]) -> dict[int, Fraction]:
+        """Return the weights of rows that lose most: the worst rows first, each up to its cap."""
         left = self.mass
-        found = Fraction(0)
+        found = {}
         for row in sorted(range(len(worth)), key=lambda row: worth[row], reverse=True):
-            taken = min(left, Fraction(self.caps[row]))
-            found += taken * worth[row]
-            left -= taken
+            found[row] = left if self.caps is None else min(left, Fraction(self.caps[row]))
+            left -= found[row]
             if not left:
                 break
         return found
+
+    def largest(self, losses: Sequence[Fraction]) -> Fraction:
+        """Return the largest loss of weights on the rows."""
+        worth = self.worth(losses)
+        return sum((weight * worth[row] for row, weight in self.worst(worth).items()), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Priors:
         return bool(self.lowest)
 
     def of(self, members: Array) -> Priors:
-        """The mixtures of some priors of a set that fits totals; Broken where they are none."""
+        """Return the mixtures of some priors of a set that fits totals; Broken where they are none."""
         if self.totals is None:
             raise Broken("dual.npz: the set of priors has no other members")
         self.totals.require(members)
@@ -152,7 +153,7 @@ class Priors:
         return found
 
     def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """The largest expected loss, given what each secret loses."""
+        """Return the largest expected loss, given what each secret loses."""
         if self.totals is not None:
             return self.totals.largest(losses)
         if self.regret:
@@ -162,22 +163,17 @@ class Priors:
         return sum((part.largest(losses) for part in self.parts), Fraction(0))
 
     def begin(self, losses: Array) -> Array:
-        """Weights of a prior that loses much, given what each secret loses about: all of a cap or of a mass."""
+        """Return weights of a prior that loses much, given what each secret loses about."""
         found = []
         for part in self.parts:
-            worth = losses[part.secrets] if part.members is None else part.members @ losses
             own = np.zeros(part.rows)
-            left = float(part.mass)
-            for row in np.argsort(-worth, kind="stable").tolist():
-                own[row] = left if part.caps is None else min(left, float(part.caps[row]))
-                left -= own[row]
-                if left <= 0:
-                    break
+            for row, weight in part.worst(part.worth(list(map(Fraction, losses.tolist())))).items():
+                own[row] = float(weight)
             found.append(own)
         return np.concatenate(found)
 
     def mixed(self, weights: Array) -> tuple[list[int], int, Fraction, Fraction]:
-        """Weights of a dual, each cut off at its cap: the prior they give, and how far they are a member of the set.
+        """Return the prior that weights of a dual give, each cut off at its cap, and how far it is in the set.
 
         Returns
         -------

@@ -40,13 +40,13 @@ class Channel:
 
     @classmethod
     def of(cls, matrix: Array) -> Channel:
-        """The doubles of a matrix `(n, m)`."""
+        """Return the doubles of a matrix `(n, m)`."""
         exact = Exact.of(matrix)
         return cls(exact.rows, 1 << exact.bits, matrix)
 
     @classmethod
     def integers(cls, counts: Rows, scale: int) -> Channel:
-        """Counts out of `scale`, which is a power of two."""
+        """Return counts out of `scale`, which is a power of two."""
         return cls(counts, scale, np.array([[count / scale for count in row] for row in counts]))
 
 
@@ -75,7 +75,7 @@ class Levels:
 
     @classmethod
     def of(cls, distances: Array, bound: NDArray[np.bool_], epsilon: Fraction) -> Levels:
-        """The budgets at ε of distances `(n, n)`."""
+        """Return the budgets at ε of distances `(n, n)`."""
         distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)
         exact = [Fraction(distance) for distance in distinct.tolist()]
         exponents = [epsilon * distance for distance in exact]
@@ -91,13 +91,13 @@ class Levels:
 
 
 def _below(exponent: Fraction) -> float:
-    """A double below e^t (1 - 2^-49): one further down than the nearest, as conversion may have rounded it up."""
+    """Return a double below e^t (1 - 2^-49): one below the nearest, as conversion may have rounded it up."""
     low, _ = exp_bounds(min(exponent, Fraction(_SAFE)))
     return float(np.nextafter(float(Fraction(low, 1 << BITS) * (1 - _MARGIN)), 0.0))
 
 
 def bound_pairs(distances: Array, pairs: str) -> NDArray[np.bool_]:
-    """The ordered pairs at finite distance; for "adjacent" those without a third secret between them.
+    """Return the ordered pairs at finite distance; for "adjacent" those without a third secret between them.
 
     One is between if the way through it is no longer than 1 + 1e-12 times the distance, and both its parts are
     shorter than 1 - 1e-9 times it: the definition of adjacency in doubles.
@@ -114,7 +114,7 @@ def bound_pairs(distances: Array, pairs: str) -> NDArray[np.bool_]:
 
 
 def violation(channel: Channel, levels: Levels) -> Triple | None:
-    """The first (x, x', z) with K[x, z] > e^{εd(x, x')} K[x', z], or None, which proves that there is none."""
+    """Return the first (x, x', z) with K[x, z] > e^{εd(x, x')} K[x', z], or None, which proves that there is none."""
     for x, others in levels.pairs():
         # All reports and all x' at once: a triple is settled if K[x, z] is at most a double that is proven to be
         # below e^{εd} K[x', z]. The margin of 2^-49 covers the roundings of both entries and of the product, which
@@ -160,7 +160,7 @@ def is_least(channel: Channel, levels: Levels) -> bool:
 
 
 def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fraction, Triple | None]:
-    """A lower bound on the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z]), and the first pair with more than allowed.
+    """Bound the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z]) from below, with the first pair over what is allowed.
 
     The lower bound is within 1e-12 of the largest; the triple has the report that exceeds most.
     """

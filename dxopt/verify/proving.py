@@ -8,8 +8,7 @@ from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.verify import claims
-from dxopt.verify.claims import check_within, claims_within
-from dxopt.verify.comparison import comparison_proofs, holds_comparison
+from dxopt.verify.comparison import comparison_proofs
 from dxopt.verify.files import (
     DAMAGED,
     FRONTIER,
@@ -17,13 +16,13 @@ from dxopt.verify.files import (
     PARTS,
     PROOF,
     QUESTIONS,
+    SWEEP,
     check_digests,
     holds_result,
     is_file,
     unchecked,
 )
 from dxopt.verify.folder import Result
-from dxopt.verify.geometry import check_distances
 from dxopt.verify.implicit import claims as implicit
 from dxopt.verify.measures import check_measure
 from dxopt.verify.parts import (
@@ -33,13 +32,10 @@ from dxopt.verify.parts import (
     check_level,
     check_optima,
     check_sweep,
-    in_one,
-    part_folders,
     read_parts,
     require_all,
     varied_by,
 )
-from dxopt.verify.promises import check_beliefs, claims_beliefs
 from dxopt.verify.table_file import SUFFIX, table_checks
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
@@ -47,7 +43,7 @@ from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verd
 _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("claims", claims.check_schema),
     ("prior", claims.check_prior),
-    ("distances", check_distances),
+    ("distances", claims.check_distances),
     ("loss", claims.check_losses),
     ("rows", claims.check_rows),
     ("privacy", claims.check_privacy),
@@ -56,6 +52,8 @@ _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("gap", claims.check_gap),
     ("table", check_table),
 )
+_OPTIMA = "optima"
+"""The check of the optima that a regret is against, beside the files in `QUESTIONS`."""
 
 
 def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
@@ -66,9 +64,10 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
 
     What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
     losses without a name, the guesses of an adversary, pairs of beliefs, levels asked for and tolerances. No claims
-    are names, labels, units, positions on a map, the way in which the mechanism was found, which rows of a comparison
-    are baselines, whether it was interrupted, whatever in a dual is not needed for its bound, and what the note of
-    the verdict lists: notes.json, tables for people, pictures, pages, and the files of the command line.
+    are names, labels, units, positions on a map, the way in which the mechanism was found, `rests_on`, which rows of
+    a comparison are baselines, whether it was interrupted, whatever in a dual is not needed for its bound, and the
+    files that the note of the verdict lists: notes.json, tables for people, pictures, pages, and those of the
+    command line.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ def verify_table(file: str | Path) -> Verdict:
 
 
 def _results(folder: Path) -> Iterator[Path]:
-    """The results in a folder, sorted; not what is hidden or inside of results, nor by links to folders of them."""
+    """Yield the results in a folder, sorted; none that are hidden, inside of results or behind links to folders."""
     for path in _within(folder):
         if path.name.startswith(".") or not path.is_dir():
             continue
@@ -155,10 +154,11 @@ def _within(folder: Path) -> list[Path]:
 
 
 def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
-    """The digests, the claims of a report if there is one, and of what rests on parts if there is such."""
+    """Check the digests, the claims of a report if there is one, and what rests on parts if there are such."""
     yield checked("digests", lambda: check_digests(folder))
     result = None
-    if any((folder / name).is_file() for name in PROOF):
+    reported = any((folder / name).is_file() for name in PROOF)
+    if reported:
         try:
             result = Result.read(folder)
         except Broken as error:
@@ -171,55 +171,49 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
     elif questions:
         yield from _rested(folder, questions[0], result, tell)
     elif result is not None and result.objective == "regret":
-        yield from _optima(folder, result)
+        yield from _rested(folder, _OPTIMA, result, tell)
     elif any(path.name != COMPARISON for path in _within(folder / PARTS)) or is_file(folder / PARTS):
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
-    if holds_comparison(folder) and not any((folder / name).is_file() for name in PROOF):
+    if (folder / PARTS / COMPARISON).is_dir() and not reported:
         yield Check("files", Outcome.FAILS, "there is a comparison, but no report")
 
 
 def _report(result: Result) -> Iterator[Check]:
-    """The claims of a report: those of the certificate, measures and the comparison."""
+    """Check the claims of a report: those of the certificate, measures and the comparison."""
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
         yield checked(name, partial(others.get(name, claim), result))
-    if claims_beliefs(result):
-        yield checked("beliefs", partial(check_beliefs, result))
-    if claims_within(result):
-        yield checked("within", partial(check_within, result))
-    yield from _figures(result)
+    if claims.claims_beliefs(result):
+        yield checked("beliefs", partial(claims.check_beliefs, result))
+    if result.named.get("within") is not None:
+        yield checked("within", partial(claims.check_within, result))
+    evaluation = result.claims.get("evaluation")
+    if not isinstance(evaluation, dict):
+        yield Check("measures", Outcome.FAILS, "claims.json: evaluation is no object")
+    else:
+        for name, claimed in evaluation.items():
+            yield checked(f"measure: {name}", partial(check_measure, result, name, claimed))
+    if (result.folder / PARTS / COMPARISON).is_dir():
+        try:
+            found = list(comparison_proofs(result, _part_checks))
+        except (Broken, *DAMAGED) as error:
+            yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
+            return
+        yield from (checked(name, proof) for name, proof in found)
 
 
 def _part_checks(folder: Path) -> Iterator[Check]:
-    """The checks of a part, which is a report and rests on nothing else."""
+    """Check a part, which is a report and rests on nothing else."""
     if any((folder / name).is_file() for name in QUESTIONS):
         yield Check("files", Outcome.FAILS, "it is no report")
     else:
         yield from _checks(folder, lambda line: None)
 
 
-def _optima(folder: Path, result: Result) -> Iterator[Check]:
-    """The optima that a regret is against, and that they are those of this problem."""
-    try:
-        parts = part_folders(folder)
-    except Broken as error:
-        yield Check("optima", Outcome.FAILS, str(error))
-        return
-    checks = [in_one(f"{PARTS}/{path.name}", list(_part_checks(path))) for path in parts]
-    yield from checks
-
-    def claim() -> str:
-        found = check_optima(folder, result)
-        require_all(checks)
-        return found
-
-    yield checked("optima", claim)
-
-
 def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:
-    """The claims of a level, a frontier or a sweep, after each of its parts."""
+    """Check each part of a level, a frontier, a sweep or a regret, and then what follows from them."""
     try:
-        varied = varied_by(folder) if question == FRONTIER else "epsilon"
+        varied = varied_by(folder) if question == FRONTIER else "" if question == _OPTIMA else "epsilon"
         checks, parts = read_parts(folder, _part_checks, varied, result if question == LEVEL else None, tell)
     except (Broken, *DAMAGED) as error:
         yield Check(question, Outcome.FAILS, str(error))
@@ -231,33 +225,20 @@ def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> I
             raise Unproved("some of its parts cannot be read")
         if question == LEVEL:
             found = check_level(folder, result, parts)
+        elif question == FRONTIER:
+            found = check_frontier(folder, parts)
+        elif question == SWEEP:
+            found = check_sweep(folder, parts)
         else:
-            found = check_frontier(folder, parts) if question == FRONTIER else check_sweep(folder, parts)
+            found = check_optima(result, parts)
         require_all(checks)
         return found
 
     yield checked(question, claim)
 
 
-def _figures(result: Result) -> Iterator[Check]:
-    """The measures in claims.json, and the comparison."""
-    evaluation = result.claims.get("evaluation")
-    if not isinstance(evaluation, dict):
-        yield Check("measures", Outcome.FAILS, "claims.json: evaluation is no object")
-    else:
-        for name, claimed in evaluation.items():
-            yield checked(f"measure: {name}", partial(check_measure, result, name, claimed))
-    if holds_comparison(result.folder):
-        try:
-            found = list(comparison_proofs(result, _part_checks))
-        except (Broken, *DAMAGED) as error:
-            yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
-            return
-        yield from (checked(name, proof) for name, proof in found)
-
-
 def checked(name: str, claim: Callable[[], str]) -> Check:
-    """The check of a claim: what it returns holds, and what it raises decides how it does not."""
+    """Return the check of a claim: what it returns holds, and what it raises decides how it does not."""
     try:
         return Check(name, Outcome.HOLDS, claim())
     except Broken as error:

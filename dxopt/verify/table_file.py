@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import DAMAGED, Arrays, once, plain_file
-from dxopt.verify.geometry import require_measured, require_triangles
 from dxopt.verify.implicit.spaces import Space
-from dxopt.verify.metrics import AGREEMENT, Measured, parameters_of
+from dxopt.verify.metrics import AGREEMENT, Measured, parameters_of, require_measured, require_triangles
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
 from dxopt.verify.verdict import Broken
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.exact import Exact, dot
-from dxopt.verify.prior_sets import Priors, everyone
+from dxopt.verify.prior_sets import Priors
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -90,10 +90,6 @@ class Worth:
         finite = np.where(np.isfinite(losses), np.abs(losses), 0.0)
         return 2 * self.matrix.size * LEAST * (1 + Fraction(float(finite.max(initial=0.0))))
 
-    def worst_loss(self, losses: Array) -> Enclosed:
-        """max_x Σ_z K[x, z] l(x, z)."""
-        return self.largest_loss(losses, everyone(len(self.prior)))
-
     def largest_loss(self, losses: Array, priors: Priors) -> Enclosed:
         """max_π Σ_x π_x Σ_z K[x, z] l(x, z) over a set of priors."""
         rows = self.rows(losses, everywhere=True)
@@ -141,7 +137,7 @@ class Worth:
         return Enclosed(low, high, size, self._lost(guessed))
 
     def _exact_error(self, guessed: Array, allowed: NDArray[np.bool_]) -> tuple[Fraction, Fraction]:
-        """The same in integers, and the size of its terms: for numbers that are tiny or huge."""
+        """Return the same in integers, and the size of its terms: for numbers that are tiny or huge."""
         entries, costs = self._entries, Exact.of(guessed)
         beliefs = self._beliefs.rows[0]
         scale = 1 << self._beliefs.bits + entries.bits + costs.bits

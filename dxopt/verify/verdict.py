@@ -67,7 +67,7 @@ class Verdict:
         return _CODES[self.outcome]
 
     def of(self, name: str) -> Check:
-        """The check of a name; KeyError if there is none."""
+        """Return the check of a name; KeyError if there is none."""
         for check in self.checks:
             if check.name == name:
                 return check
@@ -80,11 +80,11 @@ class Verdict:
         return {"folder": self.folder, "outcome": self.outcome, "checks": list(map(asdict, self.checks)), **note}
 
     def as_json(self) -> str:
-        """The content as JSON."""
+        """Return the content as JSON."""
         return _json(self.content)
 
     def lines(self, *, left_only: bool = False) -> list[str]:
-        """The outcome, and a line for each check, or for those that do not hold."""
+        """Return the outcome, and a line for each check, or for those that do not hold."""
         some = [check for check in self.checks if not left_only or check.status is not Outcome.HOLDS]
         wide = max((len(check.name) for check in some), default=0)
         lines = [f"{check.name:{wide}}  {check.status:13}  {check.detail}".rstrip() for check in some]

@@ -13,7 +13,6 @@ import pytest
 from dxopt.results.measures import of_records
 from dxopt.verify.claims import (
     check_bound,
-    check_budget,
     check_gap,
     check_prior,
     check_privacy,
@@ -21,7 +20,7 @@ from dxopt.verify.claims import (
     check_value,
 )
 from dxopt.verify.folder import Result
-from dxopt.verify.measures import check_records
+from dxopt.verify.measures import check_measure
 from dxopt.verify.verdict import Broken
 from tests.material.verified import KINDS
 
@@ -130,15 +129,15 @@ def test_rows_and_priors_are_probabilities(results: dict[str, Result]) -> None:
 
 def test_a_budget_is_kept_exactly(results: dict[str, Result], tmp_path: Path) -> None:
     result = results["adversary, private"]
-    check_budget(result)
+    check_value(result)
     spent = float(result.worth.expected_loss(result.losses).high)
     for share, kept in ((1 - 1e-15, False), (1 + 1e-15, True)):
         other = with_arrays(result, "problem", max_loss=np.array(spent * share))
         if kept:
-            check_budget(other)
+            check_value(other)
         else:
             with pytest.raises(Broken, match="over its budget"):
-                check_budget(other)
+                check_value(other)
 
 
 @pytest.mark.parametrize("kind", ["program", "delta", "delta, adjacent"])
@@ -148,11 +147,11 @@ def test_the_level_of_one_record(kind: str, tmp_path: Path) -> None:
     result = Result.read(report.save(tmp_path / "out"))
     name = "epsilon of one record"
     number = of_records(report.mechanism, report.problem, 10)[name]
-    check_records(result, name, number)
+    check_measure(result, name, number)
     plain = kind != "delta, adjacent"
     for other in (number * (1 - 1e-6), number * (1 + 1e-6)):
         with pytest.raises(Broken):
-            check_records(result, name, other)
+            check_measure(result, name, other)
     farthest = float(result.distances.max())
     assert plain == (number == pytest.approx(report.certificate.epsilon * farthest))
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxopt.verify.exact import Exact, at_most, exp_bounds, is_power_of_two, total
+from dxopt.verify.exact import Exact, at_most, exp_bounds, is_power, total
 from tests.judges.exact import exp_enclosure
 
 
@@ -44,9 +44,9 @@ def test_doubles_are_taken_as_they_are() -> None:
 def test_powers_of_two() -> None:
     slack = Fraction(1, 10**12)
     for number in (3.0, 0.2, 1.0, 1e6):
-        assert is_power_of_two(Fraction(number), math.log2(number), slack)
-        assert not is_power_of_two(Fraction(number), math.log2(number) + 1e-6, slack)
-        assert not is_power_of_two(Fraction(number), math.log2(number) - 1e-6, slack)
+        assert is_power(Fraction(number), math.log2(number), slack, of_two=True)
+        assert not is_power(Fraction(number), math.log2(number) + 1e-6, slack, of_two=True)
+        assert not is_power(Fraction(number), math.log2(number) - 1e-6, slack, of_two=True)
 
 
 def test_exponents_of_any_size_are_decided_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

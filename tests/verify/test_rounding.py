@@ -11,7 +11,7 @@ import pytest
 
 from dxopt.verify.bounds.dual import Asked, bound, line_dual_bound
 from dxopt.verify.bounds.line import rough_line_bound
-from dxopt.verify.bounds.product import marginals, prior_missed, summands
+from dxopt.verify.bounds.multipliers import marginals, prior_missed, summands
 from dxopt.verify.prior_sets import everyone
 from dxopt.verify.privacy import Levels, bound_pairs
 from tests.judges.duality import by_multipliers, on_line, products
@@ -127,7 +127,7 @@ def test_prices_on_a_line(size: int, spread: float) -> None:
         roots = rng.permutation(size + 2)[:3] % size
         steps = [Fraction(float(rng.uniform(0.05, 0.9))) for _ in range(size - 1)]
         exact = on_line(products(prior.tolist(), losses.tolist()), prices.tolist(), roots.tolist(), steps)
-        found = line_dual_bound(prior, losses, prices, roots, steps)[0]
+        found = line_dual_bound(prior, losses, prices, roots, steps, steps)[0]
         assert exact - ALMOST <= found <= exact
         rough = rough_line_bound(prior, losses.__getitem__, prices, roots, steps, math.inf)
         assert exact - Fraction(1, 10**12) <= rough <= exact

@@ -2,9 +2,9 @@
 
 A dual need not be optimal, nor feasible in any sense: whatever its numbers are, they prove some bound, and the
 question is only whether it is as good as was claimed. Each objective is bounded by a lower bound on costs Σ c K,
-which `multipliers` proves from any multipliers, `line` from row prices and roots, and `product` from factors:
+which `multipliers` proves from any multipliers or from factors, and `line` from row prices and roots:
 
-- The expected loss is the case c = π l.
+- The expected loss is the case c = π l; of a product, see `_of_product`, by factors.
 - The worst loss, over all priors or a set, is no less than the expected one under a prior of the set: c = π l. It is
   given by weights w ≥ 0, divided by what keeps them to the set; what is still missing loses at least min l.
 - The error of an adversary is no more than under guesses γ(g | z) of his that he fixes; where the expected loss is at
@@ -25,15 +25,19 @@ from dxopt.verify.bounds.line import Steps, line_bound
 from dxopt.verify.bounds.multipliers import (
     NO_MULTIPLIERS,
     Costs,
+    along,
     bits_for,
     bound_by_multipliers,
     costs_by_weights,
-    indices,
+    joined,
+    marginals,
+    prior_missed,
+    summands,
     weighted_costs,
+    widened,
 )
-from dxopt.verify.bounds.product import along, joined, marginals, prior_missed, summands, widened
 from dxopt.verify.exact import Exact, dot, shifted
-from dxopt.verify.files import Arrays, number, numbers, part
+from dxopt.verify.files import Arrays, indices, number, numbers, part
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.privacy import Levels
 from dxopt.verify.verdict import Broken
@@ -57,15 +61,15 @@ class Asked:
         Budgets of the pairs that are bound.
     delta : Fraction
     guessed : (n, g) array or None
-        What guesses cost an adversary.
+        Costs of an adversary's guesses.
     max_loss : float
-    priors : Priors or None
-        Those of which the worst counts.
     shape : tuple of int
         Points along each axis, if the secrets are claimed to be all tuples; a bound from factors is one whatever they
         are.
     beliefs : Beliefs or None
         Pairs of beliefs that must not be told apart.
+    priors : Priors or None
+        Those of which the worst counts.
     """
 
     objective: str
@@ -81,84 +85,74 @@ class Asked:
 
 
 def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """The bound that a dual proves, and how: below the optimum, or above it for the error of an adversary.
+    """Return the bound that a dual proves, and how: below the optimum, or above it for the error of an adversary.
 
     Raises
     ------
     Broken
         If the arrays are no dual of such a problem.
     """
-    if "belief" in dual:
-        return _for_beliefs(asked, dual)
-    if "which" in dual and asked.objective == "expected_loss" and not asked.delta:
-        return _of_product(asked, dual)
-    if "roots" in dual and asked.objective == "expected_loss" and not asked.delta:
-        return _on_line(asked, dual)
+    # Multipliers of pairs of beliefs are taken from the costs; the bound is then that of the inner dual.
+    beliefs = dual if "belief" in dual else None
+    if beliefs is not None:
+        if asked.beliefs is None:
+            raise Broken("dual.npz holds multipliers of pairs of beliefs, but problem.npz holds none of these")
+        dual = part(dual, "0")
+    elif asked.objective == "expected_loss" and not asked.delta and {"which", "roots"} & {*dual}:
+        return _of_product(asked, dual) if "which" in dual else _on_line(asked, dual)
     if asked.priors is not None:
-        return _worst(asked, asked.priors, dual)
-    if asked.objective == "adversary_error":
-        return _adversary(asked, dual)
-    if asked.objective != "expected_loss" or "multiplier" not in dual:
-        raise Broken(f"dual.npz holds no dual of {asked.objective}")
-    return bound_by_multipliers(weighted_costs(asked.prior, asked.losses), asked.levels, asked.delta, dual)
-
-
-def _for_beliefs(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """The bound of the inner dual, at costs that the multipliers of beliefs were taken from."""
-    if asked.beliefs is None:
-        raise Broken("dual.npz holds multipliers of pairs of beliefs, but problem.npz holds none of these")
-    inner = part(dual, "0")
-    if asked.priors is not None:
-        found, how = _worst(asked, asked.priors, inner, dual)
-    elif asked.objective == "expected_loss" and "multiplier" in inner:
-        costs = charged(weighted_costs(asked.prior, asked.losses), asked.beliefs, dual)
-        found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
+        found, how = _worst(asked, asked.priors, dual, beliefs)
+    elif asked.objective == "adversary_error" and beliefs is None:
+        found, how = _adversary(asked, dual)
+    elif asked.objective == "expected_loss" and "multiplier" in dual:
+        costs = _charged(asked, weighted_costs(asked.prior, asked.losses), beliefs)
+        found, how = bound_by_multipliers(costs, asked.levels, asked.delta, dual)
     else:
-        raise Broken(f"dual.npz holds no dual of {asked.objective} with pairs of beliefs")
-    return found, f"{how}, and {len(dual['belief']):,} of pairs of beliefs"
+        raise Broken(f"dual.npz holds no dual of {asked.objective}")
+    return found, how if beliefs is None else f"{how}, and {len(beliefs['belief']):,} of pairs of beliefs"
+
+
+def _charged(asked: Asked, costs: Costs, beliefs: Arrays | None) -> Costs:
+    """Return costs that the multipliers of beliefs were taken from, where there are some."""
+    return costs if beliefs is None or asked.beliefs is None else charged(costs, asked.beliefs, beliefs)
 
 
 def _on_line(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """From row prices and roots, where each secret is bound to the next one."""
+    """Bound by row prices and roots, where each secret is bound to the next one."""
     prices, roots = line_dual(dual, *asked.losses.shape)
-    ahead = _between(asked.levels, 1)
-    back = _between(asked.levels, -1)
-    return line_dual_bound(asked.prior, asked.losses, prices, roots, ahead, back)
+    first = np.arange(len(asked.prior) - 1)
+    steps = []
+    for pairs in ((first, first + 1), (first + 1, first)):
+        if not asked.levels.bound[pairs].all():
+            raise Broken("distances: neighbours on the line are at infinite distance")
+        steps.append([asked.levels.exponents[kind] for kind in asked.levels.which[pairs].tolist()])
+    return line_dual_bound(asked.prior, asked.losses, prices, roots, *steps)
 
 
 def line_dual(dual: Arrays, size: int, reports: int) -> tuple[Array, NDArray[np.int64]]:
-    """Row prices `(n,)` and roots `(m,)`."""
+    """Return row prices `(n,)` and roots `(m,)`."""
     prices = numbers(dual, "prices", size)
-    roots = indices(dual, "roots", reports, size)
+    roots = indices(dual, "roots", size, reports)
     if not np.isfinite(prices).all():
         raise Broken(f"dual.npz: prices[{int(np.argmin(np.isfinite(prices)))}] is not finite")
     return prices, roots
 
 
 def line_dual_bound(
-    prior: Array, losses: Array, prices: Array, roots: NDArray[np.int64], ahead: Steps, back: Steps | None = None
+    prior: Array, losses: Array, prices: Array, roots: NDArray[np.int64], ahead: Steps, back: Steps
 ) -> tuple[Fraction, str]:
-    """From row prices and roots, with ε times the distances of neighbours upwards and downwards; by default alike."""
+    """Bound by row prices and roots, with ε times the distances of neighbours upwards and downwards."""
     # in a unit in which costs and prices are exact
     costs = weighted_costs(prior, losses)
     exact = Exact.of(prices)
     bits = max(costs.bits, exact.bits)
     rows = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
-    found = line_bound(rows, exact.scaled(bits)[0], roots.tolist(), ahead, ahead if back is None else back)
+    found = line_bound(rows, exact.scaled(bits)[0], roots.tolist(), ahead, back)
     return Fraction(found) / Fraction(2) ** bits, "weak duality along the line"
 
 
-def _between(levels: Levels, step: int) -> list[Fraction]:
-    """εd between neighbours, upwards or downwards."""
-    first = np.arange(len(levels.bound) - 1)
-    pairs = (first, first + 1) if step == 1 else (first + 1, first)
-    if not levels.bound[pairs].all():
-        raise Broken("distances: neighbours on the line are at infinite distance")
-    return [levels.exponents[kind] for kind in levels.which[pairs].tolist()]
-
-
 def _of_product(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """From a dual for each axis, see `product`."""
+    """Bound by a dual for each axis, see `multipliers`."""
     shape = asked.shape
     levels = asked.levels
     secrets, reports = asked.losses.shape
@@ -183,12 +177,12 @@ def _of_product(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
 
 
 def factor_duals(dual: Arrays, count: int) -> list[Arrays]:
-    """The dual of each factor of a product."""
+    """Return the dual of each factor of a product."""
     return [part(dual, str(index)) for index in indices(dual, "which", count, count).tolist()]
 
 
-def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None = None) -> tuple[Fraction, str]:
-    """The bound under the prior that the weights of the dual give; without one, the worst if all were known."""
+def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None) -> tuple[Fraction, str]:
+    """Return the bound under the prior that the weights of the dual give, or else of a prior that loses much."""
     inner: Arrays = NO_MULTIPLIERS
     least = Fraction(float(asked.losses[priors.reach].min()))
     if "weights" in dual:
@@ -203,9 +197,7 @@ def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None = 
     else:
         weights = priors.begin(asked.losses.min(axis=1))
     mixed, bits, divisor, short = priors.mixed(weights)
-    costs = costs_by_weights(mixed, bits, asked.losses)
-    if beliefs is not None and asked.beliefs is not None:
-        costs = charged(costs, asked.beliefs, beliefs)
+    costs = _charged(asked, costs_by_weights(mixed, bits, asked.losses), beliefs)
     found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
     # The mass that is short is lost on some report of a secret that counts, or under members that sum to nearly 1.
     missing = short * (least - Fraction(1, 10**9) * abs(least))
@@ -219,7 +211,7 @@ def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None = 
 
 
 def _adversary(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """An upper bound, under the guesses and the price of the dual; without them, under one guess for all reports."""
+    """Return an upper bound, under the guesses and the price of the dual, or else one guess for all reports."""
     if asked.guessed is None:
         raise Broken("problem.npz: there is no array adversary_loss")
     m, size = asked.losses.shape[1], asked.guessed.shape[1]

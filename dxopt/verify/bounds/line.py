@@ -40,11 +40,11 @@ Steps = Sequence[Fraction]
 
 
 def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: Steps, back: Steps) -> int:
-    """A lower bound on Σ c K in the units of costs `(n, m)` and prices `(n,)`: best of what counts as rounding.
+    """Return the best lower bound on Σ c K in the units of costs `(n, m)` and prices `(n,)`.
 
     `ahead` and `back` are ε times the distances between neighbours `(n - 1,)`, upwards and downwards.
     """
-    _require_near(HUGE, ahead, back)
+    _require_near(HUGE, [*ahead, *back])
     # c - y for each report, and the size of what it was computed from.
     left = [[cost - price for cost in row] for row, price in zip(costs, prices, strict=True)]
     columns = list(zip(*left, strict=True))
@@ -61,9 +61,9 @@ def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: 
     return max(found)
 
 
-def _require_near(farthest: int, *steps: Steps) -> None:
+def _require_near(farthest: int, steps: Steps) -> None:
     """Unproved where a step is a larger budget."""
-    if any(step > farthest for some in steps for step in some):
+    if any(step > farthest for step in steps):
         raise Unproved(f"neighbours on the line are further apart than a budget of {farthest}")
 
 
@@ -88,7 +88,7 @@ def _gathered(column: Sequence[int], root: int, small: list[int], up: list[int],
 def rough_line_bound(
     prior: Array, losses: Callable[[int], Array], prices: Array, roots: NDArray[np.int64], steps: Steps, wanted: float
 ) -> Fraction:
-    """A lower bound on Σ π l K by doubles, from the rows of the losses `(m,)`: the first of at least `wanted`."""
+    """Return a lower bound on Σ π l K by doubles, from rows of losses `(m,)`: the first of at least `wanted`."""
     _require_near(_FAR, steps)
     # Doubles above e^{εd}, by which what is below 0 grows, and below e^{-εd}, by which what is above 0 shrinks.
     enclosed = [exp_bounds(step) for step in steps]
@@ -110,7 +110,7 @@ def _moved(
     factors: tuple[list[float], list[float]],
     noise: float,
 ) -> Fraction:
-    """The bound with one choice of what counts as rounding: all reports at once, secret by secret from both ends."""
+    """Bound with one choice of what counts as rounding: all reports at once, secret by secret from both ends."""
     grow, shrink = factors
     size = len(prior)
     left = np.zeros(size)

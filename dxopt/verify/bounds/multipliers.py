@@ -1,4 +1,4 @@
-"""Lower bounds on the cost of any private channel, from multipliers of the privacy constraints: weak duality.
+"""Lower bounds on the cost of any private channel, from multipliers of the privacy constraints, and of products.
 
 Statement. Let K be a channel, so that K ≥ 0 and Σ_z K[x, z] = 1 in every secret x. Some ordered pairs (a, b) are
 bound: those at finite distance, or with δ perhaps only the adjacent ones of them. For these and all reports z
@@ -20,25 +20,41 @@ are. Every rounding makes the right-hand side smaller:
 
 - costs that are no products of doubles are rounded down, and each r grows with its cost;
 - λ e^{-εd} is rounded down where it is added to r, and up in what δ costs, Σ e^{-εd} max_z λ.
+
+Products: what falls apart by coordinate, and what is off where prior and loss do so only nearly.
+
+Statement. Let l_i be losses of the coordinates and m_i weights on their points, of total M_i, and K private for
+distances that are at most d_i(a, b) along axis i, whatever the other coordinates are. Drawing the others from m_j
+/ M_j and leaving out what is reported of them makes of K a channel of coordinate i that is private for d_i, as
+its entries are means of sums of entries of K. If b_i is a lower bound on Σ m_i l_i K_i for all such channels,
+then for the prior π and the loss l, with L_i(x) = max_z |l_i(x, z)|,
+
+    Σ π l K ≥ Σ_i b_i Π_{j ≠ i} M_j - Σ_x |π(x) - Π_i m_i(x_i)| Σ_i L_i(x_i) - Σ_x π(x) max_z |l - Σ_i l_i|,
+
+as Σ_z Σ_i l_i K is at most Σ_i L_i in size. The m_i are the sums of the prior along the other axes, each rounded
+once. The last two sums are taken in doubles: a product of k weights is off by k·2^-53 of itself, and all else by
+less than 10^-9 of what is summed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, decayed
-from dxopt.verify.files import Arrays, numbers
+from dxopt.verify.exact import Exact, decayed, total
+from dxopt.verify.files import Arrays, indices, numbers
 from dxopt.verify.privacy import Levels
-from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 NO_MULTIPLIERS = {key: np.zeros(0) for key in ("report", "first", "second", "multiplier")}
 """The arrays of a dual where all λ are 0, which proves Σ_x min_z c[x, z]."""
+_UNIT = 2.0**-53
 _COST_BITS = 256
 _GUARD_BITS = 64
 _FARTHEST = 710
@@ -68,7 +84,7 @@ def weighted_costs(weights: Array, losses: Array) -> Costs:
 
 
 def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
-    """The same for weights that are integers over 2^unit."""
+    """Return the same for weights that are integers over 2^unit."""
     paid = Exact.of(losses)
     exact = unit + paid.bits
     largest = float(Fraction(max(weights, default=0), 1 << unit))
@@ -78,14 +94,14 @@ def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
 
 
 def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Arrays) -> tuple[Fraction, str]:
-    """A lower bound on Σ c K by the multipliers of a dual, and how it was found."""
+    """Bound Σ c K from below by the multipliers of a dual, and say how."""
     n, m = len(costs.rows), len(costs.rows[0])
     # 1. The dual lists triples: λ(first, second, report) = multiplier. Triples that are not bound and multipliers
     #    that are not positive and finite are left out, which is the same as multipliers of 0. (An index out of range
     #    is refused even so: then the file is not what it says.)
     multiplier = numbers(dual, "multiplier", None)
     report, first, second = (
-        indices(dual, key, len(multiplier), size) for key, size in (("report", m), ("first", n), ("second", n))
+        indices(dual, key, size, len(multiplier)) for key, size in (("report", m), ("first", n), ("second", n))
     )
     good = np.isfinite(multiplier) & (multiplier > 0) & levels.bound[first, second]
     kept = (values[good].tolist() for values in (report, first, second, levels.which[first, second]))
@@ -118,10 +134,63 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     return found, f"weak duality, {int(np.count_nonzero(good)):,} multipliers"
 
 
-def indices(dual: Arrays, key: str, count: int, size: int) -> NDArray[np.int64]:
-    """An array `(count,)` of a dual as indices from 0 to size - 1; Broken where one is none."""
-    found = numbers(dual, key, count)
-    wrong = np.flatnonzero((found < 0) | (found >= size) | (found != np.floor(found)))
-    if len(wrong):
-        raise Broken(f"dual.npz: {key}[{wrong[0]}] is {found[wrong[0]]:g}, of {size}")
-    return found.astype(np.int64)
+def marginals(prior: Array, shape: Sequence[int]) -> list[Array]:
+    """m_i, correctly rounded."""
+    tensor = prior.reshape(shape)
+    return [
+        np.array(list(map(math.fsum, np.moveaxis(tensor, axis, 0).reshape(size, -1).tolist())))
+        for axis, size in enumerate(shape)
+    ]
+
+
+def widened(found: float) -> Fraction:
+    """Return a bound on a sum of numbers of 0 or more that was taken in doubles."""
+    return Fraction(found) * (1 + Fraction(1, 10**9))
+
+
+def prior_missed(prior: Array, parts: Sequence[Array], largest: Sequence[Array]) -> Fraction:
+    """Return a bound on Σ_x |π(x) - Π m_i(x_i)| Σ_i L_i(x_i)."""
+    product = reduce(lambda made, part: np.multiply.outer(made, part).reshape(-1), parts)
+    sizes = outer_sum(largest)
+    # The product in doubles is off by k·2^-53 of itself, and its difference from the prior by one rounding more.
+    off = np.abs(prior - product) + (len(parts) + 1) * _UNIT * product
+    return widened(float((off * sizes).sum()))
+
+
+def outer_sum(parts: Sequence[Array]) -> Array:
+    """Σ_i f_i(x_i) for all tuples, the last one fastest."""
+    return reduce(lambda made, part: np.add.outer(made, part).reshape(-1), parts)
+
+
+def joined(bounds: Sequence[Fraction], parts: Sequence[Array]) -> Fraction:
+    """Σ_i b_i Π_{j ≠ i} M_j."""
+    masses = list(map(total, parts))
+    found = Fraction(0)
+    for axis, bound in enumerate(bounds):
+        others = masses[:axis] + masses[axis + 1 :]
+        found += bound * math.prod(others, start=Fraction(1))
+    return found
+
+
+def along(matrix: NDArray, shape: Sequence[int], axis: int) -> NDArray:
+    """Return the entries `(others, s, s)` of pairs that differ along one axis of s points alone."""
+    before = math.prod(shape[:axis])
+    size = shape[axis]
+    after = math.prod(shape[axis + 1 :])
+    pairs = matrix.reshape(before, size, after, before, size, after)
+    return np.einsum("ipjiqj->ijpq", pairs).reshape(-1, size, size)
+
+
+def summands(losses: Array, shape: Sequence[int]) -> tuple[list[Array], Array]:
+    """Return the l_i, and a bound on max_z |l - Σ l_i| for each secret.
+
+    l_i are the losses where all other coordinates are the first, less the first loss of all in all axes but one.
+    """
+    parts = [along(losses, shape, axis)[0] - (losses[0, 0] if axis else 0.0) for axis in range(len(shape))]
+    # Σ l_i for all pairs of tuples: each axis makes of a matrix (s, s) one of (s·k, s·k).
+    made = reduce(
+        lambda sums, part: (sums[:, None, :, None] + part[None, :, None, :]).reshape(len(sums) * len(part), -1), parts
+    )
+    # Each of the k sums and of the differences rounds by at most 2^-53 of all sizes together.
+    sizes = sum(float(np.abs(part).max()) for part in parts) + float(np.abs(losses).max())
+    return parts, np.abs(losses - made).max(axis=1) + (len(parts) + 2) * _UNIT * sizes

@@ -1,4 +1,4 @@
-"""Mechanisms on a line that follow from n weights: their rows, privacy and costs, without a matrix.
+"""Mechanisms on a line that follow from n weights, without a matrix, and losses by name.
 
 Assumed of whoever draws from it: at the level ε' of the file and distances d of its points p, an entry E[x, i] is
 any number within (4 + 2t)·2^-53, relative, of e^{-t} w_i, t = min(ε'd, c), for a cap c from 60 to 80. That is
@@ -28,9 +28,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.bounds.product import outer_sum, summands
-from dxopt.verify.exact import BITS, Exact, exp_bounds
-from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.bounds.multipliers import outer_sum, summands
+from dxopt.verify.exact import BITS, Exact, decayed
+from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken, Unproved
@@ -41,17 +41,9 @@ NAMED = ("distance", "squared", "binary")
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """l, `(n, m)`.
+    """Losses l, `(n, m)`: by a name in `NAMED` where there is no matrix.
 
-    Attributes
-    ----------
-    space : Space
-        n secrets.
-    name : str
-        One of `NAMED`, where there is no matrix.
-    answers : (m, k) array or None
-        Where the reports lie; None where they are the secrets.
-    matrix : (n, m) array or None
+    `answers` `(m, k)` are the places of the reports; None where they are the secrets.
     """
 
     space: Space
@@ -70,7 +62,7 @@ class Losses:
 
     @property
     def reports(self) -> int:
-        """m."""
+        """Number of reports, m."""
         if self.matrix is not None:
             return self.matrix.shape[1]
         return len(self.space if self.answers is None else self.answers)
@@ -88,7 +80,7 @@ class Losses:
         return self.answers[:, 0] if self.answers.shape[1] == 1 else None
 
     def row(self, x: int) -> Array:
-        """l(x, ·), `(m,)`."""
+        """Return l(x, ·), `(m,)`."""
         if self.matrix is not None:
             return self.matrix[x]
         if self.name == "binary":
@@ -98,7 +90,7 @@ class Losses:
         elif self.answers is None:
             apart = self.space.distances[x]
         else:
-            apart = self.space.between(self.answers)[x]
+            apart = self.space.measured(self.answers).row(x)
         return apart**2 if self.name == "squared" else apart
 
     @cached_property
@@ -112,7 +104,7 @@ class Losses:
         return np.array([float(np.abs(self.row(x)).max()) for x in range(len(self.space))])
 
     def by_axes(self) -> tuple[list[Losses], Array]:
-        """Losses of the axes of the space, and a bound on max_z |l - Σ_i l_i| for each secret, `(n,)`."""
+        """Return losses of the axes of the space, and a bound on max_z |l - Σ_i l_i| for each secret, `(n,)`."""
         axes = self.space.axes
         shape = tuple(map(len, axes))
         if self.matrix is not None and self.matrix.shape == (len(self.space),) * 2:
@@ -134,21 +126,9 @@ MOST_CELLS = 10**10
 
 @dataclass(frozen=True, eq=False)
 class LineKernel:
-    """E[x, i] ≈ e^{-ε'd} w_i and the rest of a row at one index, remapped.
+    """E[x, i] ≈ e^{-ε'd} w_i on a line of n points, the rest of a row at index `slack`, remapped to m reports.
 
-    Attributes
-    ----------
-    space : Space
-        A line of n points.
-    weights : (n,) array
-    level : float
-        ε'.
-    slack : int
-        s, the index that the rest goes to.
-    table : (n,) int64 array
-        The report for each index.
-    reports : int
-        m.
+    `level` is ε', and `table` `(n,)` has the report for each index.
     """
 
     space: Space
@@ -160,7 +140,7 @@ class LineKernel:
 
     @classmethod
     def read(cls, arrays: Arrays, base: Arrays, reports: int) -> LineKernel:
-        """From the arrays of a remapped mechanism and of the one before the remap."""
+        """Read the arrays of a remapped mechanism and of the one before the remap."""
         space = Space.read(base)
         if not space.same(Space.read(arrays)):
             raise Broken("mechanism.npz: the points before and after the remap are not the same")
@@ -170,37 +150,26 @@ class LineKernel:
         if size * reports > MOST_CELLS:
             raise Unproved(f"{size:,} secrets and {reports:,} reports are over the limit of {MOST_CELLS:,} pairs")
         weights = numbers(base, "weights", size)
-        slack = number(base, "slack")
-        table = numbers(arrays, "table", size)
         level = number(base, "level")
-        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0) & (weights <= 1)))
+        wrong = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
         if len(wrong):
             raise Broken(f"mechanism.npz: the weight of index {wrong[0]} is {weights[wrong[0]]}")
-        wrong = np.flatnonzero((table < 0) | (table >= reports) | (table != np.floor(table)))
-        if len(wrong):
-            raise Broken(f"mechanism.npz: index {wrong[0]} is reported as {table[wrong[0]]:g}, of {reports}")
-        if not (0 <= slack < size and slack == int(slack)):
-            raise Broken(f"mechanism.npz: the rest goes to index {slack:g}, of {size}")
         if not (math.isfinite(level) and level > 0):
             raise Broken(f"mechanism.npz: the level is {level}")
-        return cls(space, weights, level, int(slack), table.astype(np.int64), reports)
-
-    @property
-    def coordinate(self) -> Array:
-        """p, `(n,)`."""
-        return self.space.line  # pyright: ignore[reportReturnType]
+        slack, table = int(indices(base, "slack", size)), indices(arrays, "table", reports, size)
+        return cls(space, weights, level, slack, table, reports)
 
     @cached_property
     def steps(self) -> list[Fraction]:
         """ε'd between neighbours, `(n - 1,)`."""
         level = Fraction(self.level)
-        points = list(map(Fraction, self.coordinate.tolist()))
+        points = list(map(Fraction, self.space.line.tolist()))  # pyright: ignore[reportOptionalMemberAccess]
         return [level * abs(right - left) for left, right in pairwise(points)]
 
     @cached_property
     def factors(self) -> list[tuple[int, int]]:
         """Integers below and above 2^128 e^{-ε'd} between neighbours."""
-        return [decay(step) for step in self.steps]
+        return [decayed(1 << BITS, step) for step in self.steps]
 
     @cached_property
     def rests(self) -> list[tuple[Fraction, Fraction]]:
@@ -247,7 +216,7 @@ class LineKernel:
         return [-(-(step.numerator << BITS) // step.denominator) for step in near]
 
     def check_rows(self, name: str) -> tuple[Fraction, Fraction]:
-        """Bounds on the row sums in doubles, once no rest is below 0."""
+        """Return bounds on the row sums in doubles, once no rest is below 0."""
         for x, (least, _) in enumerate(self.rests):
             if least < 0:
                 raise Broken(f"{name}: the row of secret {x} sums to up to 1 {float(-least):+.3g}, before the rest")
@@ -284,7 +253,7 @@ class LineKernel:
                 edge = x if step == 1 else x - 1
                 if 0 <= edge < len(self.steps):
                     length = epsilon * (1 - 2 * UNIT) / Fraction(self.level) * self.steps[edge]
-                    most = (most * decay(length)[1] >> BITS) + 1
+                    most = decayed(most, length)[1]
 
     @cached_property
     def _at_slack(self) -> tuple[list[int], list[int]]:
@@ -307,7 +276,7 @@ class LineKernel:
         return low, high
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
-        """Σ_x π_x Σ_i K[x, i] l(x, table[i])."""
+        """Enclose Σ_x π_x Σ_i K[x, i] l(x, table[i])."""
         # Where losses have both signs, the cost of those above 0 less that of those below, so that sums have one
         # sign.
         over = self._cost(prior, losses, 1.0)
@@ -317,7 +286,7 @@ class LineKernel:
         return Enclosed(over.low - under.high, over.high - under.low, over.size + under.size)
 
     def _cost(self, prior: Array, losses: Losses, sign: float) -> Enclosed:
-        """The cost under max(0, ± l), enclosed by doubles.
+        """Return the cost under max(0, ± l), enclosed by doubles.
 
         Σ_x π_x Σ_i E[x, i] l(x, table[i]) is Σ_i w_i F_i(table[i]) with F_i(z) = Σ_x π_x e^{-ε'd} l(x, z), which
         comes from both sides.
@@ -374,9 +343,3 @@ class LineKernel:
     def about(self) -> str:
         """Conditions of the proof, as text."""
         return f"entries within (4 + 2t) 2^-53 of e^-t times {len(self.weights):,} weights"
-
-
-def decay(exponent: Fraction) -> tuple[int, int]:
-    """Integers (low, high) with low ≤ 2^128 e^-exponent ≤ high, for an exponent from 0 on."""
-    low, high = exp_bounds(min(exponent, Fraction(_FAR)))
-    return 0 if exponent > _FAR else (1 << 2 * BITS) // high, -(-(1 << 2 * BITS) // low)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import Arrays, number, numbers
-from dxopt.verify.metrics import NORMS, ticks
+from dxopt.verify.metrics import NORMS, ON_VALUES, Measured, Points, ticks
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -22,23 +22,7 @@ _SUMS = ("manhattan", "hamming")
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A space.
-
-    Attributes
-    ----------
-    kind : str
-        points, lattice, torus, product or distances.
-    metric : str
-        Of points and lattices.
-    points : (n, k) array or None
-    shape : tuple of int
-        Of a lattice or torus.
-    around : (k,) array or None
-        The way round a torus along each axis.
-    parts : tuple of Space
-        Of a product.
-    given : (n, n) array or None
-    """
+    """A space: points `(n, k)` of a metric, a lattice or torus of a shape, parts of a product, or given distances."""
 
     kind: str
     metric: str = ""
@@ -50,7 +34,7 @@ class Space:
 
     @classmethod
     def read(cls, arrays: Arrays, prefix: str = "space") -> Space:
-        """The space of some arrays; Unproved where it is of a kind that is not derived here."""
+        """Return the space of some arrays; Unproved where it is of a kind that is not derived here."""
         kind = str(arrays[f"{prefix}.kind"])
         if kind == "product":
             count = int(number(arrays, f"{prefix}.factors"))
@@ -130,25 +114,16 @@ class Space:
             for part, along in zip(self.parts, coordinates, strict=True):
                 found += part.distances[np.ix_(along, along)]
             return found
-        return self.between(self.points)
+        measured = self.measured(self.points)
+        return np.stack([measured.row(x) for x in range(len(self))])
 
-    def between(self, others: Array | None) -> Array:
-        """Distances `(n, m)` to other points `(m, k)`."""
+    def measured(self, others: Points | None) -> Measured:
+        """Return the distances to other points `(m, k)`; Unproved where there are no points."""
         if self.points is None or others is None:
-            raise Broken("there are no points")
-        return np.stack([self._from(point, others) for point in self.points])
-
-    def _from(self, point: Array, others: Array) -> Array:
-        apart = np.abs(point - others)
-        if self.around is not None:
-            apart = np.minimum(apart % self.around, self.around - apart % self.around)
-        if self.metric == "hamming":
-            return np.count_nonzero(apart, axis=1).astype(np.float64)
-        if self.metric == "discrete":
-            return np.asarray((apart > 0).any(axis=1), dtype=np.float64)
-        if self.metric not in NORMS:
+            raise Unproved("there are no points, from which distances would follow")
+        if self.metric not in (*NORMS, *ON_VALUES):
             raise Unproved(f"{self.metric} distances are not derived from points")
-        return NORMS[self.metric](apart)
+        return Measured(self.metric, {}, self.points, others, self.around)
 
     @cached_property
     def places(self) -> Array | None:
@@ -208,7 +183,7 @@ def _of_forest(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
 
 
 def _checked(distances: Array) -> Array:
-    """The same distances; Broken where some are negative, or not 0 on the diagonal."""
+    """Return the same distances; Broken where some are negative, or not 0 on the diagonal."""
     if (distances < 0).any() or distances.diagonal().any():
         raise Broken("distances: some are negative, or not 0 on the diagonal")
     return distances

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dxopt.verify.cells import Cells
 from dxopt.verify.metrics import EARTH_RADIUS, NORMS, Measured, on_sphere, parameters_of
-from dxopt.verify.published.sidecar import SHARE, Near, Radius, Sidecar
+from dxopt.verify.published.rows import as_double
+from dxopt.verify.published.sidecar import SHARE, Near, Radius, Secret, Sidecar
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -25,55 +26,33 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """Claims of a sidecar on places of positions or values, and on two that are near to each other.
+    """Claims of a sidecar on the places of positions or values, and on two that are near to each other."""
 
-    Attributes
-    ----------
-    table : TableFile
-    kind : str
-        What the columns have: "earth", "plane", "value" or "label".
-    within : float
-        How far a position is from its secret at most.
-    unit : str
-        Of that.
-    derived : bool
-        Whether it is said to follow from the space.
-    between : Near or None
-    """
-
-    table: TableFile
-    kind: str
-    within: float
-    unit: str
-    derived: bool
+    secret: Secret
     between: Near | None
-
-    @classmethod
-    def of(cls, said: Sidecar, table: TableFile) -> Promise:
-        """The promise of a sidecar."""
-        secret = said.secret
-        derived = secret.within_from_space
-        return cls(table, secret.kind, secret.within, secret.within_unit, derived, said.privacy.positions)
+    table: TableFile
 
     def check(self) -> str:
         """Return in words what is proven of the numbers; Broken where they promise more."""
-        if self.within < 0 or (self.between is not None and self.between.radius < 0):
+        if self.secret.within < 0 or (self.between is not None and self.between.radius < 0):
             raise Broken("the sidecar has a negative distance")
         wanted = self._unit()
-        if self.unit != wanted:
-            raise Broken(f"the sidecar says secret.within_unit {self.unit!r}, the space gives {wanted!r}")
-        known = self.derived or self.kind == "label"
-        given = "" if known else f"not proven again: secret.within {self.within:.10g}, which was given"
-        if known and not abs(self.within - self.reach) <= _ROUNDING * self.reach:
-            raise Broken(f"the sidecar says secret.within {self.within!r}, the space gives {self.reach!r}")
+        if self.secret.within_unit != wanted:
+            raise Broken(
+                f"the sidecar says secret.within_unit {self.secret.within_unit!r}, the space gives {wanted!r}"
+            )
+        known = self.secret.within_from_space or self.secret.kind == "label"
+        given = "" if known else f"not proven again: secret.within {self.secret.within:.10g}, which was given"
+        if known and not abs(self.secret.within - self.reach) <= _ROUNDING * self.reach:
+            raise Broken(f"the sidecar says secret.within {self.secret.within!r}, the space gives {self.reach!r}")
         if self.between is None:
             return given or "there is no factor between positions"
         return "; ".join(filter(None, (self._check_factor(self.between), given)))
 
     def _check_factor(self, near: Near) -> str:
-        """The factor between two positions is no smaller than what follows from the table."""
-        cells = self.cells if self.kind == "earth" else None
-        far = None if cells is None else cells.across(near.radius, self.within)
+        """Check that the factor between two positions is no smaller than what follows from the table."""
+        cells = self.cells if self.secret.kind == "earth" else None
+        far = None if cells is None else cells.across(near.radius, self.secret.within)
         if far is None:
             raise Broken("the sidecar promises a factor between positions, but distances are not those of positions")
         if not near.apart >= far * (1 - _ROUNDING):
@@ -87,10 +66,10 @@ class Promise:
                 f"the sidecar promises a factor of {near.factor!r} between positions within {near.radius:.10g}; "
                 f"the table proves no less than {factor!r}"
             )
-        if not self.derived and self.within < self.reach * (1 - _ROUNDING):
+        if not self.secret.within_from_space and self.secret.within < self.reach * (1 - _ROUNDING):
             raise Unproved(
-                f"the factor between positions takes that all were within {self.within:.10g} of their secrets, "
-                f"as was given; those of the space may be {self.reach:.10g} away"
+                f"the factor between positions takes that all were within {self.secret.within:.10g} of their "
+                f"secrets, as was given; those of the space may be {self.reach:.10g} away"
             )
         proven = f"a factor of {factor:.6g} between positions within {near.radius:.10g}"
         if near.factor <= factor * (1 + _ROUNDING):
@@ -108,8 +87,8 @@ class Promise:
         return Cells.of(self.arrays, "space.", self.table.distances, self.table.head["metric"])
 
     def _unit(self) -> str:
-        """The unit of the positions, or else of the distances; none for labels."""
-        if self.kind == "label":
+        """Return the unit of the positions, or else of the distances; none for labels."""
+        if self.secret.kind == "label":
             return ""
         if self.cells is not None:
             return next(unit for unit, radius in EARTH_RADIUS.items() if radius == self.cells.earth)
@@ -119,7 +98,7 @@ class Promise:
     @cached_property
     def reach(self) -> float:
         """Largest distance from its secret of a position or a value that belongs to the space."""
-        if self.kind == "label":
+        if self.secret.kind == "label":
             return 0.0
         if self.cells is not None:
             return self.cells.reach
@@ -171,7 +150,7 @@ class Radii:
     def apart(self) -> Array:
         """Distances `(n, m)` between secrets and reports, along great circles on the Earth."""
         promise, head = self.promise, self.promise.table.head
-        if promise.kind == "earth" and promise.cells is not None:
+        if promise.secret.kind == "earth" and promise.cells is not None:
             chords = [
                 np.linalg.norm(on_sphere(np.asarray(self.places, dtype=float)) - centre, axis=1)
                 for centre in on_sphere(promise.cells.degrees)
@@ -215,7 +194,7 @@ class Radii:
     def _described(self) -> Radius:
         """Return what the sidecar has to say of radii, but for the worst one."""
         columns = tuple(name for name in self.said.columns.made if name in (*BY_REPORT, *WORST))
-        return Radius(SHARE, columns, "m" if self.promise.kind == "earth" else self.said.privacy.unit, None)
+        return Radius(SHARE, columns, "m" if self.promise.secret.kind == "earth" else self.said.privacy.unit, None)
 
     def _check_worst(self, claimed: object) -> None:
         """Every secret has its report within the radius."""
@@ -226,7 +205,7 @@ class Radii:
             raise Broken(f"the radius {claimed!r} for every secret holds the report of some with {held[x]:.4%} only")
 
     def _check_given(self, report: int, claimed: object) -> None:
-        """A report has its secret within the radius; where the prior excludes it, all that may be behind it."""
+        """Check that a report has its secret within the radius; all possible ones where the prior excludes it."""
         chances = self.chances[:, report]
         joint = chances if self.prior is None else self.prior * chances
         weights, needed = (joint, SHARE) if joint.any() else (np.sign(chances), 1.0)
@@ -236,11 +215,11 @@ class Radii:
             raise Broken(f"the radius {claimed!r} about report {name} holds the secret with {held:.4%} only")
 
     def _distance(self, radius: float) -> float:
-        """The distance of a secret that a radius is about, without what a position is away from its secret."""
+        """Return the distance of a secret that a radius is about, less how far a position may be from its secret."""
         promise = self.promise
-        if promise.kind == "earth" and promise.cells is not None:
+        if promise.secret.kind == "earth" and promise.cells is not None:
             radius *= promise.cells.earth / EARTH_RADIUS["m"] / _ELLIPSOID
-        return radius - promise.within + _ROUNDING * (radius + promise.within)
+        return radius - promise.secret.within + _ROUNDING * (radius + promise.secret.within)
 
 
 def _digest(prior: Array) -> str:
@@ -248,8 +227,7 @@ def _digest(prior: Array) -> str:
 
 
 def _number(found: object) -> float:
-    try:
-        # Python takes 1_0 for ten
-        return float(str(found).replace("_", "?"))
-    except ValueError:
-        raise Broken(f"a radius is {found!r}") from None
+    number = as_double(found)
+    if number is None:
+        raise Broken(f"a radius is {found!r}")
+    return number

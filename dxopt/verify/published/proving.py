@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.verify.files import DAMAGED, is_file, plain_file
+from dxopt.verify.files import DAMAGED, digest, is_file, plain_file
 from dxopt.verify.folder import Result
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, in_one
 from dxopt.verify.proving import checked, verify, verify_table
 from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii
-from dxopt.verify.published.rows import REPORT, Outputs, Rows, places_of, read_rows, require_readable
+from dxopt.verify.published.rows import REPORT, Outputs, Rows, as_double, places_of, read_rows, require_readable
 from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
 from dxopt.verify.table_file import SUFFIX, TableFile
 from dxopt.verify.tables import table_bytes
@@ -32,31 +31,28 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """Different rows by the number of the first of them, and how many rows there are in all."""
-
-    first: dict[tuple[Any, ...], int]
-    total: int
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    """A published file, its sidecar, and the table of a mechanism that is proven apart; neither file is trusted.
-
-    Attributes
-    ----------
-    file : Path
-    said : Sidecar
-    source : str
-        The name of the result that has the table.
-    written : bytes
-        Of the table file.
-    """
+class _Published:
+    """A published file, its sidecar, and the bytes of the table of a result that is proven apart; none is trusted."""
 
     file: Path
     said: Sidecar
     source: str
     written: bytes
+
+    def checks(self) -> dict[str, Callable[[], str]]:
+        """Return the claims by name, each to be called."""
+        found = {
+            "file": self._check_file,
+            "table": self._check_table,
+            "privacy": self._check_privacy,
+            "columns": self._check_columns,
+            "reports": self._check_reports,
+            "rows": self._check_rows,
+            "promise": lambda: self.promise.check(),
+        }
+        if self.said.radius is not None or {*BY_REPORT, *WORST} & {*self.said.columns.made}:
+            found["radii"] = self._check_radii
+        return found
 
     @cached_property
     def table(self) -> TableFile:
@@ -76,165 +72,159 @@ class Published:
     @cached_property
     def promise(self) -> Promise:
         """The numbers that the sidecar promises."""
-        return Promise.of(self.said, self.table)
+        return Promise(self.said.secret, self.said.privacy.positions, self.table)
 
     @cached_property
-    def seen(self) -> Seen:
-        """The entries in the columns that were made."""
+    def seen(self) -> tuple[dict[tuple[Any, ...], int], int]:
+        """Different entries in the columns that were made, with the first row of each, and the number of rows."""
         first: dict[tuple[Any, ...], int] = {}
         total = 0
         for number, entries in self.rows.entries(self.said.columns.made):
             first.setdefault(entries, number)
             total += 1
-        return Seen(first, total)
+        return first, total
 
+    def _require_same(self, group: str, known: dict[str, Any]) -> None:
+        """Broken unless a group of the sidecar has these values."""
+        for name, value in known.items():
+            claimed = getattr(getattr(self.said, group), name)
+            if claimed != value:
+                raise Broken(f"the sidecar says {group}.{name} {claimed!r}, the table of {self.source} {value!r}")
 
-def published_checks(published: Published) -> Iterator[tuple[str, Callable[[], str]]]:
-    """The claims by name, each to be called."""
-    yield "file", partial(_check_file, published)
-    yield "table", partial(_check_table, published)
-    yield "privacy", partial(_check_privacy, published)
-    yield "columns", partial(_check_columns, published)
-    yield "reports", partial(_check_reports, published)
-    yield "rows", partial(_check_rows, published)
-    yield "promise", lambda: published.promise.check()
-    if published.said.radius is not None or {*BY_REPORT, *WORST} & {*published.said.columns.made}:
-        yield "radii", partial(_check_radii, published)
+    def _check_file(self) -> str:
+        """Check that the file has the digest and the size that the sidecar names."""
+        output = self.said.output
+        if output is None:
+            raise Unproved("the sidecar is of a frame and names no file, so that any file may stand beside it")
+        found = digest(self.file)
+        if found != output.sha256:
+            raise Broken(
+                f"its SHA-256 is {_short(found)}, in the sidecar {_short(output.sha256)}: it was changed since it "
+                "was written, or the sidecar is that of another file"
+            )
+        size = self.file.stat().st_size
+        if output.bytes != size:
+            raise Broken(f"it has {size:,} bytes, by the sidecar {output.bytes:,}")
+        return f"its {size:,} bytes have the SHA-256 that the sidecar names, {_short(found)}"
 
+    def _check_table(self) -> str:
+        """Check that the table that the sidecar names is the one that was proven."""
+        head = self.table.head
+        found = self.written[-32:].hex()
+        claimed = self.said.mechanism.table_sha256
+        if claimed != found:
+            raise Broken(
+                f"the sidecar names table {_short(claimed)}, and that of {self.source} is {_short(found)}: the file "
+                "is not of this mechanism"
+            )
+        sizes = {"secrets": len(head["secrets"]), "reports": len(head["reports"])}
+        self._require_same("mechanism", {"name": head["name"], "bits": head["bits"], **sizes})
+        return f"the sidecar names the table of {self.source}, SHA-256 {_short(found)}, made anew from its files"
 
-def _check_file(published: Published) -> str:
-    """The file has the digest and the size that the sidecar names."""
-    output = published.said.output
-    if output is None:
-        raise Unproved("the sidecar is of a frame and names no file, so that any file may stand beside it")
-    with published.file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != output.sha256:
-        raise Broken(
-            f"its SHA-256 is {_short(found)}, in the sidecar {_short(output.sha256)}: it was changed since it was "
-            "written, or the sidecar is that of another file"
+    def _check_privacy(self) -> str:
+        """Check that the levels, the metric and the unit in the sidecar are those of the table."""
+        head = self.table.head
+        metric = GIVEN if head["metric"] is None else head["metric"]
+        unit = head["space"].get("unit", head["unit"] or "")
+        known = {name: head[name] for name in (*_LEVELS, "pairs")}
+        self._require_same("privacy", {**known, "metric": metric, "unit": unit})
+        delta = f", delta {head['delta']:.10g}" if head["delta"] else ""
+        told = f" (distances in {unit})" if unit else ""
+        return (
+            f"the sidecar claims the levels of the table: epsilon {head['epsilon']:.10g}{delta} for each report{told}"
         )
-    size = published.file.stat().st_size
-    if output.bytes != size:
-        raise Broken(f"it has {size:,} bytes, by the sidecar {output.bytes:,}")
-    return f"its {size:,} bytes have the SHA-256 that the sidecar names, {_short(found)}"
 
-
-def _check_table(published: Published) -> str:
-    """The table that the sidecar names is the one that was proven."""
-    head = published.table.head
-    found = published.written[-32:].hex()
-    claimed = published.said.mechanism.table_sha256
-    if claimed != found:
-        raise Broken(
-            f"the sidecar names table {_short(claimed)}, and that of {published.source} is {_short(found)}: the file "
-            "is not of this mechanism"
+    def _check_columns(self) -> str:
+        """Check that the columns that were made are there, and that those replaced or left out are not."""
+        there, said = self.rows.names, self.said
+        made, where = said.columns.made, said.secret.columns
+        if len({*made}) < len(made):
+            raise Broken("the sidecar says of a column twice that it was made")
+        for name in made:
+            if name not in there:
+                raise Broken(f"there is no column {name!r}, which the sidecar says was made")
+            if name not in (*where, REPORT, *_LEVELS, *_BESIDE):
+                raise Broken(f"column {name!r} is said to be made, and is none that is")
+        for name in there:
+            if name in where and name not in made:
+                raise Broken(f"column {name!r} had what is protected, and is there without having been replaced")
+            if name in said.columns.left_out and name not in made:
+                raise Broken(f"column {name!r} is there, which the sidecar says was left out")
+        beside = [name for name in made if name in _BESIDE]
+        kept = [name for name in there if name not in made]
+        return (
+            f"reports in {_named(self.outputs.columns)}; made of them: {_named(beside)}; "
+            f"kept as given, and not protected: {_named(kept)}"
         )
-    known = {"name": head["name"], "bits": head["bits"]}
-    known |= {"secrets": len(head["secrets"]), "reports": len(head["reports"])}
-    _require_same(published, "mechanism", published.said.mechanism, known)
-    return f"the sidecar names the table of {published.source}, SHA-256 {_short(found)}, made anew from its files"
 
+    def _check_reports(self) -> str:
+        """Check that every row has a report that the table can give, and that all made of it says nothing else."""
+        outputs, made = self.outputs, self.said.columns.made
+        noun = self.rows.noun
+        texts = set()
+        first: dict[tuple[Any, ...], tuple[int, tuple[Any, ...]]] = {}
+        seen, total = self.seen
+        for entries, number in seen.items():
+            row = dict(zip(made, entries, strict=True))
+            report = outputs.read(row)
+            if report is None or report not in outputs.possible:
+                shown = ", ".join(f"{name} {row[name]!r}" for name in outputs.columns)
+                raise Broken(f"{noun} {number:,}: {shown} is no report that the mechanism can give")
+            for name in _LEVELS:
+                known = self.table.head[name]
+                if name in row and as_double(row[name]) != known:
+                    raise Broken(f"{noun} {number:,}: {name} is {row[name]!r}, that of the table {known!r}")
+            texts.add(row.get(GENERALIZATIONS))
+            # two secrets with one report must not be told apart by what stands beside it
+            earlier, other = first.setdefault(report, (number, entries))
+            if other != entries:
+                name = next(name for name, a, b in zip(made, other, entries, strict=True) if a != b)
+                rows = f"{noun}s {earlier:,} and {number:,}"
+                raise Broken(f"{rows} have the same report, but another {name}, which must follow from the report")
+        if len(texts) > 1:
+            raise Broken(f"{GENERALIZATIONS} differs between rows, and is to be the same in all")
+        return f"{total:,} rows, each with one of the {len(outputs.possible):,} reports that the mechanism can give"
 
-def _check_privacy(published: Published) -> str:
-    """The levels, the metric and the unit in the sidecar are those of the table."""
-    head = published.table.head
-    known = {name: head[name] for name in (*_LEVELS, "pairs")}
-    known["metric"] = GIVEN if head["metric"] is None else head["metric"]
-    known["unit"] = head["space"].get("unit", head["unit"] or "")
-    _require_same(published, "privacy", published.said.privacy, known)
-    delta = f", delta {head['delta']:.10g}" if head["delta"] else ""
-    unit = f" (distances in {known['unit']})" if known["unit"] else ""
-    return f"the sidecar claims the levels of the table: epsilon {head['epsilon']:.10g}{delta} for each report{unit}"
+    def _check_rows(self) -> str:
+        """Check that there are as many rows as the sidecar says, and as its policies leave of those given."""
+        total = self.seen[1]
+        rows, paid = self.said.rows, self.said.budgets
+        if rows.noun != self.rows.noun:
+            raise Broken(f"the sidecar counts {rows.noun}s, and the file has {self.rows.noun}s")
+        if rows.out != total:
+            raise Broken(f"there are {total:,} rows, by the sidecar {rows.out}")
+        dropped = len(rows.dropped)
+        unpaid = 0 if paid is None else paid.rows_left_out
+        if rows.given - dropped - unpaid != total:
+            raise Broken(
+                f"there are {total:,} rows, but of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
+            )
+        policy = self.said.secret.outside
+        off = rows.unusable + (0 if policy == "nearest" else rows.outside)
+        if off != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
+            raise Broken(
+                f"{dropped:,} rows were left out, {rows.outside:,} were outside and {rows.unusable:,} unusable, "
+                f"which secret.outside {policy!r} does not allow"
+            )
+        if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
+            raise Broken("the sidecar counts rows that were left out twice, or not in order")
+        if paid is not None:
+            _check_paid(paid, self.table.head["epsilon"])
+        lost = [f"{dropped:,} outside"] * (dropped > 0) + [f"{unpaid:,} not paid for"] * (unpaid > 0)
+        return f"{total:,}, as the sidecar says; left out {', '.join(lost)}" if lost else f"{total:,}, none left out"
 
-
-def _check_columns(published: Published) -> str:
-    """The columns that the sidecar says were made are there, and what it says was replaced or left out is not."""
-    there, said = published.rows.names, published.said
-    made, where = said.columns.made, said.secret.columns
-    if len({*made}) < len(made):
-        raise Broken("the sidecar says of a column twice that it was made")
-    for name in made:
-        if name not in there:
-            raise Broken(f"there is no column {name!r}, which the sidecar says was made")
-        if name not in (*where, REPORT, *_LEVELS, *_BESIDE):
-            raise Broken(f"column {name!r} is said to be made, and is none that is")
-    for name in where:
-        if name in there and name not in made:
-            raise Broken(f"column {name!r} had what is protected, and is there without having been replaced")
-    for name in said.columns.left_out:
-        if name in there and name not in made:
-            raise Broken(f"column {name!r} is there, which the sidecar says was left out")
-    beside = [name for name in made if name in _BESIDE]
-    kept = [name for name in there if name not in made]
-    return (
-        f"reports in {_named(published.outputs.columns)}; made of them: {_named(beside)}; "
-        f"kept as given, and not protected: {_named(kept)}"
-    )
-
-
-def _check_reports(published: Published) -> str:
-    """Every row has a report that the table can give, and all that was made of it says nothing else."""
-    outputs, made = published.outputs, published.said.columns.made
-    noun = published.rows.noun
-    texts = set()
-    first: dict[tuple[Any, ...], tuple[int, tuple[Any, ...]]] = {}
-    for entries, number in published.seen.first.items():
-        row = dict(zip(made, entries, strict=True))
-        report = outputs.read(row)
-        if report is None or report not in outputs.possible:
-            shown = ", ".join(f"{name} {row[name]!r}" for name in outputs.columns)
-            raise Broken(f"{noun} {number:,}: {shown} is no report that the mechanism can give")
-        for name in _LEVELS:
-            if name in row and _number(row[name]) != published.table.head[name]:
-                known = published.table.head[name]
-                raise Broken(f"{noun} {number:,}: {name} is {row[name]!r}, that of the table {known!r}")
-        texts.add(row.get(GENERALIZATIONS))
-        # two secrets with one report must not be told apart by what stands beside it
-        earlier, other = first.setdefault(report, (number, entries))
-        if other != entries:
-            name = next(name for name, a, b in zip(made, other, entries, strict=True) if a != b)
-            rows = f"{noun}s {earlier:,} and {number:,}"
-            raise Broken(f"{rows} have the same report, but another {name}, which must follow from the report")
-    if len(texts) > 1:
-        raise Broken(f"{GENERALIZATIONS} differs between rows, and is to be the same in all")
-    many = len(outputs.possible)
-    return f"{published.seen.total:,} rows, each with one of the {many:,} reports that the mechanism can give"
-
-
-def _check_rows(published: Published) -> str:
-    """There are as many rows as the sidecar says, and as are left of those that there were; lost by its policies."""
-    total, said = published.seen.total, published.said
-    rows, paid = said.rows, said.budgets
-    if rows.noun != published.rows.noun:
-        raise Broken(f"the sidecar counts {rows.noun}s, and the file has {published.rows.noun}s")
-    if rows.out != total:
-        raise Broken(f"there are {total:,} rows, by the sidecar {rows.out}")
-    dropped = len(rows.dropped)
-    unpaid = 0 if paid is None else paid.rows_left_out
-    if rows.given - dropped - unpaid != total:
-        raise Broken(
-            f"there are {total:,} rows, but of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
-        )
-    off = {"drop": rows.outside + rows.unusable, "nearest": rows.unusable, "refuse": rows.outside + rows.unusable}
-    policy = said.secret.outside
-    if off[policy] != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
-        raise Broken(
-            f"{dropped:,} rows were left out, {rows.outside:,} were outside and {rows.unusable:,} unusable, which "
-            f"secret.outside {policy!r} does not allow"
-        )
-    if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
-        raise Broken("the sidecar counts rows that were left out twice, or not in order")
-    if paid is not None:
-        _check_paid(paid, published.table.head["epsilon"])
-    lost = f", {dropped:,} outside" * (dropped > 0) + f", {unpaid:,} not paid for" * (unpaid > 0)
-    return (
-        f"{total:,}, as the sidecar says; left out{lost.removeprefix(',')}" if lost else f"{total:,}, none left out"
-    )
+    def _check_radii(self) -> str:
+        """Check that radii hold what they are said to hold."""
+        outputs, made = self.outputs, self.said.columns.made
+        different = [dict(zip(made, entries, strict=True)) for entries in self.seen[0]]
+        found = [(outputs.read(row), row) for row in different]
+        rows = ((outputs.possible[report], row) for report, row in found if report in outputs.possible)
+        places = places_of(self.table, self.said.secret.kind)
+        return Radii(self.said, self.promise, places).check(rows)
 
 
 def _check_paid(paid: Paid, epsilon: float) -> None:
-    """The rows that a budget is said to pay for follow from it, up to its rounding."""
+    """Check that the rows that a budget is said to pay for follow from it, up to its rounding."""
     if paid.rows_left_out and paid.over_budget != "drop":
         raise Broken(f"rows were not paid for, though the sidecar says budgets.over_budget {paid.over_budget!r}")
     if paid.default is None:
@@ -246,35 +236,9 @@ def _check_paid(paid: Paid, epsilon: float) -> None:
         raise Broken(f"a budget of {paid.default!r} does not pay for {paid.default_rows!r} rows at {epsilon!r}")
 
 
-def _check_radii(published: Published) -> str:
-    """Radii hold what they are said to hold."""
-    outputs, made = published.outputs, published.said.columns.made
-    places = places_of(published.table, published.promise.kind)
-    different = [dict(zip(made, entries, strict=True)) for entries in published.seen.first]
-    found = [(outputs.read(row), row) for row in different]
-    rows = ((outputs.possible[report], row) for report, row in found if report in outputs.possible)
-    return Radii(published.said, published.promise, places).check(rows)
-
-
 def _named(columns: Sequence[str]) -> str:
     some = ", ".join(map(repr, columns[:_SHOWN])) or "none"
     return some + (f", and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else "")
-
-
-def _require_same(published: Published, group: str, said: object, known: dict[str, Any]) -> None:
-    for name, value in known.items():
-        claimed = getattr(said, name)
-        if claimed != value:
-            raise Broken(f"the sidecar says {group}.{name} {claimed!r}, the table of {published.source} {value!r}")
-
-
-def _number(entry: object) -> float | None:
-    if isinstance(entry, str) and "_" in entry:  # which Python takes for a number
-        return None
-    try:
-        return float(entry)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        return None
 
 
 def _short(digest: str) -> str:
@@ -333,31 +297,25 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
 
 
 def _checks(file: Path, result: Path) -> Iterator[Check]:
-    """The checks of a file and its sidecar; the table is made anew first."""
+    """Check a file and its sidecar; the table is made anew first."""
     try:
         said = read_sidecar(sidecar_of(file))
     except Broken as error:
         yield Check("sidecar", Outcome.FAILS, str(error))
         return
     try:
-        written = _table(result)
+        if result.suffix == SUFFIX:
+            written = plain_file(result.parent, result.name).read_bytes()
+        else:
+            written = table_bytes(Result.read(result))
     except (Broken, *DAMAGED) as error:
         yield Check("table", Outcome.FAILS, str(error) or type(error).__name__)
         return
     except Unproved as error:
         yield Check("table", Outcome.NOT_REPROVED, str(error))
         return
-    for name, claim in published_checks(Published(file, said, str(result), written)):
+    for name, claim in _Published(file, said, str(result), written).checks().items():
         yield checked(name, claim)
-
-
-def _table(result: Path) -> bytes:
-    """The bytes of the table file of a result."""
-    return (
-        plain_file(result.parent, result.name).read_bytes()
-        if result.suffix == SUFFIX
-        else table_bytes(Result.read(result))
-    )
 
 
 def _note(file: Path, result: Path) -> str:

@@ -40,7 +40,7 @@ class Outputs:
 
     @classmethod
     def of(cls, table: TableFile, kind: str, where: Sequence[str], made: Sequence[str]) -> Outputs:
-        """The outputs of a table.
+        """Return the outputs of a table.
 
         Parameters
         ----------
@@ -74,14 +74,14 @@ class Outputs:
         return cls(columns, len(columns) - len(named), possible)
 
     def read(self, entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """The coordinates and the label that a row has; None where they are none."""
+        """Return the coordinates and the label that a row has; None where they are none."""
         given = [entries[name] for name in self.columns]
         places = _numbers(given[: self.coordinates])
         return None if places is None else (*places, *map(str, given[self.coordinates :]))
 
 
 def places_of(table: TableFile, kind: str) -> list[Any]:
-    """The coordinates of each report; Broken where it has none of the kind."""
+    """Return the coordinates of each report; Broken where it has none of the kind."""
     head = table.head
     if kind == "label":
         return []
@@ -94,19 +94,28 @@ def places_of(table: TableFile, kind: str) -> list[Any]:
     return found
 
 
-def _numbers(given: Sequence[Any]) -> tuple[float, ...] | None:
-    """Coordinates: numbers, texts of numbers, or one point."""
-    try:
-        if len(given) == 1 and isinstance(given[0], bytes):
-            _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
-            return (lat, lon) if kind == _WKB_POINT else None
-        if len(given) == 1 and isinstance(given[0], tuple):
-            (given,) = given
-        if any(isinstance(entry, str) and "_" in entry for entry in given):  # which Python takes for a number
-            return None
-        return tuple(map(float, given))
-    except (struct.error, KeyError, TypeError, ValueError):
+def as_double(entry: object) -> float | None:
+    """Return a number, or that of a text; None where it is none, as 1_0, which Python takes for ten."""
+    if isinstance(entry, str) and "_" in entry:
         return None
+    try:
+        return float(entry)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        return None
+
+
+def _numbers(given: Sequence[Any]) -> tuple[float, ...] | None:
+    """Return coordinates: numbers, texts of numbers, or one point."""
+    if len(given) == 1 and isinstance(given[0], bytes):
+        try:
+            _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
+        except (struct.error, KeyError):
+            return None
+        return (lat, lon) if kind == _WKB_POINT else None
+    if len(given) == 1 and isinstance(given[0], tuple):
+        (given,) = given
+    found = tuple(number for entry in given if (number := as_double(entry)) is not None)
+    return found if len(found) == len(given) else None
 
 
 GEOMETRY = "geometry"
@@ -145,7 +154,7 @@ def require_readable(file: Path) -> None:
 
 
 def read_rows(file: Path) -> Rows:
-    """The rows of a file.
+    """Return the rows of a file.
 
     Raises
     ------
@@ -195,7 +204,7 @@ def _geojson(file: Path) -> Rows:
 
 
 def _flat(feature: dict[str, Any]) -> dict[str, Any]:
-    """The properties of a feature and, where it has one, its geometry; what is no plain value as text."""
+    """Return the properties of a feature and, where it has one, its geometry; what is no plain value as text."""
     found = dict(feature.get("properties") or {})
     geometry = feature.get(GEOMETRY)
     if geometry is not None:
