@@ -26,7 +26,7 @@ Answer = Report | Swept
 
 
 def answered(task: Task, tell: Tell) -> Answer:
-    """The answer that a task asks for; `tell` is given (problem name, progress line)."""
+    """Return the answer that a task asks for; `tell` is given (problem name, progress line)."""
     return _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
 
 
@@ -84,7 +84,7 @@ def _on_data(task: Task, report: Report) -> tuple[HeldOut, ...]:
 
 
 def _options(task: Task, tell: Tell) -> dict[str, Any]:
-    """The options of every solve for a task."""
+    """Return the options of every solve for a task."""
     return {
         "solver": task.solver,
         "tolerance": task.tolerance,
@@ -94,7 +94,7 @@ def _options(task: Task, tell: Tell) -> dict[str, Any]:
 
 
 def _comparison(task: Task, report: Report, tell: Tell) -> Comparison:
-    """The report beside other mechanisms.
+    """Return the report beside other mechanisms.
 
     Where the report is of the optimum, it is the reference; otherwise its mechanism is one of those compared.
     """

@@ -79,7 +79,7 @@ _kept = threading.local()
 
 
 def _worker(memory_limit: float | None, folder: str) -> Worker:
-    """The process that this thread keeps, or a new one where that is dead, too large or not as asked for."""
+    """Return the process that this thread keeps, or a new one where that is dead, too large or not as asked for."""
     worker = _kept.__dict__.get("worker")
     options = (memory_limit, folder)
     if worker is None or worker.ended or _kept.options != options or worker.exceeds_memory(RENEW):

@@ -6,21 +6,26 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dxopt.batch.outcome import SUMMARY, Done, Line
 from dxopt.batch.overrides import Overrides
-from dxopt.batch.questions import Question, questions_of
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
 from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
 from dxopt.solving.plugins import named
 from dxopt.spec import ProblemFile, read_problems
+from dxopt.spec.fields import plain
 from dxopt.spec.source import stem
 
+Question = Mapping[str, str]
+"""A digest for each key that has something else than its default."""
+
+_HOW = frozenset({"name", "solver", "tolerance", "time_limit", "expect", "privacy"})
+"""Keys that are about the search, or, as `privacy`, written in another way."""
 _LONGEST_FOLDER = 220
 """Bytes of the name of a result folder: a file system takes 255, and some are added while the folder is written."""
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
@@ -43,7 +48,7 @@ class Job:
     digest : str
         Of all that the result depends on; the same as long as that is unchanged.
     question : dict
-        What the result answers; see `batch.questions`.
+        What the result answers; see `questions_of`.
     force : bool
         Whether it may replace a result that answers another question.
     """
@@ -89,7 +94,7 @@ def problem_files(paths: Iterable[Path]) -> list[Path]:
 def jobs_of(
     paths: Iterable[Path], output: Path, overrides: Overrides, *, force: bool = False
 ) -> Iterator[tuple[Job, ProblemFile] | tuple[Done, None]]:
-    """The jobs of files, and of those in folders, in order, each with its file as it was read.
+    """Yield the jobs of files, and of those in folders, in order, each with its file as it was read.
 
     A file that cannot be read has its error instead. Files are read one by one, as their jobs are asked for.
 
@@ -116,7 +121,7 @@ def jobs_of(
 
 
 def unreadable(file: Path, error: SpecError) -> Done:
-    """The outcome of the problems of a file that cannot be read."""
+    """Return the outcome of the problems of a file that cannot be read."""
     line = Line(stem(file), status="bad input", delivered=False)
     return Done(line, str(error), bad_input=True, unread=str(file))
 
@@ -127,7 +132,7 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 
 def _folder_name(name: str, suffix: str, taken: set[str], other: Container[str]) -> str:
-    """A name for a result folder that is neither taken nor one of others, on any system; it is taken from then on."""
+    """Return a name for a result folder, valid on any system, that is not one of others; it is taken from then on."""
     plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
     if plain.partition(".")[0].lower() in _RESERVED:
         plain = f"problem-{plain}"
@@ -172,3 +177,35 @@ def _digest(path: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, ValueError):
         return "missing"
+
+
+def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> list[Question]:
+    """Return the question of each problem of a file, in order; `data` are the digests of the data that it names.
+
+    A question is a digest for each key that has something else than its default, so that a refusal can name the keys.
+    How well and how long to search is no part of it, nor is the name of the problem.
+    """
+    found: list[Question] = []
+    if file.saved is not None:
+        asked = {"arrays": list(data), **({"compare": "all"} if overrides.compare else {})}
+        return [_digests(asked if file.sweep is None else {**asked, "epsilon": asdict(file.sweep)})]
+    for member in file.members:
+        asked = {key: value for key, value in plain(member.sheet).items() if key not in _HOW}
+        if data:
+            asked["data"] = list(data)
+        if overrides.compare and not member.sheet.compare:
+            asked["compare"] = "all"
+        if file.sweep is not None:
+            found.append(_digests({**asked, "epsilon": asdict(file.sweep)}))
+            continue
+        each = (
+            [asked["epsilon"]] if member.sheet.sweep is not None and "epsilon" in asked else member.sheet.epsilons()
+        )
+        found += [_digests({**asked, "epsilon": epsilon}) for epsilon in each]
+    return found
+
+
+def _digests(asked: Mapping[str, Any]) -> Question:
+    """Return the digests of values by key."""
+    texts = {key: json.dumps(value, sort_keys=True) for key, value in asked.items()}
+    return {key: hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in sorted(texts.items())}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -72,17 +72,17 @@ class Line:
     error: str = ""
 
     def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
-        """The same line with warnings."""
+        """Return the same line with warnings."""
         return replace(self, warnings=tuple(warning.content() for warning in found))
 
     @property
     def warning_lines(self) -> list[str]:
-        """Each warning as one line of text."""
+        """Warnings, one line of text each."""
         return [f"{self.problem}: {one['field']}: {one['seen']}; {one['fix']}" for one in self.warnings]
 
     @classmethod
     def asked(cls, problem: Problem, method: str) -> Line:
-        """The line of a problem that is not solved yet."""
+        """Return the line of a problem that is not solved yet."""
         return cls(
             problem.name,
             size=len(problem.space),
@@ -95,14 +95,15 @@ class Line:
 
     @classmethod
     def of(cls, report: Report, method: str) -> Line:
-        """The line of a finished problem."""
+        """Return the line of a finished problem."""
         proof = report.certificate
+        losses = report.off_prior.losses
         return replace(
             cls.asked(report.problem, method),
             value=proof.value,
             bound=proof.bound,
             gap=proof.gap,
-            worst_loss=_worst(report),
+            worst_loss=None if losses is None else finite(float(losses.max())),
             private=proof.private,
             belief_level=proof.belief_level,
             status=str(report.status),
@@ -112,61 +113,34 @@ class Line:
         )
 
     def content(self) -> dict[str, Any]:
-        """The line by the names of its attributes, for JSON."""
+        """Return the attributes by name, for JSON."""
         return asdict(self)
 
 
-def _worst(report: Report) -> float | None:
-    losses = report.off_prior.losses
-    return None if losses is None else finite(float(losses.max()))
-
-
-COLUMNS = (
-    "problem",
-    "n",
-    "ε",
-    "method",
-    "objective",
-    "value",
-    "bound",
-    "unit",
-    "gap",
-    "worst loss",
-    "resolution",
-    "private",
-    "status",
-    "expected",
-    "seconds",
-    "result",
-)
-
-
-def cells(line: Line) -> list[str]:
-    """A line as text, in the order of COLUMNS."""
-    proof = {None: "", True: "proven", False: "not asked"}
-    return [
-        line.problem,
-        cell(line.size, "d"),
-        privacy_cell(line.epsilon, line.delta),
-        line.method,
-        line.objective,
-        cell(line.value, ".7f"),
-        cell(line.bound, ".7f"),
-        line.units.get("value", "") if line.value is not None else "",
-        cell(line.gap, ".1e"),
-        cell(line.worst_loss, ".4g"),
-        cell(line.resolution, ".1e"),
-        "of beliefs" if line.belief_level is not None and not line.private else proof[line.private],
-        line.status,
-        line.expected,
-        cell(line.seconds, ".1f"),
-        line.folder,
-    ]
-
-
+_PROVEN = {None: "", True: "proven", False: "not asked"}
+_COLUMNS: Mapping[str, Callable[[Line], str]] = {
+    "problem": lambda line: line.problem,
+    "n": lambda line: cell(line.size, "d"),
+    "ε": lambda line: privacy_cell(line.epsilon, line.delta),
+    "method": lambda line: line.method,
+    "objective": lambda line: line.objective,
+    "value": lambda line: cell(line.value, ".7f"),
+    "bound": lambda line: cell(line.bound, ".7f"),
+    "unit": lambda line: line.units.get("value", "") if line.value is not None else "",
+    "gap": lambda line: cell(line.gap, ".1e"),
+    "worst loss": lambda line: cell(line.worst_loss, ".4g"),
+    "resolution": lambda line: cell(line.resolution, ".1e"),
+    "private": lambda line: (
+        "of beliefs" if line.belief_level is not None and not line.private else _PROVEN[line.private]
+    ),
+    "status": lambda line: line.status,
+    "expected": lambda line: line.expected,
+    "seconds": lambda line: cell(line.seconds, ".1f"),
+    "result": lambda line: line.folder,
+}
 _NAME = 12
-"""No name of a problem is cut to fewer characters."""
-_DISPENSABLE = (
+"""Fewest characters to which the name of a problem is cut."""
+_DISPENSABLE = [
     "result",
     "resolution",
     "worst loss",
@@ -179,7 +153,8 @@ _DISPENSABLE = (
     "seconds",
     "gap",
     "expected",
-)
+]
+"""Columns that a narrow terminal does without, the first ones first."""
 
 
 def summary(lines: Sequence[Line], width: int | None = None) -> str:
@@ -213,26 +188,26 @@ def _wide(columns: Sequence[Sequence[str]]) -> int:
 
 
 def _cut(text: str, room: int) -> str:
-    """The text, without its middle where there is no room for it."""
+    """Cut the middle of a text that is too long."""
     end = (room - 1) // 2
     return text if len(text) <= room else f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
 
 
 def markdown(lines: Sequence[Line]) -> str:
-    """The same as a table in Markdown."""
+    """Return the table of a batch in Markdown."""
     head, *rest = ([_plain(text) for text in row] for row in _grid(lines))
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rest))
 
 
 def _plain(text: str) -> str:
-    """Text of a cell in Markdown: neither another cell nor HTML, an open comment of which would hide all below."""
+    """Escape a cell of Markdown: an open comment of HTML would hide all below."""
     return escape(text.replace("\\", "\\\\").replace("|", "\\|"), quote=False)
 
 
 def _grid(lines: Sequence[Line]) -> list[tuple[str, ...]]:
-    """The names of the columns, and the cells of every line."""
-    columns = [column for column in zip(COLUMNS, *map(cells, lines), strict=True) if any(column[1:])]
-    return list(zip(*columns, strict=True))
+    """Return the names of the columns that are not blank, and the cells of every line."""
+    columns = [(name, *map(text, lines)) for name, text in _COLUMNS.items()]
+    return list(zip(*(column for column in columns if any(column[1:])), strict=True))
 
 
 SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
@@ -267,7 +242,7 @@ class Done:
     strict: bool = False
 
     def strictly(self, strict: bool) -> Done:
-        """The same, as bad input where it has warnings that count as such."""
+        """Return the same, as bad input where strict warnings make it so."""
         if not (strict and self.line.warnings):
             return self
         return replace(self, strict=True, bad_input=True)
@@ -303,11 +278,11 @@ class Outcome:
 
     @classmethod
     def of(cls, results: Iterable[Done]) -> Outcome:
-        """The outcome of problems in their order."""
+        """Collect the outcomes of problems in their order."""
         outcome = cls()
         unread: set[str] = set()
         for done in results:
-            # A file that cannot be read is one line, however many problems it was to have.
+            # a file that cannot be read is one line, whatever number of problems it has
             if done.unread and done.unread in unread:
                 continue
             unread.add(done.unread)
@@ -330,12 +305,12 @@ class Outcome:
         return 0 if all(line.delivered for line in self.lines) else 1
 
     def as_json(self) -> str:
-        """The lines and errors for machines."""
+        """Return the lines and errors as JSON."""
         content = {"problems": [line.content() for line in self.lines], "errors": self.errors}
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def as_markdown(self) -> str:
-        """The table and the errors."""
+        """Return the table, the warnings and the errors in Markdown."""
         parts = ["# Batch", markdown(self.lines)]
         if self.warnings:
             parts += ["## Warnings", "\n".join(f"- {_as_code(warning)}" for warning in self.warnings)]
@@ -352,23 +327,12 @@ class Outcome:
             If the folder cannot be written.
         """
         for name, text in zip(SUMMARY, (self.as_json(), self.as_markdown()), strict=True):
-            write_text(folder / name, text + "\n")
+            with replacing(folder / name, "output", "make room or name another") as stream:
+                stream.write(f"{text}\n".encode())
 
 
 def _as_code(text: str) -> str:
-    """Text as code in Markdown, between more ticks than it has in a row: it could end the code, and go on as HTML."""
+    """Write text as code in Markdown, between more ticks than it has in a row, so that it cannot end the code."""
     ticks = [len(run) for run in re.findall("`+", text)]
     fence = "`" * (max(ticks, default=0) + 1)
     return f"{fence} {text} {fence}" if ticks else f"{fence}{text}{fence}"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file all at once: what was there stays until the new one is complete.
-
-    Raises
-    ------
-    SpecError
-        If it cannot be written.
-    """
-    with replacing(path, "output", "make room or name another") as stream:
-        stream.write(text.encode())

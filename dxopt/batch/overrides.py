@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dxopt.batch.printing import Show
     from dxopt.spec import Task
     from dxopt.studies.questions import AtLevels
 
@@ -41,18 +40,3 @@ class Overrides:
         if task.compare:
             given.pop("compare", None)
         return replace(task, **given)
-
-
-def asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, Any]:
-    """Return what a command adds to a file: comparisons with all, or a sweep of levels by some methods."""
-    if show == "comparisons":
-        from dxopt.solving.routes.choice import COMPARABLE
-
-        return {"compare": COMPARABLE}
-    if sweep is None:
-        return {}
-    from dxopt.spec import read_levels
-    from dxopt.studies.questions import AtLevels
-
-    epsilon, methods = sweep
-    return {"sweep": AtLevels(read_levels(epsilon), tuple(methods) if methods else None)}

@@ -12,8 +12,7 @@ from pathlib import Path
 from dxopt.batch.answering import Answer, Tell, answered, asked_amiss, refuse_comparison
 from dxopt.batch.jobs import Job, unreadable
 from dxopt.batch.outcome import Done, Line
-from dxopt.batch.questions import require_replaceable
-from dxopt.batch.resume import record, why_other_result
+from dxopt.batch.resume import record, require_replaceable, why_other_result
 from dxopt.errors import DxoptError, Option, SpecError
 from dxopt.model.plausibility import every_kind
 from dxopt.results.announcing import unannounced
@@ -89,13 +88,13 @@ def perform(
 
 @lru_cache(maxsize=1)
 def _read(path: Path, content: str, sweep: AtLevels | None, epsilon: float | None) -> ProblemFile:
-    """A file as a worker reads it, once for all problems of a family; `content` is the digest that a job has."""
+    """Read a file once for all problems of a family; `content` is the digest that a job has."""
     return read_problems(path, sweep, epsilon)
 
 
 @lru_cache(maxsize=1)
 def _built(file: ProblemFile) -> list[Task]:
-    """The tasks of a file; of the problems of a family one process builds the space once."""
+    """Return the tasks of a file; of the problems of a family one process builds the space once."""
     return build_tasks(file)
 
 
@@ -119,7 +118,7 @@ def _save(answer: Answer, job: Job, done: Done) -> None:
 
 
 def _fault(job: Job, line: Line, error: Exception) -> Done:
-    """The outcome where dxopt itself failed: its traceback is left next to where the result was to go."""
+    """Return the outcome where dxopt itself failed: its traceback is left next to where the result was to go."""
     if isinstance(error, MemoryError):
         return Done(replace(line, status="out of memory"), f"{job.name}: out of memory")
     where = job.folder.with_name(f"{job.folder.name}.crash.txt")
@@ -134,7 +133,7 @@ def _fault(job: Job, line: Line, error: Exception) -> Done:
 
 
 def _unsolved(task: Task) -> Line:
-    """The line of a task that failed."""
+    """Return the line of a task that failed."""
     added = "" if task.spanner is None else f", spanner {task.spanner:g}"
     added += "" if task.sweep is None else f", {task.sweep}"
     line = replace(Line.asked(task.problem, task.method + added), delivered=False)
@@ -142,7 +141,7 @@ def _unsolved(task: Task) -> Line:
 
 
 def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
-    """The line of a task that was answered."""
+    """Return the line of a task that was answered."""
     if isinstance(answer, Report):
         line = Line.of(answer, unsolved.method)
         return replace(line, delivered=line.delivered and not _broken_off(answer))
@@ -166,7 +165,7 @@ def _broken_off(answer: Answer) -> bool:
 
 
 def _expected(done: Done, answer: Answer, expect: Expected) -> Done:
-    """The same once the value, or the smallest epsilon, is compared with the one that is known."""
+    """Return the same once the value, or the smallest epsilon, is compared with the one that is known."""
     line = done.line
     what, found = ("epsilon", line.epsilon) if isinstance(answer, Level) else ("value", line.value)
     if found is None:

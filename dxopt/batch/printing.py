@@ -57,7 +57,7 @@ def _parts(answer: Answer, show: Show) -> Sequence[object]:
 
 
 def _report(report: Report | None, show: Show) -> Sequence[object]:
-    """A report in ten lines, or with everything."""
+    """Return a report in ten lines, or with everything."""
     if report is None or show == "comparisons":
         return []
     return [report.details() if show == "details" else report]

@@ -1,4 +1,4 @@
-"""A record in each result folder of what the result was made from, for `--resume`."""
+"""The record in each result folder of what it answers, for `--resume` and against replacing another result."""
 
 from __future__ import annotations
 
@@ -8,17 +8,32 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dxopt
+from dxopt.batch.jobs import Job, Question
 from dxopt.batch.outcome import Done, Line
-from dxopt.batch.questions import why_other
-from dxopt.errors import PlausibilityWarning
+from dxopt.errors import Option, PlausibilityWarning, SpecError
 from dxopt.results.folder import is_result, write_json
 from dxopt.runtime.reading import read_json
 
-if TYPE_CHECKING:
-    from dxopt.batch.jobs import Job
+_BESIDES = frozenset({"compare", "priors", "evaluate", "learns", "records"})
+"""Keys that add to a result: an answer that has more of them still has all that the earlier one had."""
+
+
+def why_other(earlier: Question, now: Question) -> str:
+    """Name the keys under which an answer to `now` misses something of one to `earlier`; "" for none."""
+    keys = [key for key in sorted({*earlier, *now}) if earlier.get(key) != now.get(key)]
+    missed = [key for key in keys if key in earlier or key not in _BESIDES]
+    return f"{', '.join(missed)} {'differs' if len(missed) == 1 else 'differ'}" if missed else ""
+
+
+def require_replaceable(folder: Path, why_other: str) -> None:
+    """Raise SpecError where a result folder answers another question, for a reason that is not empty."""
+    if why_other:
+        wrong = f"{folder} holds the result of another problem ({why_other})"
+        raise SpecError("output", wrong, "name another folder, or replace it with ", Option("force", True))
+
 
 RECORD = "input.json"
 _FORMAT = 1
@@ -39,7 +54,7 @@ def record(job: Job, done: Done, folder: Path) -> None:
 
 
 def finished(job: Job) -> Done | None:
-    """The outcome of a job in an earlier run that finished it, where nothing has changed since."""
+    """Return the outcome of a job in an earlier run that finished it, where nothing has changed since."""
     recorded = _recorded(job.folder)
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
@@ -55,7 +70,7 @@ def finished(job: Job) -> Done | None:
 
 
 def other_version(job: Job) -> str | None:
-    """The version of dxopt that an earlier result is from, where it is another one."""
+    """Return the version of dxopt that an earlier result is from, where it is another one."""
     version = _recorded(job.folder).get("version", dxopt.__version__)
     return None if version == dxopt.__version__ else str(version)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dxopt import __version__
-from dxopt.cli import budgets, exports, installation, releases, results, solving
+from dxopt.cli import budgets, installation, releases, results, solving
 
 app = typer.Typer(
     help="Optimal mechanisms for metric differential privacy, with proofs.",
@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 
-for _room in (solving, results, releases, budgets, exports, installation):
+for _room in (solving, results, releases, budgets, installation):
     app.add_typer(_room.commands)
 
 

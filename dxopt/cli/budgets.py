@@ -115,7 +115,7 @@ def _print_promise(keyed: bool) -> None:
 
 
 def _accounts(accounts: Sequence[Account]) -> Table:
-    """A table of accounts."""
+    """Return a table of accounts."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -134,7 +134,7 @@ def _accounts(accounts: Sequence[Account]) -> Table:
 
 
 def _payments(payments: Sequence[Payment]) -> Table:
-    """A table of payments."""
+    """Return a table of payments."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -184,7 +184,7 @@ def _print_json(budgets: Budgets, person: str | None) -> None:
 
 
 def _account(account: Account) -> dict[str, Any]:
-    """An account for JSON."""
+    """Return an account for JSON."""
     return {"person": account.person, "own": account.own} | _amounts(
         spent=account.spent,
         left=account.left,

@@ -1,4 +1,4 @@
-"""Commands about releases: mechanisms put to use on people's data."""
+"""Commands about releases: mechanisms put to use on people's data, tables for other languages, and keys."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
 _OVER_BUDGET = "What becomes of rows that a person cannot pay for: refuse, or drop all but the first that are paid."
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
+_RESULT = "A result folder that `solve` wrote, or the file of a table, *.npz or *.dxt."
+_TO = "js (browser and Node), sql (PostgreSQL), duckdb, json, or dxt (the table file itself)."
 _PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
 
 
 @contextmanager
 def _opened(ledger: Path | None, key_file: Path | None) -> Iterator[Budgets | None]:
-    """The ledger at a path, closed at the end; None without one."""
+    """Yield the ledger at a path, closed at the end; None without one."""
     from dxopt.release.budgets import Budgets
     from dxopt.release.keys import Key
 
@@ -50,7 +52,7 @@ def _opened(ledger: Path | None, key_file: Path | None) -> Iterator[Budgets | No
 
 
 def _key(file: Path | None, release: str | None, ledger: Path | None) -> Key | None:
-    """The key in a file or, where a release is named, in the environment.
+    """Return the key in a file or, where a release is named, in the environment.
 
     Without either the release is a name in the ledger; SpecError where there is none.
     """
@@ -150,3 +152,32 @@ def apply_table(
         for warning in told:
             typer.echo(f"warning: {warning.message}", err=True)
         typer.echo(json.dumps(done.said, indent=2, ensure_ascii=False) if as_json else str(done))
+
+
+@commands.command("export", epilog="Example: dxopt export results/town --to js -o town.js")
+def export_table(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help=_RESULT)],
+    to: Annotated[str, typer.Option(help=_TO)],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="By default named like the mechanism.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write the integer table of a result for another language; its privacy is proven first."""
+    from dxopt.release.exports import export
+    from dxopt.release.tables import IntegerTable
+
+    with bad_input():
+        typer.echo(export(IntegerTable.load(result), to, output, force=force))
+
+
+@commands.command("key", epilog="Example: dxopt key people.key")
+def new_key(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; its owner alone may read it.")],
+) -> None:
+    """Write a new key for draws that give a person the same report again, and print its fingerprint."""
+    from dxopt.release.keys import Key
+
+    with bad_input():
+        key = Key.new()
+        typer.echo(f"{key.save(file)}: key {key.fingerprint}")

@@ -24,7 +24,7 @@ def in_options(error: DxoptError) -> str:
 
 @contextmanager
 def bad_input() -> Iterator[None]:
-    """A context that prints what is wrong with its input on one line and exits with 2; with 1 when interrupted."""
+    """Print bad input on one line and exit with 2; with 1 when interrupted."""
     try:
         with terminable():
             yield

@@ -35,25 +35,30 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help=_VERBOSE)]
 Force = Annotated[bool, typer.Option("--force", help="Replace a result that is of another problem.")]
 
 
-@commands.command("solve", epilog="Example: dxopt solve town.yaml -o results --time-limit 60")
-def solve_files(
-    files: Files,
-    output: Output = Path("results"),
-    epsilon: Level = None,
-    solver: Solver = None,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    force: Force = False,
-    as_json: Json = False,
-    cluster: Cluster = None,
-    device: Device = None,
-    strict: Strict = False,
-    verbose: Verbose = False,
-) -> None:
-    """Solve problem files and print each report."""
-    with bad_input(), using(cluster, device):
-        how = {"show": "reports", "verbose": verbose, "epsilon": epsilon}
-        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
+def _on_files(name: str, show: Show, help: str) -> None:
+    """Add a command on problem files, one after another in this process."""
+
+    @commands.command(name, help=help, epilog=f"Example: dxopt {name} town.yaml -o results --time-limit 60")
+    def command(
+        files: Files,
+        output: Output = Path("results"),
+        epsilon: Level = None,
+        solver: Solver = None,
+        tolerance: Tolerance = None,
+        time_limit: TimeLimit = None,
+        force: Force = False,
+        as_json: Json = False,
+        cluster: Cluster = None,
+        device: Device = None,
+        strict: Strict = False,
+        verbose: Verbose = False,
+    ) -> None:
+        how = {"show": show, "verbose": verbose, "epsilon": epsilon}
+        with bad_input(), using(cluster, device):
+            _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
+
+
+_on_files("solve", "reports", "Solve problem files and print each report.")
 
 
 @commands.command("batch", epilog="Example: dxopt batch problems -j 2 --resume")
@@ -76,25 +81,11 @@ def batch_files(
     _run(paths, output, solver, tolerance, time_limit, force, as_json, strict, show="table", apart=apart)
 
 
-@commands.command("compare", epilog="Example: dxopt compare town.yaml")
-def compare_files(
-    files: Files,
-    output: Output = Path("results"),
-    epsilon: Level = None,
-    solver: Solver = None,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    force: Force = False,
-    as_json: Json = False,
-    cluster: Cluster = None,
-    device: Device = None,
-    strict: Strict = False,
-    verbose: Verbose = False,
-) -> None:
-    """Compare the mechanisms that a file names under `compare` (all by default) with a bound on any."""
-    with bad_input(), using(cluster, device):
-        how = {"show": "comparisons", "verbose": verbose, "epsilon": epsilon}
-        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
+_on_files(
+    "compare",
+    "comparisons",
+    "Compare the mechanisms that a file names under `compare` (all by default) with a bound on any.",
+)
 
 
 @commands.command("sweep", epilog="Example: dxopt sweep town.yaml --epsilon 0.5:2:0.5 --method tight")
@@ -143,18 +134,26 @@ def _run(
     sweep: tuple[str, list[str] | None] | None = None,
 ) -> None:
     from dxopt.batch import Overrides, run, run_apart
-    from dxopt.batch.overrides import asked
     from dxopt.batch.printing import print_answer, print_outcome, settling
     from dxopt.runtime.progress import Live
-    from dxopt.spec import read_level
+    from dxopt.solving.routes.choice import COMPARABLE
+    from dxopt.spec import read_level, read_levels
+    from dxopt.studies.questions import AtLevels
 
     def finished(answer: Answer) -> None:
         if not as_json:
             print_answer(answer, "details" if verbose else show)
 
     with bad_input():
-        level = None if epsilon is None else read_level(epsilon)
-        overrides = Overrides(solver, tolerance, time_limit, epsilon=level, **asked(show, sweep), strict=strict)
+        overrides = Overrides(
+            solver,
+            tolerance,
+            time_limit,
+            compare=COMPARABLE if show == "comparisons" else None,
+            epsilon=None if epsilon is None else read_level(epsilon),
+            sweep=None if sweep is None else AtLevels(read_levels(sweep[0]), tuple(sweep[1]) if sweep[1] else None),
+            strict=strict,
+        )
         with Live(several=apart is not None) as progress:
             how = {"overrides": overrides, "force": force, "tell": progress.tell}
             if apart is None:

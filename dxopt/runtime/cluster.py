@@ -30,7 +30,7 @@ FIRST_WORKER = 20.0
 
 @contextmanager
 def opened(address: str) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of a cluster that is started here and ends with the context.
+    """Yield a client of the scheduler at an address, or of a cluster that is started here and ends with the context.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def _known(address: str) -> bool:
 
 @contextmanager
 def _started(count: int) -> Iterator[Any]:
-    """A scheduler in this process, and workers in others that a terminal's Ctrl-C does not reach.
+    """Yield a scheduler in this process, and workers in others that a terminal's Ctrl-C does not reach.
 
     Dask's own would run the script of this process again, and need `if __name__ == "__main__"` there.
     """
@@ -105,7 +105,7 @@ def _started(count: int) -> Iterator[Any]:
 
 @contextmanager
 def _workers(count: int, scheduler: str) -> Iterator[None]:
-    """Processes that work for a scheduler; one that dies is replaced, a few times."""
+    """Start processes that work for a scheduler; replace one that dies, a few times."""
 
     def put_to_work(process: Process) -> None:
         with suppress(OSError):  # it has died, which the next look finds
@@ -157,7 +157,7 @@ class Cluster:
         return self._client is not None
 
     def client(self) -> Any:
-        """The client, of a cluster whose workers have this version of dxopt.
+        """Return the client, of a cluster whose workers have this version of dxopt.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class Cluster:
 
 
 def _version() -> str:
-    """The version of dxopt, whose name here would import everything above."""
+    """Return the version of dxopt, whose name here would import everything above."""
     return sys.modules["dxopt"].__version__
 
 
@@ -197,7 +197,7 @@ _current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 @contextmanager
 def using(address: str | None) -> Iterator[None]:
-    """A context in which solves may use a cluster, which is closed at its end; None is the one around it, if any.
+    """Let solves within this context use a cluster, closed at its end; None is the one around it, if any.
 
     Raises
     ------
@@ -217,5 +217,5 @@ def using(address: str | None) -> Iterator[None]:
 
 
 def current() -> Cluster | None:
-    """The cluster that may be used here."""
+    """Return the cluster that may be used here."""
     return _current.get()

@@ -48,7 +48,7 @@ class Device:
 
 
 def opened(name: str) -> Device | None:
-    """The device of a name; None for "cpu", which is NumPy.
+    """Return the device of a name; None for "cpu", which is NumPy.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def opened(name: str) -> Device | None:
 
 
 def _gpu() -> Device:
-    """The GPU that CuPy takes; it has factored a matrix, for which every library of CUDA in use has to be there."""
+    """Return the GPU that CuPy takes once it has factored a matrix, which needs every library of CUDA in use."""
     cupy: Any = import_module("cupy")
     cupyx: Any = import_module("cupyx")
     solve_triangular = import_module("cupyx.scipy.linalg").solve_triangular
@@ -102,7 +102,7 @@ def _gpu() -> Device:
 
 
 def _unusable(error: Exception) -> SpecError:
-    """A library of CUDA that is missing, or whatever else it is."""
+    """Return a library of CUDA that is missing, or whatever else it is."""
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return SpecError("device", f"the GPU cannot be used ({reason})", "leave it out, or mend its driver and CuPy")
 
@@ -112,7 +112,7 @@ _current: ContextVar[Device | None] = ContextVar("device", default=None)
 
 @contextmanager
 def using(name: str | None) -> Iterator[None]:
-    """A context in which solves may use a device; None is the one around it, if any.
+    """Yield a context in which solves may use a device; None is the one around it, if any.
 
     Raises
     ------
@@ -130,5 +130,5 @@ def using(name: str | None) -> Iterator[None]:
 
 
 def current() -> Device | None:
-    """The device that may be used here."""
+    """Return the device that may be used here."""
     return _current.get()

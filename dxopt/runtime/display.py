@@ -23,11 +23,11 @@ class Shown:
     """
 
     def _said(self) -> str:
-        """The line, without the name of the class."""
+        """Return the line, without the name of the class."""
         return str(self).partition("\n")[0]
 
     def _lines(self) -> Lines:
-        """The table."""
+        """Return the table."""
         content: Any = self
         shown = (field.name for field in fields(content) if field.repr and not field.name.startswith("_"))
         return [(name.replace("_", " "), told(getattr(self, name))) for name in shown]
@@ -43,7 +43,7 @@ class Shown:
 
 
 def told(value: Any) -> str:
-    """A value for people: numbers to three digits, arrays by their shape."""
+    """Return a value for people: numbers to three digits, arrays by their shape."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -80,7 +80,7 @@ def as_html(lines: Lines) -> str:
 
 
 def as_html_table(table: Sequence[Sequence[str]]) -> str:
-    """A table for a notebook, the names of its columns first."""
+    """Return a table for a notebook, the names of its columns first."""
     head, *body = table
     first = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
     rows = ("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)

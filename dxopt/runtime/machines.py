@@ -11,7 +11,7 @@ from dxopt.runtime import devices
 
 @contextmanager
 def using(cluster: str | None = None, device: str | None = None) -> Iterator[None]:
-    """A context in which solves may use a cluster and a device; None is the one around it, if any.
+    """Yield a context in which solves may use a cluster and a device; None is the one around it, if any.
 
     Raises
     ------

@@ -45,7 +45,7 @@ MOST_MEMBERS = 20_000
 
 
 def as_path(given: Any, field: str) -> Path:
-    """The name of a file or a folder as a path; SpecError where it is none."""
+    """Return the name of a file or a folder as a path; SpecError where it is none."""
     required(field, given, (str, os.PathLike), f"give the name of a {field}")
     return Path(given)
 
@@ -79,7 +79,7 @@ class TooLarge(ValueError):
 
 
 def opened(path: Path, most: int) -> io.BufferedReader:
-    """A regular file, opened to be read.
+    """Return a regular file, opened to be read.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def opened(path: Path, most: int) -> io.BufferedReader:
 
 
 def _number(path: Path) -> int:
-    """The descriptor of a file, opened without waiting."""
+    """Return the descriptor of a file, opened without waiting."""
     try:
         return os.open(path, _READING)
     except PermissionError:
@@ -118,7 +118,7 @@ def _number(path: Path) -> int:
 
 
 def content(path: Path, most: int) -> bytes:
-    """The bytes of a file; the errors are those of `opened`."""
+    """Return the bytes of a file; the errors are those of `opened`."""
     with opened(path, most) as stream:
         found = stream.read(most + 1)
     if len(found) > most:
@@ -132,7 +132,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_arrays(path: Path, *, start: str = "", most: int | None = None) -> dict[str, NDArray[Any]]:
-    """The arrays of a file `*.npz`.
+    """Return the arrays of a file `*.npz`.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class _Sips(io.RawIOBase):
         self._stream = stream
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read up to so many bytes, or all that is left where that is little."""
+        """Read up to that number of bytes, or all that is left where that is little."""
         found = self._stream.read(size if 0 <= size <= MOST_DIRECTORY else MOST_DIRECTORY + 1)
         if len(found) > MOST_DIRECTORY:
             raise TooLarge(f"its directory has more than {MOST_DIRECTORY:,} bytes")
@@ -181,7 +181,7 @@ class _Sips(io.RawIOBase):
         return self._stream.seek(offset, whence)
 
     def tell(self) -> int:
-        """The position."""
+        """Return the position."""
         return self._stream.tell()
 
     def seekable(self) -> bool:

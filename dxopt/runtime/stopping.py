@@ -21,7 +21,7 @@ ENDING = (signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") els
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """A context in which SIGTERM (on Windows Ctrl-Break as well) is handled as Ctrl-C; only in the main thread."""
+    """Handle SIGTERM (on Windows Ctrl-Break as well) as Ctrl-C in this context; only in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -123,7 +123,7 @@ class Stop:
             self._previous = None
 
     def delivered(self, answer: T) -> T:
-        """The answer; it comes with an Interrupted instead where Ctrl-C was pressed and no partial one is wanted."""
+        """Return the answer; raise Interrupted with it where Ctrl-C was pressed and no partial one is wanted."""
         if self._pressed and self._outermost and not self._partial:
             raise Interrupted(answer)
         return answer
@@ -144,7 +144,7 @@ class StoppedError(Exception):
 
 
 def raising(should_stop: Callable[[], bool]) -> Callable[[], None]:
-    """A function that raises StoppedError once a stop was asked for."""
+    """Return a function that raises StoppedError once a stop was asked for."""
 
     def look() -> None:
         if should_stop():
