@@ -57,12 +57,21 @@ def product_columns(points: NDArray, metric: Metric) -> list[NDArray] | None:
     shape = [len(values) for values in columns]
     if math.prod(shape) != len(points) or sum(size > 1 for size in shape) < 2:
         return None
-    # as many rows as combinations: they are these combinations in order if column by column the values are
-    whole = points.reshape(*shape, len(shape))
-    for axis, values in enumerate(columns):
-        if not (whole[..., axis] == values.reshape(-1, *[1] * (len(shape) - axis - 1))).all():
-            return None
-    return columns
+    return columns if (points == combined([values[:, None] for values in columns])).all() else None
+
+
+def combined(parts: Sequence[NDArray]) -> NDArray:
+    """Put the coordinates `(n_i, k_i)` of all combinations side by side, the last part fastest; read-only."""
+    shape = [len(part) for part in parts]
+    points = np.empty((*shape, sum(part.shape[1] for part in parts)), parts[0].dtype)
+    column = 0
+    for axis, part in enumerate(parts):
+        width = part.shape[1]
+        points[..., column : column + width] = part.reshape(-1, *[1] * (len(parts) - axis - 1), width)
+        column += width
+    points = points.reshape(math.prod(shape), -1)
+    points.flags.writeable = False
+    return points
 
 
 Kind = Literal["general", "path", "lattice", "torus", "graph", "tree", "product"]
@@ -346,7 +355,7 @@ class MetricSpace:
 
     def _row(self, index: int) -> NDArray[np.float64]:
         if self._source is not None:
-            return self._source.row(index)
+            return self._source.block(np.array([index]), np.arange(len(self)))[0]
         return self.distances_to(self._located(), np.array([index]))[0]
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
