@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,23 +27,6 @@ BLOCK_CELLS = 4_000_000
 """The most numbers of a block of distances: 32 MB."""
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """Distances `(n, n)` that were given; a source of distances, as `Paths` is."""
-
-    matrix: Array
-    origin: ClassVar[str] = "given distances"
-
-    @cached_property
-    def symmetric(self) -> bool:
-        """Return True if the matrix is its own transpose, exactly."""
-        return bool(np.array_equal(self.matrix, self.matrix.T))
-
-    def block(self, rows: NDArray, columns: NDArray) -> Array:
-        """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
-        return self.matrix[np.ix_(rows, columns)]
 
 
 def in_blocks(indices: NDArray[np.int64], width: int, cells: int | None = None) -> Iterator[NDArray[np.int64]]:
@@ -90,11 +73,8 @@ def least_by_rows(block: Callable[[NDArray, NDArray], Array], size: int) -> floa
 def require_few(size: int) -> None:
     """Raise UnsupportedError where points are too many for a matrix of their distances."""
     if size > MATRIX_POINTS:
-        raise UnsupportedError(
-            "space",
-            f"has {size:,} points, too many for a matrix of distances ({MATRIX_POINTS:,} at most)",
-            "use fewer, or dx.tight_constraints, which needs no matrix",
-        )
+        wrong = f"has {size:,} points, too many for a matrix of distances ({MATRIX_POINTS:,} at most)"
+        raise UnsupportedError("space", wrong, "use fewer, or dx.tight_constraints, which needs no matrix")
 
 
 class BrokenTriangle(SpecError):
@@ -131,12 +111,9 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
         return path_closure(matrix)
     i, j, k = broken
     a, b, c = names[i], names[j], names[k]
-    raise BrokenTriangle(
-        "distances",
-        f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}",
-        "mend the triangle inequality, or give ",
-        Option("close", True),
-    )
+    detour = f"d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}"
+    wrong = f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds {detour}"
+    raise BrokenTriangle("distances", wrong, "mend the triangle inequality, or give ", Option("close", True))
 
 
 def _triangle_violation(matrix: Array, slack: float) -> tuple[int, int, int] | None:
@@ -164,7 +141,7 @@ MATRIX_AT_ONCE = 4_000
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Lengths of shortest paths, computed when they are read; a source of distances, as `Matrix` is.
+    """Lengths of shortest paths, computed when they are read.
 
     `matrix` of an undirected graph is exactly symmetric. Above 4,000 points `block` runs from its rows alone and
     keeps nothing, and d(x, x') agrees with d(x', x) up to rounding only.
@@ -178,7 +155,6 @@ class Paths:
 
     steps: csr_array
     directed: bool
-    origin: ClassVar[str] = "shortest paths"
 
     @classmethod
     def along(cls, edges: NDArray[np.int64], lengths: Array, size: int, *, directed: bool) -> Paths:
@@ -208,11 +184,6 @@ class Paths:
         return distances
 
     @cached_property
-    def symmetric(self) -> bool:
-        """Return True if d(x, x') = d(x', x) for all pairs, exactly; known at once for undirected graphs."""
-        return not self.directed or bool(np.array_equal(self.matrix, self.matrix.T))
-
-    @cached_property
     def nearest(self) -> float:
         """The least distance that is neither 0 nor infinite: the shortest edge, unless some have length 0."""
         lengths = self.steps.data
@@ -236,9 +207,8 @@ class Paths:
         if self.directed or not (self.steps.data > 0).all():
             return False
         # a graph of n points and c components has n - c edges if it has no cycle, and more if it has one
-        edges = len(self.steps.data) // 2
         components = connected_components(self.steps, directed=False, return_labels=False)
-        return edges + components == self.size
+        return len(self.steps.data) // 2 + components == self.size
 
     def _from(self, starts: ArrayLike) -> Array:
         from scipy.sparse.csgraph import dijkstra
@@ -294,9 +264,6 @@ def _length(start: Any, end: Any, value: Any, weight: str) -> float:
     except (TypeError, ValueError, OverflowError):
         length = float("nan")
     if not (length >= 0 and math.isfinite(length)):
-        raise SpecError(
-            "weight",
-            f"edge ({start}, {end}) has {weight} = {value!r}",
-            "every edge needs a length of 0 or more",
-        )
+        wrong = f"edge ({start}, {end}) has {weight} = {value!r}"
+        raise SpecError("weight", wrong, "every edge needs a length of 0 or more")
     return length

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, required
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.distances import (
-    Matrix,
     Paths,
     between,
     checked_matrix,
@@ -174,7 +173,7 @@ class MetricSpace:
             return least_step(structure.ticks, structure.spacing if structure.kind == "torus" else None)
         if structure.kind == "path":
             return least_step([self._located()[:, 0]])
-        return self._source.nearest if isinstance(self._source, Paths) else least_by_rows(self.block, len(self))
+        return self.given.nearest if isinstance(self.given, Paths) else least_by_rows(self.block, len(self))
 
     @classmethod
     def from_points(
@@ -304,12 +303,7 @@ class MetricSpace:
         """Describe the distances in a few words."""
         if self.metric is not None:
             return self.metric.name
-        return Matrix.origin if self._source is None else self._source.origin
-
-    @cached_property
-    def _source(self) -> Matrix | Paths | None:
-        """Source of distances that no metric computes."""
-        return Matrix(self.given) if isinstance(self.given, np.ndarray) else self.given
+        return "shortest paths" if isinstance(self.given, Paths) else "given distances"
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
@@ -320,9 +314,8 @@ class MetricSpace:
         UnsupportedError
             If there are more than 20,000 points and the matrix was not given; use `row` and `block`.
         """
-        if self._source is not None:
-            distances = self._source.matrix
-        else:
+        distances = self.given.matrix if isinstance(self.given, Paths) else self.given
+        if distances is None:
             require_few(len(self))
             distances = self.block(everything := np.arange(len(self)), everything)
         distances.flags.writeable = False
@@ -338,8 +331,10 @@ class MetricSpace:
         [[3.0, 4.0], [2.0, 3.0]]
         """
         rows, columns = np.asarray(rows), np.asarray(columns)
-        if self._source is not None:
-            return self._source.block(rows, columns)
+        if isinstance(self.given, Paths):
+            return self.given.block(rows, columns)
+        if self.given is not None:
+            return self.given[np.ix_(rows, columns)]
         return self.distances_to(self._located()[columns], rows)
 
     def row(self, x: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> NDArray[np.float64]:
@@ -354,8 +349,8 @@ class MetricSpace:
         return self._row(self.index(x, label=label, index=index, point=point))
 
     def _row(self, index: int) -> NDArray[np.float64]:
-        if self._source is not None:
-            return self._source.block(np.array([index]), np.arange(len(self)))[0]
+        if self.given is not None:
+            return self.block([index], np.arange(len(self)))[0]
         return self.distances_to(self._located(), np.array([index]))[0]
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
@@ -381,10 +376,9 @@ class MetricSpace:
     @cached_property
     def symmetric(self) -> bool:
         """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
-        if self._source is not None:
-            return self._source.symmetric
         # metrics from elsewhere need not have the attribute
-        if getattr(self.metric, "symmetric", False):
+        undirected = isinstance(self.given, Paths) and not self.given.directed
+        if undirected or getattr(self.metric, "symmetric", False):
             return True
         return bool(np.array_equal(self.distances, self.distances.T))
 
