@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 _EXTRAS = {
@@ -324,6 +325,14 @@ def required(field: str, given: Any, kinds: Any, fix: str) -> None:
     """Raise SpecError about a field unless what is given for it is of a kind, or of one of several."""
     if not isinstance(given, kinds):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)
+
+
+def optional(name: str) -> Any:
+    """Import a package of an extra; UnsupportedError names the extra where it is not installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from None
 
 
 def not_installed(error: ModuleNotFoundError) -> UnsupportedError:

@@ -45,7 +45,9 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
             own["points"] = space.points.astype(str) if space.points.dtype == object else space.points
     if space.unit and getattr(metric, "unit", "") != space.unit:
         own["unit"] = space.unit
-    own |= pack_positions(_stated(space), f"{prefix}.positions")
+    if (found := _stated(space)) is not None:
+        arrays = {key: getattr(found, key) for key in ("degrees", "outlines", "streets", "unit")}
+        own |= {f"{prefix}.positions.{key}": array for key, array in arrays.items() if array is not None}
     # the arrays of factors and positions have the prefix already
     return {key if "." in key else f"{prefix}.{key}": np.asarray(value) for key, value in own.items()}
 
@@ -66,31 +68,16 @@ def _stated(space: MetricSpace) -> Positions | None:
     return None if found.unit == metric.unit and np.array_equal(found.degrees, np.asarray(space.points)) else found
 
 
-def pack_positions(found: Positions | None, prefix: str = "positions") -> Arrays:
-    """Write positions as arrays for `unpack_positions`; no arrays where there are none."""
-    if found is None:
-        return {}
-    arrays = {key: getattr(found, key) for key in ("degrees", "outlines", "streets", "unit")}
-    return {f"{prefix}.{key}": np.asarray(array) for key, array in arrays.items() if array is not None}
-
-
-def unpack_positions(arrays: Mapping[str, NDArray[Any]], prefix: str = "positions") -> Positions | None:
-    """Read the positions of `pack_positions`; KeyError where an array is missing."""
-    if f"{prefix}.degrees" not in arrays:
-        return None
-    outlines = arrays.get(f"{prefix}.outlines")
-    streets = arrays.get(f"{prefix}.streets")
-    return Positions(arrays[f"{prefix}.degrees"], outlines, streets, str(arrays[f"{prefix}.unit"]))
-
-
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
     """Read the space of `pack`; KeyError or SpecError where the arrays are not of one."""
     space = _unpacked(arrays, prefix)
     if f"{prefix}.unit" in arrays:
         space = replace(space, unit=str(arrays[f"{prefix}.unit"]))
-    found = unpack_positions(arrays, f"{prefix}.positions")
-    if found is None:
+    places = f"{prefix}.positions"
+    if f"{places}.degrees" not in arrays:
         return space
+    areas = arrays.get(f"{places}.outlines"), arrays.get(f"{places}.streets")
+    found = Positions(arrays[f"{places}.degrees"], *areas, str(arrays[f"{places}.unit"]))
     _check_positions(space, found)
     return replace(space, positions=found)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,30 +29,9 @@ BLOCK_CELLS = 4_000_000
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """Distances `(n, n)` that were given; a source of distances, as `Paths` is."""
-
-    matrix: Array
-    origin: ClassVar[str] = "given distances"
-
-    @cached_property
-    def symmetric(self) -> bool:
-        """Return True if the matrix is its own transpose, exactly."""
-        return bool(np.array_equal(self.matrix, self.matrix.T))
-
-    def block(self, rows: NDArray, columns: NDArray) -> Array:
-        """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
-        return self.matrix[np.ix_(rows, columns)]
-
-    def row(self, index: int) -> Array:
-        """Copy the distances `(n,)` from one point to every point."""
-        return self.matrix[index].copy()
-
-
-def in_blocks(indices: NDArray[np.int64], width: int, cells: int = BLOCK_CELLS) -> Iterator[NDArray[np.int64]]:
+def in_blocks(indices: NDArray[np.int64], width: int, cells: int | None = None) -> Iterator[NDArray[np.int64]]:
     """Yield some indices at a time, so that as many rows of this width have at most `cells` entries."""
-    step = max(1, cells // width)
+    step = max(1, (cells or BLOCK_CELLS) // width)
     for start in range(0, len(indices), step):
         yield indices[start : start + step]
 
@@ -94,11 +73,8 @@ def least_by_rows(block: Callable[[NDArray, NDArray], Array], size: int) -> floa
 def require_few(size: int) -> None:
     """Raise UnsupportedError where points are too many for a matrix of their distances."""
     if size > MATRIX_POINTS:
-        raise UnsupportedError(
-            "space",
-            f"has {size:,} points, too many for a matrix of distances ({MATRIX_POINTS:,} at most)",
-            "use fewer, or dx.tight_constraints, which needs no matrix",
-        )
+        wrong = f"has {size:,} points, too many for a matrix of distances ({MATRIX_POINTS:,} at most)"
+        raise UnsupportedError("space", wrong, "use fewer, or dx.tight_constraints, which needs no matrix")
 
 
 class BrokenTriangle(SpecError):
@@ -135,27 +111,12 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
         return path_closure(matrix)
     i, j, k = broken
     a, b, c = names[i], names[j], names[k]
-    raise BrokenTriangle(
-        "distances",
-        f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}",
-        "mend the triangle inequality, or give ",
-        Option("close", True),
-    )
+    detour = f"d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}"
+    wrong = f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds {detour}"
+    raise BrokenTriangle("distances", wrong, "mend the triangle inequality, or give ", Option("close", True))
 
 
-def require_triangles(matrix: Array, names: Sequence[str]) -> None:
-    """Raise SpecError where distances that were computed break the triangle inequality.
-
-    Rounding may break it by 1e-12 relative, and by as much of the largest finite distance.
-    """
-    largest = float(np.max(matrix, where=np.isfinite(matrix), initial=0.0))
-    broken = _triangle_violation(matrix, TRIANGLE_SLACK * largest)
-    if broken is not None:
-        a, b, c = (names[index] for index in broken)
-        raise SpecError("distances", f"d({a}, {c}) exceeds d({a}, {b}) + d({b}, {c})", "solve the problem again")
-
-
-def _triangle_violation(matrix: Array, slack: float = 0.0) -> tuple[int, int, int] | None:
+def _triangle_violation(matrix: Array, slack: float) -> tuple[int, int, int] | None:
     """Return indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding and some slack, or None."""
     for via in range(len(matrix)):
         detour = matrix[:, via, None] + matrix[None, via, :]
@@ -180,10 +141,10 @@ MATRIX_AT_ONCE = 4_000
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Lengths of shortest paths, computed when they are read; a source of distances, as `Matrix` is.
+    """Lengths of shortest paths, computed when they are read.
 
-    `matrix` of an undirected graph is exactly symmetric. Above 4,000 points `block` and `row` run from their
-    rows alone and keep nothing, and d(x, x') agrees with d(x', x) up to rounding only.
+    `matrix` of an undirected graph is exactly symmetric. Above 4,000 points `block` runs from its rows alone and
+    keeps nothing, and d(x, x') agrees with d(x', x) up to rounding only.
 
     Attributes
     ----------
@@ -194,7 +155,6 @@ class Paths:
 
     steps: csr_array
     directed: bool
-    origin: ClassVar[str] = "shortest paths"
 
     @classmethod
     def along(cls, edges: NDArray[np.int64], lengths: Array, size: int, *, directed: bool) -> Paths:
@@ -224,11 +184,6 @@ class Paths:
         return distances
 
     @cached_property
-    def symmetric(self) -> bool:
-        """Return True if d(x, x') = d(x', x) for all pairs, exactly; known at once for undirected graphs."""
-        return not self.directed or bool(np.array_equal(self.matrix, self.matrix.T))
-
-    @cached_property
     def nearest(self) -> float:
         """The least distance that is neither 0 nor infinite: the shortest edge, unless some have length 0."""
         lengths = self.steps.data
@@ -245,10 +200,6 @@ class Paths:
             distances[row] = self._from(x)[columns]
         return distances
 
-    def row(self, index: int) -> Array:
-        """Return the distances `(n,)` from one point to every point."""
-        return self.matrix[index].copy() if self.size <= MATRIX_AT_ONCE else self._from(index)
-
     def is_forest(self) -> bool:
         """Return True if the graph is undirected, without cycles and without lengths of 0: a forest."""
         from scipy.sparse.csgraph import connected_components
@@ -256,9 +207,8 @@ class Paths:
         if self.directed or not (self.steps.data > 0).all():
             return False
         # a graph of n points and c components has n - c edges if it has no cycle, and more if it has one
-        edges = len(self.steps.data) // 2
         components = connected_components(self.steps, directed=False, return_labels=False)
-        return edges + components == self.size
+        return len(self.steps.data) // 2 + components == self.size
 
     def _from(self, starts: ArrayLike) -> Array:
         from scipy.sparse.csgraph import dijkstra
@@ -314,9 +264,6 @@ def _length(start: Any, end: Any, value: Any, weight: str) -> float:
     except (TypeError, ValueError, OverflowError):
         length = float("nan")
     if not (length >= 0 and math.isfinite(length)):
-        raise SpecError(
-            "weight",
-            f"edge ({start}, {end}) has {weight} = {value!r}",
-            "every edge needs a length of 0 or more",
-        )
+        wrong = f"edge ({start}, {end}) has {weight} = {value!r}"
+        raise SpecError("weight", wrong, "every edge needs a length of 0 or more")
     return length

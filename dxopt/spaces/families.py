@@ -41,7 +41,7 @@ def substitutions_everywhere(universe: Universe) -> Iterator[Indices]:
 
 
 def swaps(size: int) -> Iterator[Indices]:
-    """The functions among Φ_2, all functions, that swap two secrets and leave the others (CABP13 §6.2)."""
+    """Yield of Φ_2, all functions, those that swap two secrets and leave the others (CABP13 §6.2)."""
     for first, second in itertools.combinations(range(size), 2):
         hiding = np.arange(size)
         hiding[[first, second]] = second, first
@@ -65,7 +65,7 @@ def boxes(universe: Universe) -> Iterator[Indices]:
 
 
 def pairs(size: int) -> Iterator[Indices]:
-    """The sets among 𝒩_2, all sets, that have two members (CABP13 §6.2)."""
+    """Yield of 𝒩_2, all sets, those with two members (CABP13 §6.2)."""
     for members in itertools.combinations(range(size), 2):
         yield np.array(members)
 
@@ -82,7 +82,7 @@ def _changes(universe: Universe) -> Iterator[Change]:
 
 
 def _hidden(universe: Universe, changes: dict[int, Change]) -> Indices:
-    """The hiding function that changes some records; a secret is kept where its change is outside the universe."""
+    """Change some records of each secret; one is kept where its change is outside the universe."""
     found = []
     for index, secret in enumerate(universe.secrets):
         changed = list(secret)  # pyright: ignore[reportArgumentType]
@@ -98,7 +98,7 @@ def _subsets(universe: Universe) -> Iterator[tuple[Hashable, ...]]:
 
 
 def _boxes(universe: Universe, sides: list[tuple[Hashable, ...]]) -> Iterator[Indices]:
-    """The databases that agree outside one record, whose values are in one of the `sides`; none of them empty."""
+    """Yield databases that agree outside one record, whose values are in one of the `sides`; no empty sets."""
     for record in range(_records(universe)):
         # all that can be known of the other records, in the order of the universe
         rests = dict.fromkeys((secret[:record], secret[record + 1 :]) for secret in universe.secrets)  # pyright: ignore

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import Any, overload
@@ -43,11 +44,9 @@ class LazyLabels(Sequence[str]):
         return self._index(value)
 
     def __contains__(self, value: object) -> bool:
-        try:
-            self.index(value)
-        except ValueError:
-            return False
-        return True
+        with suppress(ValueError):
+            return self.index(value) >= 0
+        return False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):

@@ -15,7 +15,7 @@ from dxopt.numerics.coerce import shown
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.labels import Coordinates, Numbers, Tuples
 from dxopt.spaces.metrics import NORMS, Euclidean, Metric, OnNumbers, metric_named
-from dxopt.spaces.space import MetricSpace, Structure
+from dxopt.spaces.space import MetricSpace, Structure, combined
 
 MOST_COORDINATES = 200_000_000
 """The most coordinates of points that are kept in memory: 1.6 GB."""
@@ -157,11 +157,7 @@ def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
     shape = structure.shape
     axes = len(shape)
     require_room("size" if structure.kind == "path" else "shape", shape, axes, "give fewer")
-    points = np.empty((*shape, axes))
-    for axis, ticks in enumerate(structure.ticks):
-        points[..., axis] = ticks.reshape(-1, *[1] * (axes - axis - 1))
-    points = points.reshape(-1, axes)
-    points.flags.writeable = False
+    points = combined([ticks[:, None] for ticks in structure.ticks])
     # A line of step 1 has the same labels either way; those of numbers are found without writing any.
     valued = structure.kind == "path" and structure.spacing != 1
     counted = Numbers(*shape) if axes == 1 else Tuples(tuple(map(Numbers, shape)))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.runtime.plugins import OrPlugins, Plugins
 from dxopt.runtime.registry import Registry
 
@@ -163,11 +163,7 @@ class Geodesic(OnEarth):
 
 @cache
 def _ellipsoid() -> Any:
-    try:
-        from pyproj import Geod
-    except ImportError:
-        raise UnsupportedError("pyproj", "is not installed", "install dxopt[geo]") from None
-    return Geod(ellps="WGS84")
+    return optional("pyproj").Geod(ellps="WGS84")
 
 
 def _by_chord(lat: Array, lon: Array, lat_other: Array, lon_other: Array) -> Array:

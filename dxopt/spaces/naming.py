@@ -128,9 +128,8 @@ class Naming:
 
     def repeated(self, given: Any) -> SpecError:
         """Return the error about a name of several points."""
-        return SeveralPoints(
-            "secret", f"{shown(given)} names several {self.noun}s", "give an index, as ", Option("index")
-        )
+        wrong = f"{shown(given)} names several {self.noun}s"
+        return SeveralPoints("secret", wrong, "give an index, as ", Option("index"))
 
     def find(
         self, bare: Any = None, *, label: Any = None, index: Any = None, point: Any = None, called: str = "secret"

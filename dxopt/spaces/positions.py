@@ -61,13 +61,13 @@ class Positions:
             if array is not None:
                 array.flags.writeable = False
 
-    @property
-    def radii(self) -> NDArray[np.float64] | None:
-        """The straight ways `(n, k, 3)` from points to the corners of their outlines, on the unit sphere."""
-        if self.outlines is None:
-            return None
-        corners = on_sphere(self.outlines.reshape(-1, 2)).reshape(*self.outlines.shape[:2], 3)
-        return corners - on_sphere(self.degrees)[:, None, :]
+
+def to_corners(found: Positions) -> NDArray[np.float64] | None:
+    """Return the straight ways `(n, k, 3)` from points to the corners of their outlines, on the unit sphere."""
+    if found.outlines is None:
+        return None
+    corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3)
+    return corners - on_sphere(found.degrees)[:, None, :]
 
 
 def coordinates_of(given: ArrayLike) -> NDArray:
@@ -106,11 +106,8 @@ def require_latitude_first(names: Sequence[str], field: str) -> None:
 
 def _ordered(first: str, second: str) -> bool:
     """Return True if the first name is a latitude and the second a longitude."""
-    return bool(_LATITUDE & _words(first)) and bool(_LONGITUDE & _words(second))
-
-
-def _words(name: str) -> set[str]:
-    return set(_WORDS.findall(name.lower()))
+    north, east = (set(_WORDS.findall(name.lower())) for name in (first, second))
+    return bool(_LATITUDE & north) and bool(_LONGITUDE & east)
 
 
 def has_geometry(given: Any) -> bool:
@@ -206,7 +203,12 @@ def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def distance_of(chords: ArrayLike, unit: str) -> NDArray[np.float64]:
     """Return the great-circle distances over chords of the unit sphere."""
-    return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0)) * (EARTH_RADIUS_KM * OnEarth.units[unit])
+    return angles_of(chords) * (EARTH_RADIUS_KM * OnEarth.units[unit])
+
+
+def angles_of(chords: ArrayLike) -> NDArray[np.float64]:
+    """Return the angles over chords of the unit sphere."""
+    return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0))
 
 
 _WIDEST = 180.0
@@ -236,14 +238,11 @@ def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
     if not len(located):
         raise SpecError("points", "are none", "give at least one place")
     radius = EARTH_RADIUS_KM * Haversine.units[Haversine(unit).prepare(located).unit]
-    latitude, longitude = together(located).T
+    located = together(located)
+    latitude, longitude = located.T
     if np.abs(latitude).max() >= 90 or np.ptp(longitude) >= _WIDEST:
         wrong = f"have a pole among them or span {_WIDEST:g} degrees of longitude"
         raise SpecError("points", wrong, "a plane needs places of one region")
-    north = np.radians(latitude - _middle(latitude))
-    east = np.radians(longitude - _middle(longitude))
-    return radius * np.column_stack([np.cos(np.radians(_middle(latitude))) * east, north])
-
-
-def _middle(values: NDArray[np.float64]) -> float:
-    return 0.5 * float(values.min() + values.max())
+    middle = 0.5 * (located.min(axis=0) + located.max(axis=0))
+    north, east = np.radians(located - middle).T
+    return radius * np.column_stack([np.cos(np.radians(middle[0])) * east, north])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, required
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.lattices import line, require_room
-from dxopt.spaces.space import MetricSpace, Structure
+from dxopt.spaces.space import MetricSpace, Structure, combined
 from dxopt.spaces.units import common_unit
 
 _APART = (
@@ -62,7 +61,7 @@ def product(*factors: MetricSpace) -> MetricSpace:
     structure = Structure("product", sizes, factors=tuple(flat))
     labels = Tuples(tuple(factor.labels for factor in flat))
     unit = common_unit([factor.unit for factor in flat])
-    return ProductSpace(labels, _coordinates(located), structure=structure, unit=unit)
+    return ProductSpace(labels, combined(located) if located else None, structure=structure, unit=unit)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,22 +125,6 @@ def _located(factors: list[MetricSpace]) -> list[NDArray[np.float64]]:
     """Return the coordinates of each factor; none where one has no numbers for coordinates."""
     parts = [factor.points for factor in factors if factor.points is not None and factor.points.dtype == float]
     return parts if len(parts) == len(factors) else []
-
-
-def _coordinates(parts: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
-    """Put the coordinates of all factors side by side, `(n, k)`; None where there are none."""
-    if not parts:
-        return None
-    shape = [len(part) for part in parts]
-    points = np.empty((*shape, sum(part.shape[1] for part in parts)))
-    column = 0
-    for axis, part in enumerate(parts):
-        width = part.shape[1]
-        points[..., column : column + width] = part.reshape(-1, *[1] * (len(parts) - axis - 1), width)
-        column += width
-    points = points.reshape(math.prod(shape), -1)
-    points.flags.writeable = False
-    return points
 
 
 def sides(space: MetricSpace) -> tuple[MetricSpace, ...]:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, required
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.distances import (
-    Matrix,
     Paths,
     between,
     checked_matrix,
@@ -57,12 +56,21 @@ def product_columns(points: NDArray, metric: Metric) -> list[NDArray] | None:
     shape = [len(values) for values in columns]
     if math.prod(shape) != len(points) or sum(size > 1 for size in shape) < 2:
         return None
-    # as many rows as combinations: they are these combinations in order if column by column the values are
-    whole = points.reshape(*shape, len(shape))
-    for axis, values in enumerate(columns):
-        if not (whole[..., axis] == values.reshape(-1, *[1] * (len(shape) - axis - 1))).all():
-            return None
-    return columns
+    return columns if (points == combined([values[:, None] for values in columns])).all() else None
+
+
+def combined(parts: Sequence[NDArray]) -> NDArray:
+    """Put the coordinates `(n_i, k_i)` of all combinations side by side, the last part fastest; read-only."""
+    shape = [len(part) for part in parts]
+    points = np.empty((*shape, sum(part.shape[1] for part in parts)), parts[0].dtype)
+    column = 0
+    for axis, part in enumerate(parts):
+        width = part.shape[1]
+        points[..., column : column + width] = part.reshape(-1, *[1] * (len(parts) - axis - 1), width)
+        column += width
+    points = points.reshape(math.prod(shape), -1)
+    points.flags.writeable = False
+    return points
 
 
 Kind = Literal["general", "path", "lattice", "torus", "graph", "tree", "product"]
@@ -165,7 +173,7 @@ class MetricSpace:
             return least_step(structure.ticks, structure.spacing if structure.kind == "torus" else None)
         if structure.kind == "path":
             return least_step([self._located()[:, 0]])
-        return self._source.nearest if isinstance(self._source, Paths) else least_by_rows(self.block, len(self))
+        return self.given.nearest if isinstance(self.given, Paths) else least_by_rows(self.block, len(self))
 
     @classmethod
     def from_points(
@@ -295,12 +303,7 @@ class MetricSpace:
         """Describe the distances in a few words."""
         if self.metric is not None:
             return self.metric.name
-        return Matrix.origin if self._source is None else self._source.origin
-
-    @cached_property
-    def _source(self) -> Matrix | Paths | None:
-        """Source of distances that no metric computes."""
-        return Matrix(self.given) if isinstance(self.given, np.ndarray) else self.given
+        return "shortest paths" if isinstance(self.given, Paths) else "given distances"
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
@@ -311,9 +314,8 @@ class MetricSpace:
         UnsupportedError
             If there are more than 20,000 points and the matrix was not given; use `row` and `block`.
         """
-        if self._source is not None:
-            distances = self._source.matrix
-        else:
+        distances = self.given.matrix if isinstance(self.given, Paths) else self.given
+        if distances is None:
             require_few(len(self))
             distances = self.block(everything := np.arange(len(self)), everything)
         distances.flags.writeable = False
@@ -329,8 +331,10 @@ class MetricSpace:
         [[3.0, 4.0], [2.0, 3.0]]
         """
         rows, columns = np.asarray(rows), np.asarray(columns)
-        if self._source is not None:
-            return self._source.block(rows, columns)
+        if isinstance(self.given, Paths):
+            return self.given.block(rows, columns)
+        if self.given is not None:
+            return self.given[np.ix_(rows, columns)]
         return self.distances_to(self._located()[columns], rows)
 
     def row(self, x: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> NDArray[np.float64]:
@@ -345,8 +349,8 @@ class MetricSpace:
         return self._row(self.index(x, label=label, index=index, point=point))
 
     def _row(self, index: int) -> NDArray[np.float64]:
-        if self._source is not None:
-            return self._source.row(index)
+        if self.given is not None:
+            return self.block([index], np.arange(len(self)))[0]
         return self.distances_to(self._located(), np.array([index]))[0]
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
@@ -372,10 +376,9 @@ class MetricSpace:
     @cached_property
     def symmetric(self) -> bool:
         """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
-        if self._source is not None:
-            return self._source.symmetric
         # metrics from elsewhere need not have the attribute
-        if getattr(self.metric, "symmetric", False):
+        undirected = isinstance(self.given, Paths) and not self.given.directed
+        if undirected or getattr(self.metric, "symmetric", False):
             return True
         return bool(np.array_equal(self.distances, self.distances.T))
 

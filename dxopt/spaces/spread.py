@@ -88,7 +88,7 @@ def _along(paths: Paths) -> Spread:
     unreached = np.ones(paths.size, dtype=bool)
     start = 0
     for _ in range(_SWEEPS):
-        found = paths.row(start)
+        found = paths.block(np.array([start]), np.arange(paths.size))[0]
         reached = np.isfinite(found)
         unreached &= ~reached
         furthest = int(np.where(reached, found, -1.0).argmax())

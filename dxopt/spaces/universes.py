@@ -25,7 +25,6 @@ from dxopt.spaces.space import MetricSpace
 Kind = Literal["databases", "graphs", "streams", "words"]
 RECORD_METRICS = ("hamming", "manhattan", "normalised_manhattan", "chebyshev")
 _ABSENT = "∅"
-_LONGEST = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,15 +279,13 @@ def _few(values: int, size: int, field: str) -> None:
     """Refuse more tuples of a size than a matrix has points, and tuples of more entries than that."""
     if size > MATRIX_POINTS:
         raise SpecError(field, f"makes secrets of {size:,} entries, over the {MATRIX_POINTS:,} allowed", "give fewer")
-    # With two values or more, 100 entries make too many, and the number for all would have no end of digits.
-    many = values > 1 and size > _LONGEST
-    _allow(values ** (_LONGEST if many else size), "over " if many else "")
+    _allow(values**size)
 
 
-def _allow(count: int, more: str = "") -> None:
+def _allow(count: int) -> None:
     if count > MATRIX_POINTS:
-        wrong = f"has {more}{count:,} secrets, over the {MATRIX_POINTS:,} allowed"
-        raise SpecError("universe", wrong, "make it smaller")
+        counted = f"{count:,}" if count < 10**12 else "over 10^12"
+        raise SpecError("universe", f"has {counted} secrets, over the {MATRIX_POINTS:,} allowed", "make it smaller")
 
 
 def _tuples(values: Sequence[Hashable], size: int, field: str) -> Iterable[tuple[Hashable, ...]]:

@@ -281,7 +281,7 @@ def test_the_nearest_secrets_are_found_block_by_block(monkeypatch: pytest.Monkey
             for (x, y), (other, z) in itertools.product(enumerate(query.index), repeat=2):
                 expected[y, z] = min(expected[y, z], space.distances[x, other])
             for cells in (1, 100, 4_000_000):
-                monkeypatch.setattr("dxopt.spaces.queries.query.BLOCK_CELLS", cells)
+                monkeypatch.setattr("dxopt.spaces.distances.BLOCK_CELLS", cells)
                 assert np.array_equal(query.nearest(one.space("manhattan")), expected)
 
 

@@ -66,7 +66,7 @@ def test_a_data_file_is_no_plain_file(tmp_path: Path, text: str, field: str, dam
         (
             small("{kind: databases, values: [0, 1], records: 999, metric: hamming}"),
             "space.values",
-            "has over 1,267,650,600,",
+            "has over 10^12 secrets",
         ),
         (small("{kind: graphs, nodes: 1000000000, neighbours: edge}"), "space.nodes", "499,999,999,500,000,000"),
         (small("{kind: words, alphabet: [a, b], longest: 1000000000, neighbours: edit}"), "space.longest", "1,000,"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.geo.points import positions
 from dxopt.spaces.positions import as_wgs84, has_geometry, in_degrees
@@ -133,9 +133,5 @@ def _of_geojson(given: Any, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
 
 
 def _library() -> Any:
-    try:
-        import shapely
-        import shapely.geometry
-    except ImportError:
-        raise UnsupportedError("shapely", "is not installed", "install dxopt[geo]") from None
-    return shapely
+    optional("shapely.geometry")
+    return optional("shapely")

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.spaces.geo.points import MOST_CELLS, Box
 from dxopt.spaces.metrics import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, together
@@ -62,7 +62,7 @@ def h3_cells(
     >>> print(list(cells.labels), round(float(cells.nearest), 2), "km")
     ['872baa444ffffff', '872baa46affffff'] 5.03 km
     """
-    h3 = _library()
+    h3 = optional("h3")
     areas = {"box": box, "polygon": polygon, "points": points, "cells": cells}
     given = [name for name, value in areas.items() if value is not None]
     if len(given) != 1:
@@ -84,7 +84,7 @@ def h3_cells(
 
 def estimated(box: Box, resolution: int) -> float:
     """Estimate how many cells of a resolution have their centre in a box."""
-    return box.area / _library().average_hexagon_area(_fineness(resolution), unit="km^2")
+    return box.area / optional("h3").average_hexagon_area(_fineness(resolution), unit="km^2")
 
 
 def coarser(box: Box, most: int) -> str:
@@ -95,14 +95,6 @@ def coarser(box: Box, most: int) -> str:
     if finest is None:
         return "give a smaller box"
     return f"give {finest} or less (about {max(1, round(estimated(box, finest))):,} cells), or a smaller box"
-
-
-def _library() -> Any:
-    try:
-        import h3
-    except ImportError:
-        raise UnsupportedError("h3", "needs the package h3, which is not installed", "install dxopt[geo]") from None
-    return h3
 
 
 def _fineness(resolution: int | None) -> int:
@@ -126,32 +118,25 @@ def _checked(h3: Any, cells: Iterable[str], resolution: int | None) -> list[str]
 
 
 def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon: Any) -> list[str]:
-    area, corners = _boxed(box) if box is not None else _polygon(polygon)
+    if box is None:
+        corners = in_degrees(polygon)
+        if len(corners) < 3:
+            raise SpecError("polygon", f"has {len(corners)} corners", "give 3 or more")
+        located = together(corners)
+        (south, west), (north, east) = located.min(axis=0).tolist(), located.max(axis=0).tolist()
+        area = Box(south, (west + 180.0) % 360.0 - 180.0, north, (east + 180.0) % 360.0 - 180.0)
+    else:
+        if not isinstance(box, Box) and len(box) != 4:
+            raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
+        area = box if isinstance(box, Box) else Box(*box)
+        south, north = area.south, area.north
+        corners = np.array([(south, area.west), (south, area.east), (north, area.east), (north, area.west)])
     if area.width >= 180:
         raise SpecError("east", f"makes the area {area.width:g} degrees wide", "keep it below 180")
     if estimated(area, resolution) > MOST_CELLS:
         wrong = f"{resolution} makes about {round(estimated(area, resolution)):,} cells, more than {MOST_CELLS:,}"
         raise SpecError("resolution", wrong, coarser(area, MOST_CELLS))
     return list(h3.polygon_to_cells(h3.LatLngPoly(corners.tolist()), resolution))
-
-
-def _boxed(box: Sequence[float] | Box) -> tuple[Box, NDArray[np.float64]]:
-    if not isinstance(box, Box) and len(box) != 4:
-        raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
-    area = box if isinstance(box, Box) else Box(*box)
-    corners = [(area.south, area.west), (area.south, area.east), (area.north, area.east), (area.north, area.west)]
-    return area, np.array(corners, dtype=float)
-
-
-def _polygon(polygon: ArrayLike) -> tuple[Box, NDArray[np.float64]]:
-    corners = in_degrees(polygon)
-    if len(corners) < 3:
-        raise SpecError("polygon", f"has {len(corners)} corners", "give 3 or more")
-    located = together(corners)
-    south, west = located.min(axis=0)
-    north, east = located.max(axis=0)
-    west, east = ((side + 180.0) % 360.0 - 180.0 for side in (west, east))
-    return Box(float(south), float(west), float(north), float(east)), corners
 
 
 def _around(h3: Any, resolution: int, points: ArrayLike) -> list[str]:

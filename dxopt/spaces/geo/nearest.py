@@ -11,7 +11,7 @@ from dxopt.errors import SpecError
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.metrics import NORMS
-from dxopt.spaces.positions import coordinates, distance_of, in_degrees, on_sphere
+from dxopt.spaces.positions import coordinates, distance_of, in_degrees, on_sphere, to_corners
 from dxopt.spaces.space import MetricSpace
 
 OUTSIDE = ("refuse", "nearest", "drop")
@@ -104,10 +104,11 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
         located = on_sphere(in_degrees(places))
         centres = on_sphere(found.degrees)
         index, apart = _by_tree(centres, located, 2.0)
-        if found.radii is None:
+        corners = to_corners(found)
+        if corners is None:
             outside = _outside(centres, located, 2.0)
         else:
-            outside = apart > _CELLS * float(np.linalg.norm(found.radii, axis=2).max()) * (1 + _TIE)
+            outside = apart > _CELLS * float(np.linalg.norm(corners, axis=2).max()) * (1 + _TIE)
         return Near(index, distance_of(apart, found.unit), outside, found.unit)
     if space.points is None:
         raise SpecError("space", "has no points, only distances", "use one with coordinates")

@@ -35,11 +35,8 @@ def positions(space: MetricSpace) -> Positions:
     """
     found = known(space)
     if found is None:
-        raise UnsupportedError(
-            "space",
-            "has no positions on the Earth",
-            "use haversine or geodesic distances, or a space that dx.geo makes",
-        )
+        fix = "use haversine or geodesic distances, or a space that dx.geo makes"
+        raise UnsupportedError("space", "has no positions on the Earth", fix)
     return found
 
 
@@ -109,11 +106,8 @@ def _require_local(degrees: NDArray[np.float64]) -> None:
     slope = math.tan(math.radians(min(float(np.abs(degrees[:, 0]).max()), 89.9)))
     distortion = slope * height / 2 + (width / 4) ** 2
     if distortion > MOST_DISTORTION:
-        raise SpecError(
-            "project",
-            f"would change distances by about {min(distortion, 1.0):.0%}",
-            "use great circles: leave it out",
-        )
+        wrong = f"would change distances by about {min(distortion, 1.0):.0%}"
+        raise SpecError("project", wrong, "use great circles: leave it out")
 
 
 Shape = tuple[int, int]
@@ -258,10 +252,9 @@ def bounding_grid(
     rows, columns = _cells(shape, "shape" if spacing is None else "spacing")
     centres = box.centres((rows, columns))
     centres[:, 1] -= np.where(centres[:, 1] > 180, 360.0, 0.0)
-    space = replace(
-        points(centres, project=project, unit=unit, metric=metric), labels=Tuples((Numbers(rows), Numbers(columns)))
-    )
-    return replace(space, positions=Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
+    space = points(centres, project=project, unit=unit, metric=metric)
+    found = Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit)
+    return replace(space, labels=Tuples((Numbers(rows), Numbers(columns))), positions=found)
 
 
 def _cells(shape: ArrayLike | None, key: str = "shape") -> Shape:

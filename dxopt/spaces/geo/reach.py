@@ -20,7 +20,7 @@ from dxopt.spaces.geo.nearest import widest_gap
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.lattices import Wrapped
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, NORMS, STRETCH, OnEarth
-from dxopt.spaces.positions import Positions, distance_of, on_sphere
+from dxopt.spaces.positions import Positions, angles_of, distance_of, on_sphere, to_corners
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -62,8 +62,8 @@ class Regions:
 
     def may_meet(self, first: NDArray[np.int64], second: NDArray[np.int64], angle: float) -> NDArray[np.bool_]:
         """Return the mask of pairs `(p,)` whose circles around all corners are no more than an angle apart."""
-        radii = _angles(np.linalg.norm(self.corners - self.centres[:, None], axis=2).max(axis=1))
-        between = _angles(np.linalg.norm(self.centres[first] - self.centres[second], axis=1))
+        radii = angles_of(np.linalg.norm(self.corners - self.centres[:, None], axis=2).max(axis=1))
+        between = angles_of(np.linalg.norm(self.centres[first] - self.centres[second], axis=1))
         return between <= radii[first] + radii[second] + angle
 
     def gaps(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Array:
@@ -77,11 +77,7 @@ class Regions:
         lengths = np.linalg.norm([one, other], axis=2)
         way = np.where((lengths[0] <= lengths[1])[:, None], one, other)[:, :, None]
         apart = (here @ way > 0).all(axis=(1, 2)) & (there @ way < 0).all(axis=(1, 2))
-        return np.where(apart, _angles(lengths.min(axis=0)), 0.0)
-
-
-def _angles(chords: Array) -> Array:
-    return 2 * np.arcsin(np.minimum(chords / 2, 1.0))
+        return np.where(apart, angles_of(lengths.min(axis=0)), 0.0)
 
 
 def _polygons(centres: Array, rows: slice, within: float) -> Array:
@@ -203,13 +199,14 @@ def ways(space: MetricSpace) -> Ways | None:
     3.81 2.06
     """
     found = known(space)
-    if found is None or found.radii is None:
+    corners = None if found is None else to_corners(found)
+    if found is None or corners is None:
         return None
     within = _on_earth(found)
     stretched = _stretched(space, found, within)
     if stretched is None:
         return None
-    mean = float(distance_of(_mean_ways(found.radii).max(), found.unit))
+    mean = float(distance_of(_mean_ways(corners).max(), found.unit))
     return Ways(within * stretched[0], mean * stretched[0])
 
 
@@ -339,8 +336,9 @@ def reach(space: MetricSpace) -> float:
 
 
 def _on_earth(found: Positions) -> float:
-    if found.radii is not None:
-        return float(distance_of(np.linalg.norm(found.radii, axis=2).max(), found.unit))
+    corners = to_corners(found)
+    if corners is not None:
+        return float(distance_of(np.linalg.norm(corners, axis=2).max(), found.unit))
     return _positive(float(distance_of(widest_gap(on_sphere(found.degrees)), found.unit)))
 
 

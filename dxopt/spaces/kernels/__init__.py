@@ -10,21 +10,12 @@ For b = 1 the solution is the weighting of the space, in the words of magnitude 
 - `Dense`: anything else, by Cholesky.
 """
 
-from dxopt.spaces.kernels.base import ROOM, Solved, System
-from dxopt.spaces.kernels.dense import Dense
-from dxopt.spaces.kernels.forest import Forest, Path
-from dxopt.spaces.kernels.kronecker import Kronecker
-from dxopt.spaces.kernels.lattice import Circulant, Toeplitz, least_eigenvalue
-
-__all__ = [
-    "ROOM",
-    "Circulant",
-    "Dense",
-    "Forest",
-    "Kronecker",
-    "Path",
-    "Solved",
-    "System",
-    "Toeplitz",
-    "least_eigenvalue",
-]
+from dxopt.spaces.kernels.base import ROOM as ROOM
+from dxopt.spaces.kernels.base import System as System
+from dxopt.spaces.kernels.dense import Dense as Dense
+from dxopt.spaces.kernels.forest import Forest as Forest
+from dxopt.spaces.kernels.forest import Path as Path
+from dxopt.spaces.kernels.kronecker import Kronecker as Kronecker
+from dxopt.spaces.kernels.lattice import Circulant as Circulant
+from dxopt.spaces.kernels.lattice import Toeplitz as Toeplitz
+from dxopt.spaces.kernels.lattice import least_eigenvalue as least_eigenvalue

@@ -59,11 +59,7 @@ class Invariant(System):
         self.shape = distances.shape
         with np.errstate(over="ignore"):
             self.table = np.exp(-np.minimum(epsilon * distances, self.cap))
-        self.norm = self._offsets_norm() * (1 + 64 * UNIT * math.log2(2 + self.size))
-
-    @abstractmethod
-    def _offsets_norm(self) -> float:
-        """Sum the kernel over all offsets, of all signs."""
+        self.norm = float(self._frequencies().sum()) * (1 + 64 * UNIT * math.log2(2 + self.size))
 
     @cached_property
     def _spectrum(self) -> Array:
@@ -159,7 +155,7 @@ class Invariant(System):
 
     @abstractmethod
     def _frequencies(self) -> Array:
-        """Return how often `draw` takes each entry of `table`, relative: times the number of offsets that have it."""
+        """Return each entry of `table` times the number of offsets that have it, of all signs."""
 
     @abstractmethod
     def _reach(
@@ -205,13 +201,6 @@ class Toeplitz(Invariant):
         around = float(self._spectrum.min()) - self._spectrum_error
         return self._inverse(max(self._least, 2 - self.norm, around))
 
-    def _offsets_norm(self) -> float:
-        # Along each axis every offset but 0 has two signs. No row has all of these offsets, so it bounds row sums.
-        total = self.table
-        for axis in range(total.ndim - 1, -1, -1):
-            total = 2 * total.sum(axis=axis) - np.take(total, 0, axis=axis)
-        return float(total)
-
     @property
     def _padded(self) -> tuple[int, ...]:
         return tuple(scipy.fft.next_fast_len(2 * size - 1, real=True) for size in self.shape)  # pyright: ignore[reportReturnType]
@@ -220,14 +209,11 @@ class Toeplitz(Invariant):
         # Around a torus of N ≥ 2n - 1 points an offset of -k is one of N - k, and no two points of the box meet the
         # other way round: each axis is filled from behind with its mirror image; 0 between the two is as good as any
         # number. As the function is even, its transform is real.
-        mirrored = np.zeros(self._padded)
-        mirrored[tuple(slice(size) for size in self.shape)] = table.reshape(self.shape)
-        for axis, size in enumerate(self.shape):
-            behind = [slice(None)] * len(self.shape)
-            ahead = [slice(None)] * len(self.shape)
-            behind[axis] = slice(self._padded[axis] - size + 1, None)
-            ahead[axis] = slice(size - 1, 0, -1)
-            mirrored[tuple(behind)] = mirrored[tuple(ahead)]
+        mirrored = table.reshape(self.shape)
+        for axis, (size, around) in enumerate(zip(self.shape, self._padded, strict=True)):
+            behind = np.take(mirrored, np.arange(size - 1, 0, -1), axis=axis)
+            zeros = [(0, around - 2 * size + 1 if a == axis else 0) for a in range(mirrored.ndim)]
+            mirrored = np.concatenate([np.pad(mirrored, zeros), behind], axis=axis)
         return np.ascontiguousarray(forward(mirrored, self._padded).real)
 
     def row(self, point: int) -> Array:
@@ -307,9 +293,6 @@ class Circulant(Invariant):
     def __init__(self, distances: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
         super().__init__(distances, epsilon, distance_error, room)
         self.inverse_norm = self._inverse(float(np.abs(self._spectrum).min()) - self._spectrum_error)
-
-    def _offsets_norm(self) -> float:
-        return float(self.table.sum())
 
     def spectrum_of(self, table: Array) -> Array:
         return forward(table.reshape(self.shape), self.shape).real

@@ -29,9 +29,8 @@ def system(space: MetricSpace, epsilon: float, room: float = ROOM) -> System:
     if found is not None:
         return found
     if len(space) > DENSE_POINTS:
-        raise UnsupportedError(
-            "space", f"has {len(space):,} points and no structure to use", f"at most {DENSE_POINTS:,} go without"
-        )
+        wrong = f"has {len(space):,} points and no structure to use"
+        raise UnsupportedError("space", wrong, f"at most {DENSE_POINTS:,} go without")
     return Dense(_budgets(space.distances, epsilon), distance_error(space), room)
 
 
@@ -45,9 +44,8 @@ def structured(space: MetricSpace, epsilon: float, room: float = ROOM) -> System
         case "path":
             return Path(_coordinates(space)[:, 0], epsilon, distance_error(space), room)
         case "tree":
-            return Forest(
-                len(space), structure.edges, _budgets(structure.lengths, epsilon), distance_error(space), room
-            )
+            lengths = _budgets(structure.lengths, epsilon)
+            return Forest(len(space), structure.edges, lengths, distance_error(space), room)
         case "product":
             factors = structure.factors
             return Kronecker([system(factor, epsilon, room / len(factors)) for factor in factors])

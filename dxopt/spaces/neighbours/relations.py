@@ -155,9 +155,8 @@ class Dependent(Relation):
         known = range(len(secret))
         listed = itertools.chain.from_iterable(self.related)
         if len(self.related) != len(secret) or any(record not in known for record in listed):
-            raise SpecError(
-                "related", f"is not about {len(secret)} records", "give the positions for each, from 0 on"
-            )
+            wrong = f"is not about {len(secret)} records"
+            raise SpecError("related", wrong, "give the positions for each, from 0 on")
         for record, dependent in enumerate(self.related):
             others = [other for other in dependent if other != record]
             for more in itertools.combinations(others, min(self.size - 1, len(others))):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,6 @@ from dxopt.spaces.chains import EQUAL
 from dxopt.spaces.queries.query import Query, required_query
 from dxopt.spaces.queries.sensitivity import Sensitivity, induced_graph, sensitivity
 from dxopt.spaces.space import MetricSpace
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,9 @@ def optimality(query: Query, secrets: MetricSpace) -> Optimality:
 
 
 def judged(query: Query, secrets: MetricSpace, found: Sensitivity) -> Optimality:
-    """The same, given the sensitivity with respect to d_R."""
+    """Prove the same, given the sensitivity with respect to d_R."""
+    import networkx as nx
+
     # Theorem 10: uniformly sensitive, onto evenly spaced answers
     steps = np.diff(np.array(query.answers, dtype=float))
     if found.uniform and len(steps) and np.allclose(steps, steps[0], rtol=EQUAL, atol=0):
@@ -123,15 +121,10 @@ def judged(query: Query, secrets: MetricSpace, found: Sensitivity) -> Optimality
     hamming = query.universe.kind == "databases" and np.array_equal(
         secrets.distances, query.universe.space("hamming").distances
     )
-    if hamming and not _is_path(induced_graph(query, secrets)):
-        return Optimality("none", "the induced graph is no path, so none is optimal below epsilon = ln 2 (Thm 9)")
+    if hamming:
+        joined = induced_graph(query, secrets)
+        if not nx.is_tree(joined) or max(degree for _, degree in joined.degree) > 2:
+            return Optimality("none", "the induced graph is no path, so none is optimal below epsilon = ln 2 (Thm 9)")
     if found.apart is not None:
         return Optimality("unknown", "no tight chain of expansive steps joins {} and {}".format(*found.apart))
     return Optimality("unknown", "the answers are not evenly spaced")
-
-
-def _is_path(graph: nx.Graph) -> bool:
-    import networkx as nx
-
-    degrees = [degree for _, degree in graph.degree]
-    return nx.is_tree(graph) and max(degrees) <= 2

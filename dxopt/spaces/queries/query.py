@@ -17,7 +17,7 @@ from dxopt.errors import SpecError, required
 from dxopt.numerics.coerce import as_number, shown
 from dxopt.numerics.partition import Partition
 from dxopt.runtime.plugins import said
-from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe
 
@@ -54,7 +54,7 @@ class Query:
 
     @classmethod
     def of(cls, universe: Universe, function: Callable[[Any], Hashable], name: str = "query") -> Query:
-        """Any function of a secret; answers that can be sorted are.
+        """Ask for any function of a secret; answers that can be sorted are.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Query:
         return cls(name, universe, tuple(answers), index)
 
     def nearest(self, secrets: MetricSpace) -> NDArray[np.float64]:
-        """The least distance between secrets with two answers, `(k, k)`, read from the space in blocks.
+        """Return the least distances between secrets with two answers, `(k, k)`, read in blocks.
 
         Raises
         ------
@@ -85,18 +85,17 @@ class Query:
         groups = Partition(self.index)
         order = np.argsort(self.index, kind="stable")
         starts = np.searchsorted(self.index[order], np.arange(groups.size))
-        step = max(1, BLOCK_CELLS // len(order))
         found = np.empty((groups.size, groups.size))
         for answer in range(groups.size):
             members = groups.members(answer)
-            blocks = [secrets.block(members[i : i + step], order) for i in range(0, len(members), step)]
+            blocks = [secrets.block(some, order) for some in in_blocks(members, len(order))]
             # to each secret from the nearest secret that has this answer
             to_secrets = np.min([block.min(axis=0) for block in blocks], axis=0)
             found[answer] = np.minimum.reduceat(to_secrets, starts)
         return found
 
     def induced(self, secrets: MetricSpace) -> MetricSpace:
-        """The answers under the metric of a space of secrets: H∘f is d_X-private if and only if H is d-private.
+        """Put answers under the metric of a space of secrets: H∘f is d_X-private if and only if H is d-private.
 
         The least distance between secrets with two answers, by shortest paths: the constraints d_X puts on H.
 
@@ -109,7 +108,7 @@ class Query:
         return MetricSpace.from_distances(self.nearest(secrets), close=True, labels=labels, unit=secrets.unit)
 
     def space(self, metric: str = "euclidean", *, unit: str = "") -> MetricSpace:
-        """The answers under a metric between numbers, or between tuples of them, in a unit; d_R by default.
+        """Put answers under a metric between numbers, or between tuples of them, in a unit; d_R by default.
 
         Raises
         ------
@@ -156,7 +155,7 @@ def counts(universe: Universe, *properties: Callable[[Any], bool]) -> Query:
 
 
 def total(universe: Universe) -> Query:
-    """The sum of the records that are present (CABP13 §5.1).
+    """Sum the records that are present (CABP13 §5.1).
 
     Raises
     ------
@@ -174,7 +173,7 @@ def total(universe: Universe) -> Query:
 
 
 def average(universe: Universe) -> Query:
-    """The mean of the records that are present (CABP13 §5.1); the empty database has none.
+    """Average the records that are present (CABP13 §5.1); the empty database has no mean.
 
     Raises
     ------
@@ -196,7 +195,7 @@ def average(universe: Universe) -> Query:
 
 
 def percentile(universe: Universe, p: float) -> Query:
-    """The least record that is no less than p % of those present (CABP13 §5.1): 0 minimum, 50 median, 100 maximum.
+    """Find the least record no less than p % of those present (CABP13 §5.1): 0 minimum, 50 median, 100 maximum.
 
     Raises
     ------
@@ -223,7 +222,7 @@ def percentile(universe: Universe, p: float) -> Query:
 
 
 def identity(universe: Universe) -> Query:
-    """The secret itself.
+    """Ask for the secret itself.
 
     Examples
     --------
@@ -242,7 +241,7 @@ def require(space: MetricSpace, wanted: int, name: str) -> None:
 
 
 def required_query(query: Any) -> None:
-    """SpecError unless a query is given."""
+    """Raise SpecError unless a query is given."""
     required("query", query, Query, "give a query, such as dx.queries.total(universe)")
 
 
@@ -275,7 +274,7 @@ def _some(database: Any, name: str) -> list[Any]:
 
 
 def _exact(value: Any) -> Fraction:
-    """The number as it is written: 0.1 is a tenth."""
+    """Take a number as it is written: 0.1 is a tenth."""
     with suppress(ValueError):
         if isinstance(value, Real):
             return Fraction(str(value))

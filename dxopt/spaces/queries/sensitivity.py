@@ -57,13 +57,13 @@ class Sensitivity:
         return self.apart is None
 
     def chain(self, first: Any, last: Any) -> Sequence[Any]:
-        """The answers on a shortest chain of Δ-expansive steps between two; empty where there is none."""
+        """List the answers on a shortest chain of Δ-expansive steps between two; empty where there is none."""
         ends = self._answers.index(first), self._answers.index(last)
         return [self._answers[index] for index in self._chains.chain(*ends)]
 
 
 def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sensitivity:
-    """The sensitivity of a query with respect to d_X and d_Y, and whether it is uniform.
+    """Find the sensitivity of a query with respect to d_X and d_Y, and whether it is uniform.
 
     Parameters
     ----------
@@ -101,19 +101,15 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
         expansive = np.abs(apart - delta * nearest) <= EQUAL * apart
     chains = TightChains.of(apart, expansive)
     broken = None if chains.everywhere else tuple(query.answers[index] for index in chains.missing[0])
-    widest = _closest(query, secrets, first, second)
+    # the first two secrets with these answers that are as near as any
+    ones, others = (Partition(query.index).members(answer) for answer in (first, second))
+    x, other = divmod(int(secrets.block(ones, others).argmin()), len(others))
+    widest = query.universe.secrets[ones[x]], query.universe.secrets[others[other]]
     return Sensitivity(delta, widest, broken, nearest, query.answers, chains)  # pyright: ignore[reportArgumentType]
 
 
-def _closest(query: Query, secrets: MetricSpace, first: int, second: int) -> tuple[Hashable, Hashable]:
-    """The first two secrets with two answers that are as near as any."""
-    ones, others = (Partition(query.index).members(answer) for answer in (first, second))
-    x, other = divmod(int(secrets.block(ones, others).argmin()), len(others))
-    return query.universe.secrets[ones[x]], query.universe.secrets[others[other]]
-
-
 def induced_graph(query: Query, secrets: MetricSpace) -> nx.Graph:
-    """Answers are joined where two secrets at distance 1 have them (CABP13 §4.2); its path metric is d_Y for f.
+    """Join answers where two secrets at distance 1 have them (CABP13 §4.2); the path metric is d_Y for f.
 
     Directed where the distances between secrets are not symmetric.
 
