@@ -104,22 +104,20 @@ def _levels_of(mechanisms: Sequence[Sampler]) -> list[Privacy]:
         required_mechanism(one)
     for one in mechanisms[1:]:
         require_same(mechanisms[0].space, one.space)
-    levels = [_level_of(one) for one in mechanisms]
+    levels = []
+    for one in mechanisms:
+        if not isinstance(one, Mechanism):
+            channel_of(one)
+            table: Any = one
+            levels.append(Privacy(table.epsilon, "integers", table.delta, table.pairs))
+        elif one.privacy is None:
+            fix = "prove it with dx.certify(mechanism, space, epsilon)"
+            raise SpecError("mechanisms", f"are not all proven private: {one.name} is not", fix)
+        else:
+            levels.append(one.privacy)
     if any(math.isinf(level.epsilon) for level in levels):
         raise SpecError("mechanisms", "are private at no epsilon, one of them", "take private ones")
     return levels
-
-
-def _level_of(given: Sampler) -> Privacy:
-    """Return what was proven of a mechanism or a table."""
-    if isinstance(given, Mechanism):
-        if given.privacy is None:
-            fix = "prove it with dx.certify(mechanism, space, epsilon)"
-            raise SpecError("mechanisms", f"are not all proven private: {given.name} is not", fix)
-        return given.privacy
-    channel_of(given)
-    table: Any = given
-    return Privacy(table.epsilon, "integers", table.delta, table.pairs)
 
 
 def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, visible: bool = True) -> Mechanism:

@@ -24,12 +24,7 @@ _MARGIN = 16 * UNIT
 class LiftedMechanism(Mechanism):
     """H∘f: a mechanism applied to the answer to a query. Made by `lift`, which proves it private.
 
-    Attributes
-    ----------
-    query : Query
-        f.
-    base : Mechanism
-        H, on the answers; rows and draws are taken from it.
+    `query` is f, and `base` H, on the answers, which rows and draws are taken from.
     """
 
     space: MetricSpace
@@ -155,20 +150,16 @@ def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy |
         distances = f"{found.nearest[first, second]:.6g} apart, their answers {apart[first, second]:.6g}"
         fix = "make H on query.induced(secrets)"
         raise UnsupportedError("secrets", f"{x} and {other} are {distances}", fix)
-    epsilon = _epsilon(privacy.epsilon, found.delta)
+    # A double ε' with ε·d_Y(f x, f x') ≤ ε'·d_X(x, x') for all secrets, in real numbers. Quotients of doubles are
+    # rounded to 1 only from below, so that ε does where Δ is 1. Elsewhere the quotient of two distances, its product
+    # with ε and the one with the margin are each rounded by 2^-53 relative, of which the margin is 16; what could be
+    # subnormal counts as the least number that is not.
+    epsilon = privacy.epsilon
+    if found.delta != 1:
+        epsilon = max(epsilon * max(found.delta, SMALLEST), SMALLEST) * (1 + _MARGIN)
     how = f"the query is {found.delta:.6g}-sensitive (CABP13 Fact 5); for its answers, {privacy.how}"
     # δ counts what two rows of H exceed e^{ε'd} by, where d is the least distance between secrets with these answers:
     # no pair of secrets is bound more tightly.
     bound = np.isfinite(found.nearest) & ~np.eye(len(apart), dtype=bool)
     relaxed = least_delta(mechanism.matrix, found.nearest, epsilon, bound) if privacy.delta else 0.0
     return Privacy(epsilon, how, relaxed)
-
-
-def _epsilon(epsilon: float, delta: float) -> float:
-    """Return a double ε' with ε·d_Y(f x, f x') ≤ ε'·d_X(x, x') for all secrets, in real numbers.
-
-    Quotients of doubles are rounded to 1 only from below, so that ε does where Δ is 1. Elsewhere the quotient of two
-    distances, its product with ε and the one with the margin are each rounded by 2^-53 relative, of which the margin
-    is 16; what could be subnormal counts as the least number that is not.
-    """
-    return epsilon if delta == 1 else max(epsilon * max(delta, SMALLEST), SMALLEST) * (1 + _MARGIN)

@@ -47,16 +47,11 @@ from dxopt.solving.solve import solve
 from dxopt.studies.own import Methods, Own, checked_methods, name_of
 
 
-def under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
-    """The problem under each other prior.
+def _under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
+    """Return the problem under each other prior; SpecError where one does not fit or is a set.
 
-    Raises
-    ------
-    SpecError
-        If there are any for the worst loss, or one of them does not fit or is a set.
-    UnsupportedError
-        If the problem is about all priors that fit totals: what the worst of them costs is proven for its own
-        mechanism alone.
+    What the worst of all priors that fit totals costs is proven for its own mechanism alone, so that these are not
+    compared (UnsupportedError).
     """
     if isinstance(problem.priors, Fitting):
         fix = "give a hull, a ball or a box, or solve without comparing"
@@ -106,12 +101,11 @@ def ordered(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
     return found
 
 
-def remap_in_the_worst_case(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
-    """The best remap of a mechanism where the objective is the worst loss; None for others, and where it is large."""
+def _remap_in_the_worst_case(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
+    """Return the best remap of a mechanism for the worst loss; None for other objectives, and where it is large."""
     rows, reports = problem.shape
-    if not isinstance(problem.objective, WorstLoss) or not isinstance(mechanism, MatrixMechanism):
-        return None
-    if rows * rows * reports > REMAP_CELLS:
+    written = isinstance(mechanism, MatrixMechanism) and rows * rows * reports <= REMAP_CELLS
+    if not written or not isinstance(problem.objective, WorstLoss):
         return None
     try:
         return optimal_random_remap(mechanism, problem.loss)
@@ -188,9 +182,12 @@ def compare(
     """
     required_problem(problem, "comparison")
     asked = checked_methods(methods)
-    others = under_others(problem, priors or {})
+    others = _under_others(problem, priors or {})
     if reference is not None:
-        _require_answer(reference, problem)
+        required("reference", reference, Report, "give what dx.solve found for this problem")
+        if differs := difference(problem, reference.problem):
+            wrong = f"answers a problem with {differs}"
+            raise SpecError("reference", wrong, "solve this problem, or leave it out")
     with showing(progress) as tell, Stop(partial=partial) as stop, using(cluster, device):
         options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": tell}
         if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:
@@ -198,22 +195,16 @@ def compare(
             reference = reference or solve(problem, **options)
             problem = reference.problem
         entries = _made(problem, asked, reference, options, stop)
-        entries |= _optima(others, options, stop)
+        for name, other in others.items():
+            found = _NOT_STARTED if stop.interrupted else _under(other, **options)
+            entries[f"{OPTIMAL} for {name}"] = _optimum(found, stop, name)
         there = {name: entry.mechanism for name, entry in entries.items() if entry.mechanism is not None}
-        drawn = {name: remap_in_the_worst_case(problem, one) for name, one in there.items()}
+        drawn = {name: _remap_in_the_worst_case(problem, one) for name, one in there.items()}
         remaps = {name: (remap.channel, remap.weights) for name, remap in drawn.items() if remap is not None}
         regular = None if stop.interrupted else _verdict(problem)
         order = {} if stop.interrupted else ordered(there)
     evidence = Evidence(problem, entries, others, remaps, tuple(order.values()))
     return stop.delivered(Comparison.of(evidence, tuple(order), regular, interrupted=stop.interrupted))
-
-
-def _require_answer(reference: Any, problem: Problem) -> None:
-    """Raise SpecError unless a reference is the report of the same problem."""
-    required("reference", reference, Report, "give what dx.solve found for this problem")
-    differs = difference(problem, reference.problem)
-    if differs:
-        raise SpecError("reference", f"answers a problem with {differs}", "solve this problem, or leave it out")
 
 
 def _verdict(problem: Problem) -> Regularity | None:
@@ -246,16 +237,6 @@ def _made(
             entries[name] = Entry(note=found) if isinstance(found, str) else Entry(found)
             stop.interrupted |= isinstance(found, Report) and found.status is Status.INTERRUPTED
     return entries
-
-
-def _optima(others: Mapping[str, Problem], options: dict[str, Any], stop: Stop) -> dict[str, Entry]:
-    """Return the optima for other priors by the names of their rows."""
-    return {
-        f"{OPTIMAL} for {name}": Entry(prior=name, note=_NOT_STARTED)
-        if stop.interrupted
-        else _optimum(_under(other, **options), stop, name)
-        for name, other in others.items()
-    }
 
 
 def _optimum(found: Report | str, stop: Stop, prior: str = "") -> Entry:

@@ -99,8 +99,7 @@ def frontier(
 def _next_level(found: Frontier) -> tuple[int, Problem] | None:
     """Return after which level a further one helps most, and its problem; None where none does.
 
-    It halves the widest interval on a logarithmic scale. As the least loss falls, its value is possible above it and
-    its bound holds below it, so that the interval becomes two that are less high.
+    It halves, on a logarithmic scale, the interval where value and bound are furthest apart.
     """
     values = found.values
     bounds = found.bounds

@@ -116,7 +116,8 @@ def smallest_epsilon(
             unsure = search.closed_in(accuracy) if unsure is None else unsure
         if unsure is not None:
             search.around(unsure, accuracy, ends)
-    return stop.delivered(search.found(accuracy))
+    status = Status.OPTIMAL if search.width() <= accuracy * (1 + 1e-6) else stopped(stop)
+    return stop.delivered(Level(problem, search.high, search.low, budget, accuracy, status))
 
 
 @dataclass(eq=False)
@@ -139,7 +140,7 @@ class _Search:
         """
         # While the bracket is wide the loss differs much from the budget, so that a rough answer decides. Each solve
         # starts from the answer at the nearest ε, which is warm enough for column generation to spare rounds.
-        rough = max(self.tolerance, min(_ROUGH, _SHARPER * self._width()))
+        rough = max(self.tolerance, min(_ROUGH, _SHARPER * self.width()))
         start = min(self.known, key=lambda report: abs(math.log(report.problem.epsilon / epsilon)), default=None)
         for gap in (rough, self.tolerance) if rough > self.tolerance else (rough,):
             start = self.answer(self.problem.at(epsilon), gap, start)
@@ -181,14 +182,19 @@ class _Search:
         The ITP method interpolates, truncates and projects: it is as fast as the secant where the loss is smooth, and
         takes at most one step more than bisection whatever the loss is. All of it is in ln ε.
         """
-        start = self._width()
+        start = self.width()
         # Bisection takes that many steps, and one more is allowed.
         left = math.ceil(math.log2(max(start / accuracy, 1.0))) + 1
-        while (width := self._width()) > accuracy and not self.stop.requested:
-            low, high = self._ends()
+        while (width := self.width()) > accuracy and not self.stop.requested:
+            assert self.low is not None and self.high is not None
+            low = math.log(self.low.problem.epsilon)
+            high = math.log(self.high.problem.epsilon)
             middle = 0.5 * (low + high)
-            # Interpolate: where the secant meets the budget.
-            estimate = self._secant()
+            # Interpolate: where the line through the bound at the lower end and the value at the upper one meets the
+            # budget.
+            above = self.low.certificate.bound - self.budget
+            under = self.budget - self.high.certificate.value
+            estimate = low + (high - low) * above / (above + under)
             # Truncate: move that towards the middle. Secants may stay on one side of the root for long, so that only
             # one end of the bracket moves; with the pull, the estimate soon is on the other side.
             pull = max(_PULL * width**2 / start, 0.4 * accuracy)
@@ -219,30 +225,11 @@ class _Search:
                     break
                 step *= _GROWTH
 
-    def found(self, accuracy: float) -> Level:
-        """Return what is proven."""
-        status = Status.OPTIMAL if self._width() <= accuracy * (1 + 1e-6) else stopped(self.stop)
-        return Level(self.problem, self.high, self.low, self.budget, accuracy, status)
-
-    def _ends(self) -> tuple[float, float]:
-        """Return ln ε at both ends of the bracket."""
-        assert self.low is not None and self.high is not None
-        return math.log(self.low.problem.epsilon), math.log(self.high.problem.epsilon)
-
-    def _width(self) -> float:
+    def width(self) -> float:
         """Return the width of the bracket in ln ε; infinite before there is one."""
         if self.low is None or self.high is None:
             return math.inf
-        low, high = self._ends()
-        return high - low
-
-    def _secant(self) -> float:
-        """Return ln ε where the line through bound at the lower end and value at the upper one meets the budget."""
-        assert self.low is not None and self.high is not None
-        low, high = self._ends()
-        above = self.low.certificate.bound - self.budget
-        under = self.budget - self.high.certificate.value
-        return low + (high - low) * above / (above + under)
+        return math.log(self.high.problem.epsilon) - math.log(self.low.problem.epsilon)
 
 
 def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | None, high: Written | None) -> None:

@@ -30,7 +30,6 @@ class Own:
 
     Attributes
     ----------
-    name : str
     given : Mechanism, (n, m) array, list of n rows or callable
         A function is given ε, per unit of distance, and makes one of the others.
     """
@@ -59,7 +58,16 @@ class Own:
         if callable(given):
             if not problem.private:
                 raise SpecError("epsilon", "is not asked for, which the function needs", "give a mechanism")
-            given = self._made(given, problem.epsilon)
+            try:
+                given = given(problem.epsilon)
+            except SpecError:
+                raise
+            except Exception as error:  # whatever a function of the user raises
+                fix = "mend the function, which is called with epsilon alone"
+                raise SpecError("methods", f"the function of {self.name!r} raises {said(error)}", fix) from error
+            if not isinstance(given, Mechanism | _MATRIX):
+                wrong = f"the function of {self.name!r} gives {type(given).__name__}"
+                raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
         try:
             found = proven_but_for_rounding(problem, given, self.name)
         except CertificateError as error:
@@ -69,20 +77,6 @@ class Own:
             wrong = f"the expected loss {spent:.6g} is over its budget {budget:.6g}"
             raise SpecError("mechanism", wrong)
         return found
-
-    def _made(self, function: Callable[[float], Any], epsilon: float) -> Mechanism | np.ndarray | list[Any]:
-        """Call the function with ε; SpecError where it raises an error, or returns no mechanism."""
-        try:
-            made = function(epsilon)
-        except SpecError:
-            raise
-        except Exception as error:  # whatever a function of the user raises
-            fix = "mend the function, which is called with epsilon alone"
-            raise SpecError("methods", f"the function of {self.name!r} raises {said(error)}", fix) from error
-        if isinstance(made, Mechanism | _MATRIX):
-            return made
-        wrong = f"the function of {self.name!r} gives {type(made).__name__}"
-        raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
 
 
 Method = str | Given | tuple[str, Given] | Own
@@ -103,20 +97,15 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
     for method in asked:
         if isinstance(method, str):
             if method not in COMPARABLE:
-                _require_plugin(method)
+                if not MECHANISM_PLUGINS.offered(method):
+                    fix = COMPARABLE_NAMES.fix(", give a mechanism of your own")
+                    raise SpecError("methods", f"there is no {method!r}", fix)
+                MECHANISM_PLUGINS.find(method)
             found.setdefault(method, method)
         else:
             own = _own(method, found)
             found[own.name] = own
     return list(found.values())
-
-
-def _require_plugin(name: str) -> None:
-    """Raise SpecError unless a plug-in of a name is there and loads."""
-    if not MECHANISM_PLUGINS.offered(name):
-        fix = COMPARABLE_NAMES.fix(", give a mechanism of your own")
-        raise SpecError("methods", f"there is no {name!r}", fix)
-    MECHANISM_PLUGINS.find(name)
 
 
 def name_of(method: str | Own) -> str:
@@ -131,18 +120,15 @@ def _listed(methods: Methods) -> list[Any]:
         return [
             name if isinstance(given, str) and name == given else (name, given) for name, given in methods.items()
         ]
-    alone = isinstance(methods, str | Mechanism | Own) or callable(methods) or _are_rows(methods)
+    alone = isinstance(methods, str | Mechanism | Own) or callable(methods)
     if alone or (isinstance(methods, np.ndarray) and methods.dtype.kind != "U"):
         return [methods]
     if not isinstance(methods, Iterable):
         raise SpecError("methods", f"are of type {type(methods).__name__}", "give a list of names or mechanisms")
-    return list(methods)
-
-
-def _are_rows(methods: Any) -> bool:
-    """Tell whether a list is a matrix of probabilities, row by row, and not one of mechanisms."""
-    rows = isinstance(methods, list) and all(isinstance(row, list) for row in methods)
-    return rows and bool(methods) and not any(isinstance(entry, list) for row in methods for entry in row)
+    listed: list[Any] = list(methods)
+    # a list of lists is a matrix of probabilities, row by row, unless the entries of its rows are lists again
+    rows = isinstance(methods, list) and bool(listed) and all(isinstance(row, list) for row in listed)
+    return [methods] if rows and not any(isinstance(entry, list) for row in listed for entry in row) else listed
 
 
 def _own(method: Any, taken: Mapping[str, Any]) -> Own:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,10 +13,10 @@ from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.progress import step
-from dxopt.runtime.stopping import Status, Stop
+from dxopt.runtime.stopping import Status
 from dxopt.solving.options import Progress
 from dxopt.studies.comparisons import compare
-from dxopt.studies.own import Methods, Own, checked_methods
+from dxopt.studies.own import Methods, checked_methods
 from dxopt.studies.series import answering, positive, require_falling, running, stopped
 
 
@@ -80,16 +80,21 @@ def sweep(
     if not problem.private:
         raise SpecError("epsilon", "is not given: the problem asks for no privacy", "give the problem one")
     reports: list[Report] = []
+    whole = True
     with running(progress, time_limit, partial, cluster, device) as (tell, stop):
         answer = answering(solver, tell, stop)
         for done, level in enumerate(levels):
             step(tell, done, len(levels), even=True)
             if reports and stop.requested:
                 break
-            found = answer(problem.at(level), tolerance, reports[-1] if reports else None)
-            reports.append(_compared(found, names, stop, tolerance, tell))
-        whole = len(reports) == len(levels) and all(_whole(report, names) for report in reports)
-        status = Status.OPTIMAL if whole else stopped(stop)
+            report = answer(problem.at(level), tolerance, reports[-1] if reports else None)
+            # With the optimum alone where time is up.
+            wanted = () if stop.expired else names
+            found = compare(report.problem, wanted, reference=report, tolerance=tolerance, progress=tell)
+            stop.interrupted |= found.interrupted
+            reports.append(replace(report, comparison=found))
+            whole &= report.status is Status.OPTIMAL and not found.interrupted and len(found.rows) == len(names)
+        status = Status.OPTIMAL if whole and len(reports) == len(levels) else stopped(stop)
     return stop.delivered(EpsilonSweep(problem, tuple(reports), levels, status))
 
 
@@ -104,20 +109,3 @@ def checked_levels(epsilons: Iterable[Written]) -> tuple[float, ...]:
         if below == above:
             raise SpecError("epsilons", f"has {above:g} twice", "keep one")
     return tuple(levels)
-
-
-def _compared(
-    report: Report, names: Iterable[str | Own], stop: Stop, tolerance: float, progress: Progress | None
-) -> Report:
-    """Compare the answer of a report with other mechanisms; with none where time is up."""
-    wanted = () if stop.expired else names
-    found = compare(report.problem, wanted, reference=report, tolerance=tolerance, progress=progress)
-    stop.interrupted |= found.interrupted
-    return replace(report, comparison=found)
-
-
-def _whole(report: Report, names: Sequence[str | Own]) -> bool:
-    """Tell whether the report is optimal and was compared with all that it was to be."""
-    found = report.comparison
-    compared = found is not None and not found.interrupted and len(found.rows) == len(names)
-    return report.status is Status.OPTIMAL and compared

@@ -15,7 +15,7 @@ from dxopt.mechanisms.classic.base import BASELINES
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.problem import Problem
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import as_number, as_numbers
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.positions import local_plane
 from dxopt.spaces.space import MetricSpace
@@ -52,7 +52,11 @@ class Cloaking:
         return None
 
     def channel(self, problem: Problem) -> Array:
-        return cloaking(problem.space, side=_comparable_side(problem.space, problem.epsilon)).matrix
+        located = _coordinates(problem.space)
+        epsilon = problem.epsilon
+        side = 4 / epsilon if located.shape[1] == 1 else 12 / (epsilon * (math.sqrt(2) + math.asinh(1)))
+        extent = float(np.ptp(located, axis=0).max())
+        return cloaking(problem.space, side=min(side, _LARGEST * extent) if extent > 0 else side).matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +96,7 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     Returns
     -------
     Mechanism
-        Without proof, as there is none: `privacy` is None.
+        Its `privacy` is None.
 
     Raises
     ------
@@ -112,14 +116,13 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     found = _squares(space, side) if regions is None else _checked(regions, len(space))
     _, numbered = np.unique(found, axis=0, return_inverse=True)
     numbered = numbered.reshape(-1)
-    representatives = [_middle(space, np.flatnonzero(numbered == region)) for region in range(numbered.max() + 1)]
+    representatives = []
+    for region in range(numbered.max() + 1):
+        # The member with the least sum of squared distances from the members, up to rounding the first.
+        members = np.flatnonzero(numbered == region)
+        sums = (space.block(members, members) ** 2).sum(axis=0)
+        representatives.append(members[np.flatnonzero(sums <= sums.min() * (1 + _ON_BORDER))[0]])
     return Cloaked(space, Reports.of(space), numbered, np.array(representatives))
-
-
-def _middle(space: MetricSpace, members: Indices) -> int:
-    """Return the member with the least sum of squared distances from the members, up to rounding the first."""
-    sums = (space.block(members, members) ** 2).sum(axis=0)
-    return int(members[np.flatnonzero(sums <= sums.min() * (1 + _ON_BORDER))[0]])
 
 
 def _squares(space: MetricSpace, side: float | None) -> Array:
@@ -142,23 +145,11 @@ def _coordinates(space: MetricSpace) -> Array:
     return space.points
 
 
-def _comparable_side(space: MetricSpace, epsilon: float) -> float:
-    """Return the side at which the loss is about that of Laplace noise for the same ε; see `Cloaking`."""
-    located = _coordinates(space)
-    side = 4 / epsilon if located.shape[1] == 1 else 12 / (epsilon * (math.sqrt(2) + math.asinh(1)))
-    extent = float(np.ptp(located, axis=0).max())
-    return min(side, _LARGEST * extent) if extent > 0 else side
-
-
-def _checked(regions: ArrayLike, size: int) -> Indices:
-    try:
-        numbers = np.array(regions)
-    except ValueError:
-        raise SpecError("regions", "are no list of integers", "give one integer per secret") from None
-    if numbers.shape != (size,) or not np.issubdtype(numbers.dtype, np.integer):
-        wrong = f"have shape {numbers.shape} and type {numbers.dtype} for {size} secrets"
-        raise SpecError("regions", wrong, "give one integer per secret")
-    return numbers.astype(np.int64)
+def _checked(regions: ArrayLike, size: int) -> Array:
+    numbers = as_numbers(regions, "regions", fix := "give one integer per secret")
+    if numbers.shape != (size,) or not (np.isfinite(numbers) & (numbers == np.rint(numbers))).all():
+        raise SpecError("regions", f"are not {size} integers", fix)
+    return numbers
 
 
 _LOWERED = 1e-9

@@ -14,9 +14,13 @@ from dxopt.numerics.coerce import as_numbers
 from dxopt.numerics.rounding import ALIKE, UNIT
 from dxopt.numerics.tropical import product
 from dxopt.proofs.repair import NOTHING
+from dxopt.spaces.distances import between
+from dxopt.spaces.metrics import Manhattan
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+_WIDEST = 1e100
+"""Squares of larger lengths, or of the inverse of such, are no doubles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +36,29 @@ class Positioned:
     positions: ArrayLike | None = field(default=None, kw_only=True)
 
     def coordinates(self, space: MetricSpace) -> Array | None:
-        """Return the coordinates of the secrets `(n, k)`, or None where there are none."""
-        return coordinates(space, self.positions)
+        """Return the coordinates of the secrets `(n, k)`, or None where there are none.
+
+        Raises
+        ------
+        SpecError
+            If the given positions are no coordinates, one row for each secret.
+        """
+        if self.positions is None:
+            if space.points is not None and np.issubdtype(space.points.dtype, np.number):
+                return finite_points(space.points)
+            try:
+                labels = np.array([[float(label)] for label in space.labels])
+            except ValueError:
+                return None
+            return finite_points(labels)
+        located = as_numbers(self.positions, "positions", "give (n,) or (n, k) coordinates")
+        located = located[:, None] if located.ndim == 1 else located
+        if located.ndim != 2 or len(located) != len(space) or not located.size:
+            wrong = f"have shape {np.shape(self.positions)} for {len(space)} secrets"
+            raise SpecError("positions", wrong, "give one per secret")
+        if finite_points(located) is None:
+            raise SpecError("positions", "are not all finite", "give finite coordinates")
+        return located
 
     def required(self, space: MetricSpace) -> Array:
         """Return the coordinates `(n, k)` of secrets that `refuses` found to have some."""
@@ -42,41 +67,33 @@ class Positioned:
         return found
 
 
-def coordinates(space: MetricSpace, positions: ArrayLike | None = None) -> Array | None:
-    """Return the given positions, the points of the space, or its labels where they are numbers: `(n, k)`.
-
-    Raises
-    ------
-    SpecError
-        If the given positions are no coordinates, one row for each secret.
-    """
-    if positions is not None:
-        return _checked(positions, len(space))
-    if space.points is not None and np.issubdtype(space.points.dtype, np.number):
-        return space.points if np.isfinite(space.points).all() else None
-    try:
-        labels = np.array([float(label) for label in space.labels])
-    except ValueError:
-        return None
-    return labels[:, None] if np.isfinite(labels).all() else None
-
-
-def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
-    """Return the secrets where they are the reports, or the points of the reports `(m, k)`, if there are some."""
-    points = problem.reports.points
-    if problem.reports.secrets:
-        return secrets
-    if points is None or not np.issubdtype(points.dtype, np.number) or points.shape[1:] != secrets.shape[1:]:
+def finite_points(points: NDArray | None) -> Array | None:
+    """Return points that are all finite numbers, or None."""
+    if points is None or not np.issubdtype(points.dtype, np.number):
         return None
     return points if np.isfinite(points).all() else None
 
 
+def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
+    """Return the secrets where they are the reports, or the points of the reports `(m, k)`, if there are some."""
+    if problem.reports.secrets:
+        return secrets
+    points = finite_points(problem.reports.points)
+    return points if points is not None and points.shape[1:] == secrets.shape[1:] else None
+
+
+def refused_extent(points: Array) -> str | None:
+    """Return the reason why places spread too little or too far, or None."""
+    with np.errstate(over="ignore"):
+        extent = float(np.ptp(points, axis=0).max())
+    if extent == 0 or 1 / _WIDEST < extent < _WIDEST:
+        return None
+    return f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
+
+
 def manhattan(positions: Array) -> Array:
     """Return d_1 between all positions, `(n, n)`."""
-    apart = np.zeros((len(positions), len(positions)))
-    for column in positions.T:
-        apart += np.abs(column[:, None] - column[None, :])
-    return apart
+    return between(positions, positions, Manhattan())
 
 
 def largest_rate(budgets: Array, apart: Array) -> float:
@@ -97,16 +114,6 @@ def within(rate: float, most: float, name: str) -> float:
         wrong = f"is {rate}, above {name} = {most}"
         raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")
     return rate
-
-
-def _checked(positions: ArrayLike, size: int) -> Array:
-    located = as_numbers(positions, "positions", "give (n,) or (n, k) coordinates")
-    located = located[:, None] if located.ndim == 1 else located
-    if located.ndim != 2 or len(located) != size or not located.size:
-        raise SpecError("positions", f"have shape {np.shape(positions)} for {size} secrets", "give one per secret")
-    if not np.isfinite(located).all():
-        raise SpecError("positions", "are not all finite", "give finite coordinates")
-    return located
 
 
 CALIBRATED_BELOW = 1_000
@@ -132,8 +139,6 @@ def largest_private_rate(
     ----------
     channel : callable
         The channel `(n, m)` at a rate.
-    space : MetricSpace
-    epsilon : float
     safe : float
         A rate at which it is private at ε; what is returned where there are no two secrets apart.
     resolution : float
@@ -150,15 +155,8 @@ def largest_private_rate(
         masses = np.maximum(channel(rate), NOTHING)
         return float((np.log(product(masses, 1 / masses.T)[counted]) / distances[counted]).max())
 
-    return _calibrated(realised, safe, epsilon, resolution)
-
-
-def _calibrated(realised: Callable[[float], float], safe: float, epsilon: float, resolution: float) -> float:
-    """Return the rate of `largest_private_rate`, given the realised ε of a rate.
-
-    `low` is a rate at which the realised ε is `least`, at most ε, and `high` one at which it is `most`, above ε.
-    """
-    # 1. Raise the rate until the realised ε exceeds ε: in proportion to what is left, by a factor of 2 at most.
+    # 1. Raise the rate until the realised ε exceeds ε: in proportion to what is left, by a factor of 2 at most. At
+    # the rate `low` the realised ε is `least`, at most ε; at `high` it is `most`, above ε.
     enough = epsilon * (1 - _CALIBRATED)
     low = safe
     least = realised(safe)

@@ -52,7 +52,17 @@ class Exponential(Classic):
         return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
-        return exponential_rows(exponents(problem)) if self.scores is None else _scored(self.scores, problem)
+        if self.scores is None:
+            return exponential_rows(exponents(problem))
+        with np.errstate(over="ignore"):
+            below = self.scores - self.scores.max(axis=1, keepdims=True)
+            apart = np.array([np.abs(self.scores - row).max(axis=1) for row in self.scores])
+        # Normalising at most doubles the exponent, so half of the largest rate is private. Where nothing binds, as no
+        # pair with different scores has a finite budget, it reports one of the best reports, all alike.
+        rate = 0.5 * largest_rate(problem.budgets, apart)
+        if rate == 0:
+            raise SpecError("score", "differs between secrets at distance 0", "give these the same scores")
+        return normalised(np.exp(rate * below) if math.isfinite(rate) else np.equal(below, 0).astype(float))
 
 
 def without_distances(problem: Problem) -> str | None:
@@ -75,36 +85,6 @@ def exponents(problem: Problem) -> Array:
     # The largest symmetric budgets that are at most the given ones and obey the triangle inequality.
     smaller = np.minimum(problem.budgets, problem.budgets.T)
     return smaller if np.array_equal(smaller, problem.budgets) else path_closure(smaller)
-
-
-def _scored(scores: Array, problem: Problem) -> Array:
-    """Return the channel of scores; SpecError where they differ between secrets at distance 0.
-
-    Where nothing binds, as no pair with different scores has a finite budget, it reports one of the best reports,
-    each with the same probability.
-    """
-    with np.errstate(over="ignore"):
-        below = scores - scores.max(axis=1, keepdims=True)
-        apart = np.array([np.abs(scores - row).max(axis=1) for row in scores])
-    # Normalising at most doubles the exponent, so half of the largest rate is private.
-    rate = 0.5 * largest_rate(problem.budgets, apart)
-    if rate == 0:
-        raise SpecError("score", "differs between secrets at distance 0", "give these the same scores")
-    return normalised(np.exp(rate * below) if math.isfinite(rate) else np.equal(below, 0).astype(float))
-
-
-def _checked(score: Score, space: MetricSpace, reports: Reports | None) -> Loss:
-    """Return the scores `(n, m)` with the reports of their columns; SpecError where they are no finite numbers."""
-    if isinstance(score, str):
-        raise SpecError("score", f"is {score!r}", "give an (n, m) array or a function of secret and report")
-    try:
-        scores = Loss.of(score, space, reports)
-    except SpecError as error:
-        raise error.at("score") from None
-    infinite = np.argwhere(np.isinf(scores.matrix))
-    if len(infinite):
-        raise SpecError("score", "entry [{}, {}] is infinite".format(*infinite[0]), "give finite numbers")
-    return scores
 
 
 def exponential(
@@ -143,7 +123,14 @@ def exponential(
     """
     if score is None:
         return proven(Exponential(), space, epsilon, reports=reports)
-    scores = _checked(score, space, reports)
+    if isinstance(score, str):
+        raise SpecError("score", f"is {score!r}", "give an (n, m) array or a function of secret and report")
+    try:
+        scores = Loss.of(score, space, reports)
+    except SpecError as error:
+        raise error.at("score") from None
+    if np.isinf(scores.matrix).any():
+        raise SpecError("score", "has infinite entries", "give finite numbers")
     return proven(Exponential(scores.matrix), space, epsilon, reports=scores.reports, loss=-scores.matrix)
 
 
@@ -177,18 +164,14 @@ class TruncatedExponential(Classic):
         return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
-        radius = self._radius(problem) if self.radius is None else self.radius
+        radius = self.radius
+        if radius is None:
+            # The least radius γ beyond which no secret is reported with more than a probability β. With one report
+            # within γ and m - 1 beyond, these have together the share s/(1 + s) with s = (m - 1) e^{-εγ/2}.
+            others = len(problem.reports) - 1
+            odds = (1 - self.failure) * others / self.failure
+            radius = max(0.0, 2 / problem.epsilon * math.log(odds)) if others else 0.0
         return exponential_rows(np.minimum(exponents(problem), problem.epsilon * radius))
-
-    def _radius(self, problem: Problem) -> float:
-        """Return the least radius γ beyond which no secret is reported with more than a probability β.
-
-        With one report within γ and m - 1 beyond, these have together the share s/(1 + s) with s = (m - 1) e^{-εγ/2}.
-        """
-        others = len(problem.reports) - 1
-        if others < 1:
-            return 0.0
-        return max(0.0, 2 / problem.epsilon * math.log((1 - self.failure) * others / self.failure))
 
 
 def truncated_exponential(

@@ -59,7 +59,7 @@ class Geometric(Positioned, Classic):
         return reduce(np.multiply, factors)
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        """Return the mechanism with rows on demand on a long line: it is the tight-constraints mechanism there."""
+        # On a long line it is the tight-constraints mechanism, which has rows on demand.
         space = problem.space
         epsilon = problem.epsilon
         if self.positions is not None or len(space) < IMPLICIT_FROM or space.structure.kind != "path":

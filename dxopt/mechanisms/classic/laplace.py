@@ -191,21 +191,18 @@ class Staircase(Positioned, Classic):
 
     def _steepest(self, problem: Problem, apart: Array) -> tuple[float, float]:
         """Return the largest level per step of Δ, and Δ."""
-        sensitivity = self.sensitivity or _widest_step(problem.budgets, apart)
-        return largest_rate(problem.budgets, _ceiling(apart / sensitivity)), sensitivity
-
-
-def _widest_step(budgets: Array, apart: Array) -> float:
-    """Return the largest |x - x'| among pairs of different numbers with the least positive budget; 1 without any."""
-    different = (apart > 0) & np.isfinite(budgets)
-    least = budgets[different & (budgets > 0)].min(initial=np.inf)
-    return float(apart[different & (budgets <= least * (1 + _EQUAL))].max(initial=0.0)) or 1.0
-
-
-def _ceiling(steps: Array) -> Array:
-    """Return ⌈steps⌉, where what is above a whole number by 1e-12 relative counts as that number."""
-    whole = np.round(steps)
-    return np.where(np.abs(steps - whole) <= _WHOLE * whole, whole, np.ceil(steps))
+        budgets = problem.budgets
+        sensitivity = self.sensitivity
+        if sensitivity is None:
+            # The largest |x - x'| among pairs of different numbers with the least positive budget; 1 without any.
+            different = (apart > 0) & np.isfinite(budgets)
+            least = budgets[different & (budgets > 0)].min(initial=np.inf)
+            sensitivity = float(apart[different & (budgets <= least * (1 + _EQUAL))].max(initial=0.0)) or 1.0
+        # ⌈steps⌉, where what is above a whole number by 1e-12 relative counts as that number.
+        steps = apart / sensitivity
+        whole = np.round(steps)
+        steps = np.where(np.abs(steps - whole) <= _WHOLE * whole, whole, np.ceil(steps))
+        return largest_rate(budgets, steps), sensitivity
 
 
 def staircase(

@@ -14,6 +14,7 @@ from dxopt.mechanisms.classic.calibration import (
     coordinates_of_reports,
     largest_private_rate,
     normalised,
+    refused_extent,
     within,
 )
 from dxopt.mechanisms.noise.base import checked_positive
@@ -34,8 +35,6 @@ _NUMBERS = 10_000_000
 _MOST = 1024
 _LEAST = 8
 _BLOCK = 2_000_000
-_WIDEST = 1e100
-"""Squares of larger lengths, or of the inverse of such, are no doubles."""
 _SECONDS = (3e-8, 4e-10)
 """For each pair of a node and a secret or report, and for each of their coordinates."""
 _RESOLUTION = 1e-3
@@ -76,11 +75,7 @@ class MultivariateLaplace(Classic):
         reports = coordinates_of_reports(problem, points)
         if reports is None:
             return "needs the secrets as reports, or reports with as many coordinates"
-        with np.errstate(over="ignore"):
-            extent = float(np.ptp(np.concatenate([points, reports]), axis=0).max())
-        if extent == 0 or 1 / _WIDEST < extent < _WIDEST:
-            return None
-        return f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
+        return refused_extent(np.concatenate([points, reports]))
 
     def channel(self, problem: Problem) -> Array:
         points = np.asarray(problem.space.points, dtype=float)

@@ -122,14 +122,6 @@ def _halves(rate: float) -> tuple[Array, Array]:
     return np.concatenate([-nodes, nodes]), np.concatenate([weights, weights])
 
 
-def _radial(rate: float) -> list[float]:
-    """Return the ends of panels on [0, 1] that are short near 0 where the density is steep; 0 left out."""
-    ends = [min(1.0, _STEEP / rate)]
-    while ends[-1] < 1.0:
-        ends.append(min(2 * ends[-1], 1.0))
-    return ends
-
-
 def _at(size: int, rule: tuple[Array, Array], start: float) -> tuple[Array, Array]:
     """Return the nodes `(size, p)` of a rule as seen from 0, 1, … cells away of its start, and its weights `(p,)`."""
     return np.arange(size)[:, None] + start + rule[0], rule[1]
@@ -153,9 +145,14 @@ def _square(rate: float) -> tuple[Array, Array, Array, Array]:
     In each, r is s√(1 + t²)/2 and the Jacobian s/4, so that the cusp of the density at a secret does no harm. The
     weights are `(p,)` for s and `(q,)` for t.
     """
+    # Panels on [0, 1] are short near 0 where the density is steep.
+    ends = [0.0, min(1.0, _STEEP / rate)]
+    while ends[-1] < 1.0:
+        ends.append(min(2 * ends[-1], 1.0))
+
     # One triangle: the point at the part s of the way from the corner to the opposite side, and at the part t of that
     # side, is s/2 along an axis and st/2 off it.
-    s, ds = _panels([0.0, *_radial(rate)], rate * math.sqrt(0.5))
+    s, ds = _panels(ends, rate * math.sqrt(0.5))
     t, dt = _gauss(0.0, 1.0, _order(0.5 * rate))
     along = 0.5 * s[:, None] * np.ones_like(t)
     up = 0.5 * s[:, None] * t

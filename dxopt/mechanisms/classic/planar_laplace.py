@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.calibration import largest_private_rate
+from dxopt.mechanisms.classic.calibration import finite_points, largest_private_rate, refused_extent
 from dxopt.mechanisms.classic.on_grid import NAME, SLACK, OnGrid, level_per_step
 from dxopt.mechanisms.classic.voronoi import CELLS, Voronoi
 from dxopt.model.loss import Reports
@@ -25,8 +25,6 @@ Array = NDArray[np.float64]
 
 IMPLICIT_FROM = 400
 """From this many secrets on, a grid gets no matrix, and the noise has the rate ε."""
-_WIDEST = 1e100
-"""Squares of larger lengths, or of the inverse of such, are no doubles."""
 _LARGEST_RATE = 1e300
 """Per extent of the places: noise of a larger rate has the same masses, and products with it overflow."""
 _SECONDS = 1.8e-6
@@ -45,19 +43,31 @@ class PlanarLaplace(Classic):
     instead: ClassVar[str] = "use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        if not problem.reports.secrets and problem.reports.points is None:
-            return "needs the secrets themselves as reports, or reports with coordinates"
-        return _refusal(problem.space, problem.reports, problem.epsilon)
+        space = problem.space
+        reports = problem.reports
+        metric = space.metric
+        if metric is None or metric.name not in ("euclidean", *METRICS_ON_EARTH) or not _flat(space.points):
+            return "needs a grid or other places in the plane, with Euclidean distances, or places on the globe"
+        if not reports.secrets and not _flat(reports.points):
+            return "needs the secrets themselves as reports, or reports with two finite coordinates"
+        if _implicit(space, reports):
+            level = level_per_step(space, problem.epsilon)
+            return None if level > 0 else f"needs an epsilon times spacing above {SLACK}"
+        if len(space) * len(reports) > CELLS:
+            return f"needs a grid for so many places, or at most {CELLS:,} pairs of secret and report"
+        try:
+            everything = np.concatenate(_in_plane(space, reports))
+        except SpecError as error:
+            return f"needs places that one plane shows: {error.field} {error.wrong}"
+        return refused_extent(everything)
 
     def channel(self, problem: Problem) -> Array:
-        on_grid = self.implicit(problem)
-        if on_grid is not None:
+        if (on_grid := self.implicit(problem)) is not None:
             return on_grid.matrix
         secrets, reports = _in_plane(problem.space, problem.reports)
         return Voronoi.of(reports).masses(secrets, noise_rate(problem))
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        """Return the mechanism with rows on demand, on a large grid."""
         return OnGrid.of(problem.space, problem.epsilon) if _implicit(problem.space, problem.reports) else None
 
     def expected_seconds(self, problem: Problem) -> float:
@@ -82,7 +92,12 @@ def noise_rate(problem: Problem) -> float:
 
     # The rate at which the noise itself is private.
     secrets, reports = _in_plane(space, problem.reports)
-    safe = epsilon * _shrinking(space, secrets, epsilon)
+    safe = epsilon
+    if isinstance(space.metric, OnEarth):
+        # By the least ratio of a distance between two secrets to that in the plane, at most 1.
+        plane = MetricSpace.from_points(secrets).distances
+        ratios = np.divide(space.distances, plane, out=np.ones(plane.shape), where=plane > ALIKE / epsilon)
+        safe *= min(1.0, float(ratios.min()))
     safe = min(safe, _LARGEST_RATE / max(1.0, *np.ptp(secrets, axis=0), *np.ptp(reports, axis=0)))
     if len(space) >= IMPLICIT_FROM:
         return safe
@@ -104,47 +119,14 @@ def _in_plane(space: MetricSpace, reports: Reports) -> tuple[Array, Array]:
     return points, answers
 
 
-def _shrinking(space: MetricSpace, located: Array, epsilon: float) -> float:
-    """Return the least ratio of a distance between two secrets to that in the plane `(n, 2)`, at most 1."""
-    if not isinstance(space.metric, OnEarth):
-        return 1.0
-    plane = MetricSpace.from_points(located).distances
-    ratios = np.divide(space.distances, plane, out=np.ones(plane.shape), where=plane > ALIKE / epsilon)
-    return min(1.0, float(ratios.min()))
-
-
 def _implicit(space: MetricSpace, reports: Reports) -> bool:
     """Return True for a large grid, for which no matrix is needed."""
     return reports.secrets and len(space) >= IMPLICIT_FROM and space.structure.kind == "lattice"
 
 
-def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None:
-    """Return what the mechanism needs and the space or the reports do not have, or None."""
-    metric = space.metric
-    if metric is None or metric.name not in ("euclidean", *METRICS_ON_EARTH) or not _flat(space.points):
-        return "needs a grid or other places in the plane, with Euclidean distances, or places on the globe"
-    if not reports.secrets and not _flat(reports.points):
-        return "needs reports with two finite coordinates"
-    if _implicit(space, reports):
-        return None if level_per_step(space, epsilon) > 0 else f"needs an epsilon times spacing above {SLACK}"
-    if len(space) * len(reports) > CELLS:
-        return f"needs a grid for so many places, or at most {CELLS:,} pairs of secret and report"
-    try:
-        everything = np.concatenate(_in_plane(space, reports))
-    except SpecError as error:
-        return f"needs places that one plane shows: {error.field} {error.wrong}"
-    with np.errstate(over="ignore"):
-        extent = float(np.ptp(everything, axis=0).max())
-    if extent == 0 or 1 / _WIDEST < extent < _WIDEST:
-        return None
-    return f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
-
-
 def _flat(points: NDArray | None) -> bool:
     """Return True if points have two finite coordinates each."""
-    if points is None or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
-        return False
-    return bool(np.isfinite(points).all())
+    return finite_points(points) is not None and points.shape[1] == 2  # pyright: ignore[reportOptionalMemberAccess]
 
 
 def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dxopt.analysis.evaluate import optimal_random_remap, optimal_remap
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
-from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import LEAST
@@ -64,7 +64,7 @@ def remapped(
     >>> print([round(dx.evaluate.expected_loss(one, prior), 3) for one in (noisy, better)])
     [0.636, 0.4]
     """
-    privacy = _privacy(mechanism)
+    _require_proof(mechanism)
     if objective not in (ExpectedLoss.name, WorstLoss.name):
         raise SpecError("objective", f"is {objective!r}", f"use {ExpectedLoss.name} or {WorstLoss.name}")
     losses = Loss.of(loss, mechanism.space, reports)
@@ -75,7 +75,7 @@ def remapped(
         raise SpecError("prior", "is missing", "give one, or objective='worst_loss', which needs none")
     else:
         made = _moved(mechanism, optimal_remap(mechanism, prior, losses), losses)
-    return _proven(mechanism, privacy, made, losses, prior, objective)
+    return _proven(mechanism, made, losses, prior, objective)
 
 
 def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Mechanism:
@@ -106,15 +106,14 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
     >>> print(mechanism.row(label="0").round(3).tolist())
     [0.901, 0.099]
     """
-    privacy = _privacy(mechanism)
+    _require_proof(mechanism)
     space = mechanism.space
     targets = Reports.of(space) if reports is None else reports
     if space.metric is None:
         raise SpecError("space", "has no metric between points", "use remapped, for a prior and a loss")
     table = between(_located(mechanism.reports, space), _located(targets, space), space.metric).argmin(axis=1)
     losses = Loss.of("binary" if targets.secrets else np.zeros((len(space), len(targets))), space, targets)
-    moved = _moved(mechanism, table, losses)
-    return _proven(mechanism, privacy, moved, losses, Prior.uniform(space), ExpectedLoss.name)
+    return _proven(mechanism, _moved(mechanism, table, losses), losses, Prior.uniform(space), ExpectedLoss.name)
 
 
 def _located(reports: Reports, space: MetricSpace) -> NDArray:
@@ -125,13 +124,12 @@ def _located(reports: Reports, space: MetricSpace) -> NDArray:
     return reports.points
 
 
-def _privacy(mechanism: Mechanism) -> Privacy:
-    """Return the proven privacy of a mechanism; SpecError where nothing is proven."""
+def _require_proof(mechanism: Mechanism) -> None:
+    """Raise SpecError where nothing is proven of a mechanism."""
     required_mechanism(mechanism, Mechanism)
     if mechanism.privacy is None:
         fix = "give dx.certify(mechanism, space, epsilon), or use Mechanism.remap, which proves nothing"
         raise SpecError("mechanism", f"{mechanism.name} has no proof of privacy", fix)
-    return mechanism.privacy
 
 
 def _moved(mechanism: Mechanism, table: NDArray[np.int64], losses: Loss) -> Candidate:
@@ -141,16 +139,11 @@ def _moved(mechanism: Mechanism, table: NDArray[np.int64], losses: Loss) -> Cand
 
 
 def _proven(
-    mechanism: Mechanism, privacy: Privacy, made: Candidate, losses: Loss, prior: PriorLike | None, objective: str
+    mechanism: Mechanism, made: Candidate, losses: Loss, prior: PriorLike | None, objective: str
 ) -> Mechanism:
     """Prove the result of post-processing at the level of its mechanism."""
-    problem = Problem(
-        mechanism.space,
-        epsilon=max(privacy.epsilon, LEAST),
-        prior=prior,
-        loss=losses,
-        objective=objective,
-        delta=privacy.delta,
-        pairs=privacy.pairs,
-    )
+    privacy = mechanism.privacy
+    assert privacy is not None
+    level = {"epsilon": max(privacy.epsilon, LEAST), "delta": privacy.delta, "pairs": privacy.pairs}
+    problem = Problem(mechanism.space, prior=prior, loss=losses, objective=objective, **level)
     return certify(problem, made).mechanism

@@ -21,16 +21,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, UnsupportedError
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 
 Array = NDArray[np.float64]
 
@@ -315,6 +310,8 @@ class Voronoi:
 
     def _block(self, secrets: Array, rate: float) -> Array:
         """Return the masses for some secrets, given from the centre, up to rounding."""
+        from scipy.sparse import csr_array
+
         if not len(self.pairs):
             return np.repeat(self.opening[None, :], len(secrets), axis=0)
 
@@ -338,7 +335,13 @@ class Voronoi:
         of_near = near[:, self.pairs]
         for_far = ~of_near.all(axis=2) & (beyond != 0) & (rate * distance < _UNDERFLOW)
         for_near = of_near.any(axis=2) & (beyond != 0)
-        into = self._into()
+        # From ridges to cells, `(r, m)`: 1 for the first site of a ridge and -1 for the second. Noise around a secret
+        # beyond the line, on the side of the second site, crosses into the cell of the first and out of that of the
+        # second; around others it is the other way round, for which `flow` has the sign.
+        ones = np.ones(len(self.pairs))
+        rows = np.tile(np.arange(len(self.pairs)), 2)
+        entries = (np.concatenate([ones, -ones]), (rows, self.pairs.T.ravel()))
+        into = csr_array(entries, shape=(len(self.pairs), len(self.sites)))
 
         def flow(wanted: Mask, *, inside: bool) -> Array:
             """Return Σ ±F over the wanted ridges of each cell, or Σ ±(a - F) if `inside`, `(n, m)`.
@@ -357,19 +360,6 @@ class Voronoi:
         far_masses = flow(for_far, inside=False)
         near_masses = self.opening - flow(for_near, inside=True)
         return np.where(near, near_masses, far_masses)
-
-    def _into(self) -> csr_array:
-        """Return the matrix from ridges to cells, `(r, m)`: 1 for the first site of a ridge and -1 for the second.
-
-        Noise around a secret beyond the line, on the side of the second site, crosses into the cell of the first and
-        out of that of the second; around others it is the other way round, for which `flow` has the sign.
-        """
-        from scipy.sparse import csr_array
-
-        ones = np.ones(len(self.pairs))
-        rows = np.tile(np.arange(len(self.pairs)), 2)
-        entries = (np.concatenate([ones, -ones]), (rows, self.pairs.T.ravel()))
-        return csr_array(entries, shape=(len(self.pairs), len(self.sites)))
 
     def _distances(self, secrets: Array, to_ridges: Array) -> Array:
         """Return distances of secrets to cells `(n, m)`, given those to the ridges; ∞ for cells that are empty."""

@@ -119,9 +119,15 @@ def evaluate(
     errors = np.concatenate(each)
     reported = len(errors)
     mean = float(np.mean(errors))
+    doubt = float("nan")
+    if repetitions > 1:
+        # What a run adds to Σ errors - mean · steps, as both vary between runs that may stop; runs of a trace are
+        # alike.
+        off = np.array([sum(run) - mean * len(run) for run in each]).reshape(-1, repetitions)
+        doubt = float(np.sqrt(repetitions * off.var(axis=1, ddof=1).sum())) / reported
     return TraceEvaluation(
         mean_error=mean,
-        standard_error=_standard_error(each, repetitions, mean),
+        standard_error=doubt,
         error_quantiles={p: float(np.quantile(errors, p, method="inverted_cdf")) for p in quantiles},
         shares={kind: sum(run.count(kind) for run in runs) / reported for kind in KINDS},
         reported=reported / sum(run.length for run in runs),
@@ -130,16 +136,6 @@ def evaluate(
         spending=_spending(runs),
         runs=len(runs),
     )
-
-
-def _standard_error(errors: Sequence[Sequence[float]], repetitions: int, mean: float) -> float:
-    """Return the standard error of the mean over all steps, from the runs of each trace one after another."""
-    if repetitions == 1:
-        return float("nan")
-    # What a run adds to Σ errors - mean · steps, as both vary between runs that may stop; runs of a trace are alike.
-    off = np.array([sum(run) - mean * len(run) for run in errors]).reshape(-1, repetitions)
-    spread = repetitions * off.var(axis=1, ddof=1).sum()
-    return float(np.sqrt(spread) / sum(map(len, errors)))
 
 
 def _spending(runs: Sequence[Run]) -> NDArray[np.float64]:

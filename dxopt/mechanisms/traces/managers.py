@@ -216,6 +216,8 @@ class Balance:
 
 BALANCE = Balance()
 After = Literal["repeat", "stop"]
+_ENDED: dict[After, Decision] = {"repeat": "skip", "stop": "stop"}
+"""What happens to a step that cannot be paid."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,7 @@ class FixedLevels:
                 return "skip"
             # A first step has nothing to predict and no test.
             needed = (self.plan.test, self.plan.noise) if steps else (self.plan.noise,)
-            return self.plan if ledger.affords(*needed) else _ended(self.after)
+            return self.plan if ledger.affords(*needed) else _ENDED[self.after]
 
         return decide
 
@@ -314,9 +316,9 @@ class FixedUtility:
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
         plan = self.plan(noise, test)
-        if not Ledger(positive(self.total, "total")).affords(plan.noise):
-            needed = f"pays no first step, which costs {plan.noise:g}"
-            raise SpecError("total", f"{float(self.total):g} {needed}", "raise it, or allow a larger error")
+        if plan.noise > self.total:
+            wrong = f"{float(self.total):g} pays no first step, which costs {plan.noise:g}"
+            raise SpecError("total", wrong, "raise it, or allow a larger error")
         return FixedLevels(self.total, plan, self.every, self.after).bind(noise, test)
 
 
@@ -370,7 +372,7 @@ class FixedRate:
 
         def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
             if len(steps) >= self.steps:
-                return _ended(self.after)
+                return _ENDED[self.after]
             if len(steps) % self.every:
                 return "skip"
             levels = self._levels(len(steps), ledger.left)
@@ -387,11 +389,6 @@ class FixedRate:
         return test, float_below(allowed - Fraction(test))
 
 
-def _ended(after: After) -> Decision:
-    """Return the policy for a step that cannot be paid."""
-    return "skip" if after == "repeat" else "stop"
-
-
 def _check(manager: FixedLevels | FixedUtility | FixedRate) -> None:
     """Raise SpecError unless the fields that managers share are in range."""
     positive(manager.total, "total")
@@ -400,5 +397,5 @@ def _check(manager: FixedLevels | FixedUtility | FixedRate) -> None:
     else:
         required("balance", manager.balance, Balance, "give a Balance")
     checked_count("every", manager.every)
-    if manager.after not in ("repeat", "stop"):
+    if manager.after not in _ENDED:
         raise SpecError("after", f"is {manager.after!r}", "choose repeat or stop")

@@ -138,7 +138,17 @@ class PredictiveMechanism(TraceMechanism):
         if planned is None or isinstance(planned, Step):
             return planned
         # Only now the secret is looked at, at a cost that the plan allows, and that is paid before each look.
-        return self._take(secret, *planned, paying, rng)
+        plan, predicted = planned
+        if predicted is not None:
+            # A test that nothing would be left after shows its outcome without a report.
+            paying.require(Fraction(plan.test) + Fraction(plan.noise))
+            paying.pay(Fraction(plan.test))
+            close, far = self._tested(secret, plan, predicted)
+            # The smaller of the two is the accurate one.
+            if happens(close, rng) if close <= far else not happens(far, rng):
+                return Step("easy", predicted, True, Fraction(plan.test))
+        paying.pay(Fraction(plan.noise))
+        return _hard(plan, self.noise.draw(secret, plan.noise, rng), predicted is not None)
 
     def distribution(self, trace: Any) -> dict[Run, Any]:
         """Return all runs of a trace in a finite space with their probabilities, Fractions if those of its parts are.
@@ -185,32 +195,12 @@ class PredictiveMechanism(TraceMechanism):
             raise SpecError("manager", f"plans for more than the {float(ledger.left):g} left", "mend its decisions")
         return decision, None if predicted is None else self.noise.checked(predicted)
 
-    def _take(
-        self,
-        secret: Hashable,
-        plan: Plan,
-        predicted: Hashable | None,
-        paying: Paying,
-        rng: np.random.Generator | None,
-    ) -> Step:
-        """Draw the step that a plan and its prediction lead to for a secret."""
-        if predicted is not None:
-            # A test that nothing would be left after shows its outcome without a report.
-            paying.require(Fraction(plan.test) + Fraction(plan.noise))
-            paying.pay(Fraction(plan.test))
-            close, far = self._tested(secret, plan, predicted)
-            # The smaller of the two is the accurate one.
-            if happens(close, rng) if close <= far else not happens(far, rng):
-                return _easy(plan, predicted)
-        paying.pay(Fraction(plan.noise))
-        return _hard(plan, self.noise.draw(secret, plan.noise, rng), predicted is not None)
-
     def _outcomes(self, secret: Hashable, plan: Plan, predicted: Hashable | None) -> list[tuple[Step, Any]]:
         """Return all steps that a plan and its prediction may lead to for a secret, with their probabilities."""
         close, far = (0, 1) if predicted is None else self._tested(secret, plan, predicted)
         fresh = self.noise.probabilities(secret, plan.noise)
         hard = [(_hard(plan, report, predicted is not None), far * likely) for report, likely in fresh]
-        return hard if predicted is None else [(_easy(plan, predicted), close), *hard]
+        return hard if predicted is None else [(Step("easy", predicted, True, Fraction(plan.test)), close), *hard]
 
     def _tested(self, secret: Hashable, plan: Plan, predicted: Hashable) -> tuple[Any, Any]:
         """Return the probabilities that the test finds the prediction close, and far."""
@@ -289,10 +279,6 @@ def _require_few(runs: int) -> None:
     """Raise UnsupportedError where there are more runs than are enumerated."""
     if runs > MOST_RUNS:
         raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
-
-
-def _easy(plan: Plan, predicted: Hashable) -> Step:
-    return Step("easy", predicted, True, Fraction(plan.test))
 
 
 def _hard(plan: Plan, report: Hashable, tested: bool) -> Step:

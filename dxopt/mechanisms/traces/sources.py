@@ -310,10 +310,20 @@ class Finite(OnSpace):
             raise SpecError("space", "has asymmetric distances", "make them symmetric: the test needs that")
 
     def at(self, level: float) -> Mechanism:
-        """Return the mechanism at a level."""
-        if level not in self._made:
-            self._made[level] = self._proven(level)
-        return self._made[level]
+        """Return the mechanism at a level; SpecError unless it is on the space and proven at that level."""
+        if level in self._made:
+            return self._made[level]
+        mechanism = self.family(level)
+        required("family", mechanism, Mechanism, "return a Mechanism")
+        same = mechanism.space is self.space or np.array_equal(mechanism.space.distances, self.space.distances)
+        if not same or not mechanism.reports.secrets:
+            raise SpecError("family", f"gives other points at {level:g}", "take space and reports from the noise")
+        privacy = mechanism.privacy
+        if privacy is None or privacy.delta or not privacy.epsilon <= level:
+            fix = "give one of dx.classic, or dx.certify(mechanism, space, level)"
+            raise SpecError("family", f"gives no mechanism proven private at {level:g}", fix)
+        self._made[level] = mechanism
+        return mechanism
 
     def channel(self, level: float) -> NDArray[np.float64]:
         return self.at(level).matrix
@@ -344,19 +354,6 @@ class Finite(OnSpace):
             else:
                 low = middle
         return high
-
-    def _proven(self, level: float) -> Mechanism:
-        """Return the family's mechanism for a level; SpecError unless it is on the space and proven at that level."""
-        mechanism = self.family(level)
-        required("family", mechanism, Mechanism, "return a Mechanism")
-        same = mechanism.space is self.space or np.array_equal(mechanism.space.distances, self.space.distances)
-        if not same or not mechanism.reports.secrets:
-            raise SpecError("family", f"gives other points at {level:g}", "take space and reports from the noise")
-        privacy = mechanism.privacy
-        if privacy is None or privacy.delta or not privacy.epsilon <= level:
-            fix = "give one of dx.classic, or dx.certify(mechanism, space, level)"
-            raise SpecError("family", f"gives no mechanism proven private at {level:g}", fix)
-        return mechanism
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,18 +154,16 @@ class Purse(Protocol):
 
 @dataclass
 class Paying:
-    """Amount that a stream has paid, and its purse."""
+    """Amount that a stream has paid for looks at secrets, each before it, and its purse."""
 
     paid: Fraction
     purse: Purse | None
 
     def require(self, level: Fraction) -> None:
-        """Raise an error unless the purse has that much left."""
         if self.purse is not None:
             self.purse.require(level)
 
     def pay(self, level: Fraction) -> None:
-        """Pay for one look at the secret, before it."""
         if self.purse is not None:
             self.purse.pay(level)
         self.paid += level
@@ -205,12 +203,7 @@ class TraceMechanism(ABC):
     def stream(self, rng: np.random.Generator | None = None, *, purse: Purse | None = None) -> Stream:
         """Begin a trace whose points are reported as they come.
 
-        Parameters
-        ----------
-        rng : numpy Generator, optional
-            As for `run`.
-        purse : Purse, optional
-            What each look at a point is paid from, besides the budget of the mechanism: `dx.Budgets.purse`.
+        Each look at a point is paid from the purse, if any, besides the budget of the mechanism: `dx.Budgets.purse`.
         """
         return Stream(self, rng, purse)
 
@@ -351,8 +344,11 @@ class Stream:
         stream = cls(mechanism, rng, purse)
         try:
             for kind, report, tested, cost, times in state["steps"]:
-                alike = checked_count("times", times, 0)
-                stream._steps += [_step(mechanism.noise, kind, report, tested, cost)] * alike
+                exact = Fraction(str(cost))
+                if kind not in KINDS or not isinstance(tested, bool) or exact < 0:
+                    raise ValueError
+                step = Step(kind, mechanism.noise.checked(report), tested, exact)
+                stream._steps += [step] * checked_count("times", times, 0)
             stream._taken = checked_count("taken", state["taken"], 0)
             stream._paying.paid = Fraction(str(state["paid"]))
         except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, MemoryError):
@@ -377,11 +373,3 @@ def _identity(mechanism: TraceMechanism) -> dict[str, Any]:
     """Return what a state says about its mechanism."""
     budget = None if mechanism.budget is None else as_text(mechanism.budget, "budget")
     return {"format": FORMAT, "mechanism": type(mechanism).__name__, "budget": budget}
-
-
-def _step(noise: StepNoise, kind: Any, report: Any, tested: Any, cost: Any) -> Step:
-    """Return a step from its parts in a state; ValueError if there is none like it."""
-    exact = Fraction(str(cost))
-    if kind not in KINDS or not isinstance(tested, bool) or exact < 0:
-        raise ValueError
-    return Step(kind, noise.checked(report), tested, exact)

