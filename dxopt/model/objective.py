@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -146,7 +146,7 @@ class AdversaryError(Objective):
     name: ClassVar[str] = "adversary_error"
     title: ClassVar[str] = "adversary's error"
     sign: ClassVar[float] = -1.0
-    max_loss: float
+    max_loss: float = field()
     adversary_loss: LossLike | Loss = "distance"
 
     def __post_init__(self) -> None:
