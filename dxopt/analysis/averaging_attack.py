@@ -104,8 +104,8 @@ class Repeated(Shown):
 
     def _rows(self) -> list[tuple[str, str, str]]:
         """Return the table, the names of its columns first."""
-        rows = [("reports", "secret named", "expected error")]
-        rows.append(("0", f"{self.named_before:.2%}", f"{self.error_before:.4g}"))
+        head = "reports", "secret named", "expected error"
+        rows = [head, ("0", f"{self.named_before:.2%}", f"{self.error_before:.4g}")]
         for one in self.attacks:
             named = f"{one.named:.2%}" + ("" if one.exact else f" ± {one.named_within:.2%}")
             error = f"{one.error:.4g}" + ("" if one.exact else f" ± {one.error_within:.2g}")
@@ -188,7 +188,8 @@ def repeated(
     weights, losses = believed[possible], losses[possible]
     channel = channel[possible]
     channel = channel[:, channel.max(axis=0) > 0]
-    few = [number for number in numbers if _multisets(channel.shape[1], number) <= MOST_MULTISETS]
+    kinds = channel.shape[1]
+    few = [number for number in numbers if math.comb(kinds + number - 1, number) <= MOST_MULTISETS]
     many = [number for number in numbers if number not in few]
     found = {number: _counted(channel, weights, losses, number) for number in few}
     if many:
@@ -205,13 +206,8 @@ def _numbers(reports: int | Sequence[int]) -> list[int]:
     return [int(one) for one in given]
 
 
-def _multisets(kinds: int, number: int) -> int:
-    """Count the multisets of this many reports."""
-    return math.comb(kinds + number - 1, number)
-
-
 def _counted(channel: Array, weights: Array, losses: Array, number: int) -> Attack:
-    """Return all multisets of reports, with their probabilities."""
+    """Return the attack by all multisets of reports, with their probabilities."""
     kinds = channel.shape[1]
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, number + 1)))])
     named: list[float] = []
@@ -235,7 +231,7 @@ def _likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
 
 
 def _blocks(kinds: int, number: int, size: int) -> Iterator[NDArray[np.int64]]:
-    """Return all multisets of so many reports, as counts `(t, kinds)`, some at a time."""
+    """Yield all multisets of `number` reports, as counts `(t, kinds)`, some at a time."""
     block: list[list[int]] = []
     counts = [0] * kinds
     counts[0] = number
@@ -276,14 +272,13 @@ def _drawn(
         named = posterior.max(axis=1)
         error = (posterior @ losses).min(axis=1)
         span = float(losses.max() - losses.min())
-        found[number] = Attack(
-            number, float(named.mean()), float(error.mean()), False, _within(named, 1.0), _within(error, span)
-        )
+        within = _within(named, 1.0), _within(error, span)
+        found[number] = Attack(number, float(named.mean()), float(error.mean()), False, *within)
     return found
 
 
 def _within(values: Array, span: float) -> float:
-    """Return Half the width of the empirical Bernstein interval about the mean of values in a range of this span."""
+    """Return half the width of the empirical Bernstein interval about the mean of values in a range of this span."""
     runs = len(values)
     # The bound is one-sided; both sides together miss with twice its probability.
     doubt = math.log(4 / _MISSED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.arguments import joint, loss_of, matching
 from dxopt.analysis.held_out import on
@@ -21,12 +21,11 @@ from dxopt.analysis.realised_privacy import (
     smallest_delta,
     smallest_epsilon,
 )
-from dxopt.analysis.usefulness import smallest_alpha, usefulness, usefulness_curve
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.model.sampling import required_mechanism
+from dxopt.model.privacy import checked_delta
 
 __all__ = [
     "BeliefLevel",
@@ -54,6 +53,8 @@ __all__ = [
     "utility",
     "worst_loss",
 ]
+
+_SLACK = 1e-9
 
 
 def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
@@ -86,14 +87,7 @@ def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss 
 
 
 def worst_loss(mechanism: Mechanism, loss: LossLike | Loss = "distance") -> float:
-    """Return max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13), which no prior enters.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Of n secrets and m reports.
-    loss : str, array `(n, m)`, callable or Loss
-        See `Loss.of`; the result is in its unit.
+    """Return max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13), which no prior enters; parameters as for `expected_loss`.
 
     Raises
     ------
@@ -108,10 +102,7 @@ def worst_loss(mechanism: Mechanism, loss: LossLike | Loss = "distance") -> floa
     0.736 0.538
     """
     losses = loss_of(mechanism, loss)
-    worst = -math.inf
-    for secrets, rows in mechanism.blocks():
-        worst = max(worst, float((rows * np.where(rows > 0, losses.rows(secrets), 0.0)).sum(axis=1).max()))
-    return worst
+    return float(mechanism.losses(losses).max())
 
 
 def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "binary") -> float:
@@ -125,7 +116,7 @@ def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "bina
     Raises
     ------
     SpecError
-        If prior or gain do not fit the mechanism.
+        If prior or gain do not fit the mechanism, or a gain is infinite.
 
     Examples
     --------
@@ -134,16 +125,7 @@ def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "bina
     >>> print(round(dx.evaluate.utility(mechanism, "uniform"), 3), "against 0.25 without a report")
     0.597 against 0.25 without a report
     """
-    if isinstance(gain, str):
-        if gain != "binary":
-            raise SpecError("gain", f"there is no {gain!r}", "use binary or a matrix")
-        weights = matching(mechanism, prior)
-        return mechanism.correct(weights)
-    try:
-        gains = Loss.of(gain, mechanism.space).matrix
-    except SpecError as error:
-        raise error.at("gain" if error.field == "loss" else error.field) from None
-    return math.fsum((gains.T @ joint(mechanism, prior)).max(axis=0))
+    return g_leakage(mechanism, prior, gain).after
 
 
 def optimal_remap(
@@ -160,11 +142,10 @@ def optimal_remap(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Of m reports.
-    prior : Prior
+    mechanism, prior
+        As for `expected_loss`.
     loss : str, array `(n, w)`, callable or Loss
-        See `Loss.of`.
+        Of each replacement, see `Loss.of`.
     reports : Reports, optional
         For a named loss, what may be reported instead; the secrets by default.
 
@@ -180,16 +161,11 @@ def optimal_remap(
     >>> print(dx.evaluate.optimal_remap(mechanism, [0.1, 0.1, 0.1, 0.7]).tolist())
     [2, 3, 3, 3]
     """
-    return _costs(mechanism, prior, _guesses(mechanism, loss, reports)).argmin(axis=0)
+    return _costs(mechanism, prior, loss, reports).argmin(axis=0)
 
 
 def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
     """Return log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4); 0 where rounding leaves less.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    prior : Prior, "uniform" or (n,) array
 
     Raises
     ------
@@ -203,7 +179,7 @@ def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
     >>> print(round(dx.evaluate.min_entropy_leakage(mechanism, "uniform"), 3), "of 2 bits")
     1.255 of 2 bits
     """
-    return max(0.0, math.log2(utility(mechanism, prior) / float(matching(mechanism, prior).max())))
+    return max(0.0, g_leakage(mechanism, prior).bits)
 
 
 def adversary_error(
@@ -220,9 +196,8 @@ def adversary_error(
 
     Parameters
     ----------
-    mechanism : Mechanism
-    prior : Prior, "uniform" or (n,) array
-        What the adversary believes.
+    mechanism, prior
+        As for `expected_loss`; the prior is what the adversary believes.
     loss : str, array `(n, w)`, callable or Loss
         Of each guess; the result is in its unit.
     guesses : Reports, optional
@@ -240,20 +215,123 @@ def adversary_error(
     >>> print(round(dx.evaluate.adversary_error(mechanism, "uniform"), 3), "after a report, 1.2 before")
     0.941 after a report, 1.2 before
     """
-    return math.fsum(_costs(mechanism, prior, _guesses(mechanism, loss, guesses)).min(axis=0))
+    return math.fsum(_costs(mechanism, prior, loss, guesses).min(axis=0))
 
 
-def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | None) -> NDArray[np.float64]:
-    """Return the loss of each guess, `(n, w)`."""
-    required_mechanism(mechanism)
-    return Loss.of(loss, mechanism.space, guesses).matrix
-
-
-def _costs(mechanism: Mechanism, prior: PriorLike, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _costs(
+    mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss, guesses: Reports | None
+) -> NDArray[np.float64]:
     """Return Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where a secret that is possible after z costs that."""
     weighted = joint(mechanism, prior)
-    infinite = np.isinf(guesses)
+    losses = Loss.of(loss, mechanism.space, guesses).matrix
+    infinite = np.isinf(losses)
     # Infinite losses are left out of the product, where 0 times infinity would be NaN, and put back where they count.
-    costs = np.where(infinite, 0.0, guesses).T @ weighted
+    costs = np.where(infinite, 0.0, losses).T @ weighted
     possible = (weighted > 0).astype(float)
     return np.where(infinite.T.astype(float) @ possible > 0, np.inf, costs) if infinite.any() else costs
+
+
+def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "distance") -> NDArray[np.float64]:
+    """Return the probability that the loss is at most α, for each secret, `(n,)`.
+
+    The mechanism is (α, δ)-useful if that is at least 1 - δ for every secret (CABP13 Example 1).
+
+    Parameters
+    ----------
+    mechanism, loss
+        As for `expected_loss`.
+    alpha : float
+        In units of the loss; losses that are above it by 1e-9 of it at most, as by rounding, are not above it.
+
+    Raises
+    ------
+    SpecError
+        If α is no number, or the loss does not fit the mechanism.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(dx.evaluate.usefulness(mechanism, alpha=0).round(3).tolist())
+    [0.731, 0.462, 0.731]
+    """
+    if math.isnan(alpha):
+        raise SpecError("alpha", "is no number", "give one, in units of the loss")
+    losses = loss_of(mechanism, loss)
+    most = alpha + _SLACK * abs(alpha)
+    near = [(rows * (losses.rows(secrets) <= most)).sum(axis=1) for secrets, rows in mechanism.blocks()]
+    return np.concatenate(near)
+
+
+def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "distance") -> float:
+    """Return the smallest α for which the mechanism is (α, δ)-useful (CABP13 Example 1).
+
+    In every secret the loss is at most α with probability 1 - δ, of which 1e-9 counts as rounding.
+
+    Parameters
+    ----------
+    mechanism, loss
+        As for `expected_loss`.
+    delta : float
+        From 0 to below 1.
+
+    Raises
+    ------
+    SpecError
+        If δ is out of range, or the loss does not fit the mechanism.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(9), epsilon=1.0)
+    >>> print(dx.evaluate.smallest_alpha(mechanism, 0.05), "holds 95 % of the reports for every secret")
+    3.0 holds 95 % of the reports for every secret
+    """
+    losses = loss_of(mechanism, loss)
+    share = 1 - checked_delta(delta) - _SLACK
+    worst = -math.inf
+    for secrets, rows in mechanism.blocks():
+        # The quantile of each secret: losses in rising order, up to the first at which the probability is enough.
+        # Where rounding leaves the sum of a whole row below that, it is the last.
+        costs = losses.rows(secrets)
+        order = costs.argsort(axis=1)
+        cumulative = np.take_along_axis(rows, order, axis=1).cumsum(axis=1)
+        enough = np.minimum((cumulative < share).sum(axis=1), rows.shape[1] - 1)
+        quantiles = np.take_along_axis(np.take_along_axis(costs, order, axis=1), enough[:, None], axis=1)
+        worst = max(worst, float(quantiles.max()))
+    return worst
+
+
+def usefulness_curve(
+    mechanism: Mechanism,
+    alphas: ArrayLike,
+    loss: LossLike | Loss = "distance",
+    *,
+    prior: PriorLike | None = None,
+) -> NDArray[np.float64]:
+    """Return the probability that the loss is at most each of k values α, `(k,)` (CABP13 Example 1, Fig 1).
+
+    Parameters
+    ----------
+    mechanism, loss
+        As for `expected_loss`.
+    alphas : (k,) array
+        In units of the loss.
+    prior : Prior, optional
+        For the probability on average; in the worst secret without it.
+
+    Raises
+    ------
+    SpecError
+        If an α is no number, or prior or loss do not fit the mechanism.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(5), epsilon=1.0)
+    >>> print(dx.evaluate.usefulness_curve(mechanism, [0, 1, 2]).round(3).tolist())
+    [0.462, 0.802, 0.964]
+    """
+    weights = None if prior is None else matching(mechanism, prior)
+    shares = [usefulness(mechanism, float(alpha), loss) for alpha in np.asarray(alphas, dtype=float).ravel()]
+    return np.array([share.min() if weights is None else weights @ share for share in shares])

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.averaging_attack import Attack, Repeated, repeated
-from dxopt.analysis.blahut_arimoto import RateCurve, reached
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.numerics.coerce import as_weights
+from dxopt.numerics.number_syntax import ordered
 from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
@@ -77,7 +78,7 @@ def iterative_update(
     mechanism: Mechanism,
     counts: ArrayLike,
     *,
-    start: Prior | None = None,
+    start: PriorLike | None = None,
     tolerance: float = 1e-6,
     limit: int = 100_000,
     partial: bool = False,
@@ -103,10 +104,6 @@ def iterative_update(
     partial : bool
         Whether the prior reached by then is returned at Ctrl-C; else it is the `answer` of an Interrupted.
 
-    Returns
-    -------
-    Recovered
-
     Raises
     ------
     SpecError
@@ -121,14 +118,17 @@ def iterative_update(
     [0.77, 0.15, 0.08]
     """
     # Reports that nobody made do not enter the likelihood.
-    shares = _shares(mechanism, counts)
-    seen = shares > 0
-    shares = shares[seen]
+    made = as_weights(counts, "counts", "give how often each report was seen", len(mechanism.reports))
+    if not made.any():
+        raise SpecError("counts", "are all 0", "give how often each report was seen")
+    seen = made > 0
+    shares = (made / made.sum())[seen]
     channel = mechanism.matrix[:, seen]
-    first = Prior.uniform(mechanism.space) if start is None else start
-    if len(first) != len(mechanism.space):
-        raise SpecError("start", f"has {len(first)} entries for {len(mechanism.space)} secrets", "match them")
-    prior = first.probabilities
+    try:
+        first = Prior.of("uniform" if start is None else start, mechanism.space).probabilities
+    except SpecError as error:
+        raise error.at("start") from None
+    prior = first
     if not (prior @ channel > 0).all():
         report = mechanism.reports.labels[int(np.flatnonzero(seen)[int((prior @ channel).argmin())])]
         raise SpecError("counts", f"report {report} was seen, which no secret explains", "check mechanism and start")
@@ -140,29 +140,16 @@ def iterative_update(
             # below its tangent, and the best prior puts everything on the largest factor: the gap. Secrets that were
             # ruled out at the start count for nothing.
             factors = channel @ (shares / (prior @ channel))
-            gap = max(float(factors[first.probabilities > 0].max()) - 1, 0.0)
+            gap = max(float(factors[first > 0].max()) - 1, 0.0)
             if gap <= tolerance or rounds == limit or stop.requested:
                 break
             prior = prior * factors
             prior /= prior.sum()
             rounds += 1
-    status = reached(gap <= tolerance, stop)
+    status = _reached(gap <= tolerance, stop)
     likelihood = float(shares @ np.log(prior @ channel))
     found = Prior.from_weights(mechanism.space, prior, name="recovered")
     return stop.delivered(Recovered(found, likelihood, gap, rounds, status))
-
-
-def _shares(mechanism: Mechanism, counts: ArrayLike) -> Array:
-    """Return the share of each report, `(m,)`."""
-    try:
-        seen = np.array(counts, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("counts", "are not all numbers", "give how often each report was seen") from None
-    if seen.shape != (len(mechanism.reports),):
-        raise SpecError("counts", f"have shape {seen.shape}", f"the mechanism has {len(mechanism.reports)} reports")
-    if not (np.isfinite(seen) & (seen >= 0)).all() or not seen.any():
-        raise SpecError("counts", "are negative, not finite or all 0", "give how often each report was seen")
-    return seen / seen.sum()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,10 +231,6 @@ def rate_distortion(
         Whether the channel reached by then, whose loss may be above `max_loss`, is returned at Ctrl-C; else it is the
         `answer` of an Interrupted.
 
-    Returns
-    -------
-    RateDistortion
-
     Raises
     ------
     SpecError
@@ -269,9 +252,126 @@ def rate_distortion(
     if slope is not None and not (math.isfinite(slope) and slope >= 0):
         raise SpecError("slope", f"is {slope:g}", "give a finite number of 0 or more")
     with Stop(partial=partial) as stop:
-        curve = RateCurve(believed, losses.matrix, tolerance, limit, stop)
-        point = curve.at(float(slope)) if slope is not None else curve.within(float(max_loss or 0.0))
-        mechanism = Mechanism.from_matrix(space, point.channel, losses.reports, name="rate-distortion channel")
-    return stop.delivered(
-        RateDistortion(mechanism, point.rate, point.bound, point.loss, point.slope, point.iterations, point.status)
-    )
+        curve = RateCurve(space, losses.reports, believed, losses.matrix, tolerance, limit, stop)
+        found = curve.at(float(slope)) if slope is not None else curve.within(float(max_loss or 0.0))
+    return stop.delivered(found)
+
+
+_STEEPEST = 2.0**60
+_HALVINGS = 200
+_SELDOM = 1e-100
+"""Reports that are less likely count as impossible, so that no weight underflows in some rows only."""
+
+
+@dataclass(frozen=True, eq=False)
+class RateCurve:
+    """The rate against the loss, a channel for each slope, for a prior `(n,)` and losses `(n, m)`.
+
+    By the algorithm of Blahut and Arimoto, with proven bounds.
+    """
+
+    space: MetricSpace
+    reports: Reports
+    weights: Array
+    losses: Array
+    tolerance: float
+    limit: int
+    stop: Stop
+
+    def within(self, most: float) -> RateDistortion:
+        """Return the channel of the flattest slope whose expected loss is at most that, up to 1e-9 of it."""
+        weights = self.weights
+        losses = self.losses
+        least = float(weights @ losses.min(axis=1))
+        if not least <= most:
+            low, high = ordered(most, least)
+            raise SpecError("max_loss", f"is {low}", f"no channel has a loss below {high}")
+        if most >= float((weights @ losses).min()):
+            return self.at(0.0)
+        # The loss falls as the slope rises: double it until the loss is small enough, then bisect. `best` is the
+        # point of `high`, which keeps to the bound.
+        low = 0.0
+        high = 1.0
+        best = self.at(high)
+        while best.loss > most and high < _STEEPEST and not self.stop.requested:
+            low = high
+            high = 2 * high
+            best = self.at(high)
+        for _ in range(_HALVINGS):
+            if best.loss >= most * (1 - 1e-9) or high - low <= 1e-12 * high or self.stop.requested:
+                break
+            middle = 0.5 * (low + high)
+            tried = self.at(middle)
+            if tried.loss > most:
+                low = middle
+            else:
+                high = middle
+                best = tried
+        return best
+
+    def at(self, slope: float) -> RateDistortion:
+        """Return the channel of one slope, with the bounds of Blahut (1972, Theorem 6) on its rate.
+
+        For the distribution q of the reports, K[x, z] = q_z e^{-s l(x, z)} / Z_x is the best channel; for the
+        channel, its own reports are the best q. With c_z = Σ_x π_x e^{-s l(x, z)} / Z_x one round of both replaces
+        q_z by q_z c_z.
+        """
+        weights = self.weights
+        losses = self.losses
+        likely = weights > 0
+        # Losses count from the least of each row, which cancels in K and leaves an exponential of 1 in each.
+        shift = losses.min(axis=1, keepdims=True)
+        kernel = np.exp(-slope * (losses - shift))
+        # Without a slope one report is enough: the best of all on average.
+        if slope == 0:
+            chances = np.zeros(losses.shape[1])
+            chances[(weights @ losses).argmin()] = 1.0
+        else:
+            chances = np.full(losses.shape[1], 1 / losses.shape[1])
+        rounds = 0
+        while True:
+            sums = kernel @ chances
+            factors = (weights[likely] / sums[likely]) @ kernel[likely]
+            # With q_z c_z for the reports the rate is ln max c - Σ q_z c_z ln c_z above the bound below, and at most
+            # this gap, as Σ q_z (c_z - 1) ln c_z is never negative. At the fixed point both are 0.
+            with np.errstate(divide="ignore"):  # a report that no secret is near to never comes back
+                mean = float(chances[chances > 0] @ np.log(factors[chances > 0]))
+            open_gap = (math.log(factors.max()) - mean) / math.log(2)
+            if slope == 0 or open_gap <= self.tolerance or rounds == self.limit or self.stop.requested:
+                break
+            chances = chances * factors
+            chances /= chances.sum()
+            rounds += 1
+        chances = np.where(chances < _SELDOM, 0.0, chances)
+        channel = _boltzmann(chances, slope * (losses - shift))
+        loss = float((weights @ (channel * losses)).sum())
+        # No channel of this loss D has a rate below -s D - Σ_x π_x ln Z_x - ln max c: any c gives a bound by duality.
+        constant = -slope * loss - float(weights[likely] @ (np.log(sums[likely]) - slope * shift[likely, 0]))
+        bound = 0.0 if slope == 0 else max(0.0, (constant - math.log(factors.max())) / math.log(2))
+        status = _reached(slope == 0 or open_gap <= self.tolerance, self.stop)
+        rate = _information(weights, channel)
+        mechanism = Mechanism.from_matrix(self.space, channel, self.reports, name="rate-distortion channel")
+        return RateDistortion(mechanism, rate, bound, loss, slope, rounds, status)
+
+
+def _boltzmann(chances: Array, energies: Array) -> Array:
+    """Return rows in proportion to q_z e^{-E[x, z]}, by logarithms, so that no row underflows altogether."""
+    with np.errstate(divide="ignore"):
+        exponents = np.log(chances) - energies
+    channel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    channel /= channel.sum(axis=1, keepdims=True)
+    return channel
+
+
+def _information(weights: Array, channel: Array) -> float:
+    """Return Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])."""
+    chances = weights @ channel
+    ratios = np.divide(channel, chances, out=np.ones_like(channel), where=(channel > 0) & (chances > 0))
+    return float((weights[:, None] * channel * np.log2(ratios)).sum())
+
+
+def _reached(closed: bool, stop: Stop) -> Status:
+    """Return the status of an iteration that reached a fixed point, or ended before."""
+    if closed:
+        return Status.OPTIMAL
+    return Status.INTERRUPTED if stop.requested else Status.FEASIBLE

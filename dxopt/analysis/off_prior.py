@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.arguments import loss_of
-from dxopt.errors import SpecError
+from dxopt.analysis.arguments import loss_of, matching
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
 from dxopt.model.sampling import required_mechanism
 from dxopt.runtime.display import Shown
 
@@ -69,7 +68,7 @@ class OffPrior(Shown):
         return np.sort(np.concatenate(parts)) if parts else None
 
 
-def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance") -> OffPrior:
+def off_prior(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> OffPrior:
     """Find the costs of secrets of prior 0, the secret with the largest cost, and the reports that are never made.
 
     Of a mechanism that is not written down only what follows from its structure, or from at most 25 million pairs of
@@ -77,11 +76,8 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Of n secrets and m reports.
-    prior : Prior
-    loss : str, array `(n, m)`, callable or Loss
-        See `Loss.of`.
+    mechanism, prior, loss
+        As for `expected_loss`.
 
     Raises
     ------
@@ -98,8 +94,7 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
     [0.27, 0.27, 1.1] [2]
     """
     required_mechanism(mechanism, Mechanism)
-    if len(prior) != len(mechanism.space):
-        raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
+    probabilities = matching(mechanism, prior)
     resolved = loss_of(mechanism, loss)
     written = isinstance(mechanism, MatrixMechanism)
     losses = mechanism.losses(resolved) if written else mechanism.structured_losses(resolved)
@@ -110,22 +105,13 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
         hardly = np.flatnonzero((most > 0) & (most < HARDLY))
     elif (reported := mechanism.reported()) is not None:
         never = np.flatnonzero(~reported)
-    return OffPrior(losses, np.flatnonzero(prior.probabilities == 0), never, hardly)
+    return OffPrior(losses, np.flatnonzero(probabilities == 0), never, hardly)
 
 
 def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
-    """Return the ends of a line of numbers that are never reported, each with the nearest number that is.
+    """Return the lowest and the highest number of a line, each with the nearest number that is not `silent`.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    silent : (v,) int64 array
-        The reports that are never made.
-
-    Returns
-    -------
-    lowest, highest : pair of str, or None
-        None where that end is reported, and where secrets are no numbers or not the reports.
+    By their labels; None where that end is reported, and where secrets are no numbers or not the reports.
     """
     space = mechanism.space
     if space.structure.kind != "path" or not mechanism.reports.secrets or space.points is None:

@@ -63,20 +63,7 @@ class Radii(Shown):
 def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
     """Compute the radii of the errors of reports; None where there are no distances between secrets and reports.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Of n secrets and m reports. Up to n·m = 2 million all secrets are looked at, beyond that one.
-    prior : (n,) array, optional
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> from dxopt.analysis.radii import radii
-    >>> mechanism = dx.classic.geometric(dx.line(5), epsilon=1.0)
-    >>> found = radii(mechanism, dx.Prior.uniform(mechanism.space).probabilities)
-    >>> print(found.each.tolist(), found.all, found.half)
-    [2.0, 2.0, 2.0, 2.0, 2.0] 2.0 0.0
+    Up to 2 million pairs of a secret and a report all secrets are looked at, beyond that the likeliest one.
     """
     size, reports = len(mechanism.space), len(mechanism.reports)
     few = size * reports <= MOST_PAIRS
@@ -86,7 +73,7 @@ def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
     each, apart, weights = [], [], []
     step = max(1, _BLOCK // reports)
     for some in np.split(chosen, range(step, len(chosen), step)):
-        distances = to_reports(mechanism, some)
+        distances = _to_reports(mechanism, some)
         if distances is None:
             return None
         rows = mechanism.rows(some)
@@ -121,30 +108,25 @@ class Tails:
 
 
 def tails(mechanism: Mechanism) -> Tails | None:
-    """Compute the errors of a single report; None without distances, or with over 2 million pairs.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> from dxopt.analysis.radii import tails
-    >>> found = tails(dx.classic.geometric(dx.line(31), epsilon=1.0))
-    >>> print(found.rare, found.most)
-    6.0 30.0
-    """
-    everything = np.arange(len(mechanism.space))
-    if len(everything) * len(mechanism.reports) > MOST_PAIRS:
+    """Compute the errors of a single report; None without distances, or with over 2 million pairs."""
+    if (found := _errors(mechanism)) is None:
         return None
-    apart = to_reports(mechanism, everything)
-    if apart is None:
-        return None
-    rows = mechanism.rows(everything)
+    apart, rows = found
     rare = max(smallest(far, chances, RARE) for far, chances in zip(apart, rows, strict=True))
     most = float(apart[rows > 0].max(initial=0.0))
     beyond, there = (float(np.where(where, rows, 0.0).sum(axis=1).max()) for where in (apart > rare, apart >= most))
     return Tails(rare, beyond, most, there)
 
 
-def to_reports(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:
+def _errors(mechanism: Mechanism) -> tuple[Array, Array] | None:
+    """Return all distances from secrets to reports, and all probabilities, `(n, m)`; None without or of too many."""
+    secrets = np.arange(len(mechanism.space))
+    few = len(secrets) * len(mechanism.reports) <= MOST_PAIRS
+    apart = _to_reports(mechanism, secrets) if few else None
+    return None if apart is None else (apart, mechanism.rows(secrets))
+
+
+def _to_reports(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:
     """Return the distances from some secrets to all reports, `(k, m)`."""
     space, reports = mechanism.space, mechanism.reports
     if reports.secrets:
@@ -217,35 +199,17 @@ class Several:
 def several(mechanism: Mechanism, number: int, prior: Array | None = None) -> Several:
     """Bound the errors of several values together, from the rows of a mechanism.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Of n secrets and m reports.
-    number : int
-        How many values are published; at least 1.
-    prior : (n,) array, optional
-
     Raises
     ------
     UnsupportedError
         If there are no distances between secrets and reports, or over 2 million pairs.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> from dxopt.analysis.radii import several
-    >>> found = several(dx.classic.geometric(dx.line(31), epsilon=1.0), 12)
-    >>> print(found.all_within, found.total_off_prior)
-    6.0 None
     """
-    secrets = np.arange(len(mechanism.space))
-    apart = to_reports(mechanism, secrets) if len(secrets) * len(mechanism.reports) <= MOST_PAIRS else None
-    if apart is None:
+    if (found := _errors(mechanism)) is None:
         wrong = "cannot be told of a mechanism without distances to its reports, or with over 2 million pairs"
         raise UnsupportedError("values", wrong, "leave it out")
-    rows = mechanism.rows(secrets)
+    apart, rows = found
     within = max(smallest(far, chances, SHARE ** (1 / number)) for far, chances in zip(apart, rows, strict=True))
-    off = _errors(mechanism, apart)
+    off = _differences(mechanism, apart)
     if off is None:
         return Several(within, None, None)
     bias, square = (rows * off).sum(axis=1), (rows * off**2).sum(axis=1)
@@ -258,7 +222,7 @@ def _total(number: int, bias: float, square: float) -> float:
     return math.sqrt(number * square + number * (number - 1) * bias**2)
 
 
-def _errors(mechanism: Mechanism, apart: Array) -> Array | None:
+def _differences(mechanism: Mechanism, apart: Array) -> Array | None:
     """Return the report less the secret, `(n, m)`; None where they are no numbers that are as far apart as that."""
     secrets = mechanism.space.points
     reports = secrets if mechanism.reports.secrets else mechanism.reports.points

@@ -16,6 +16,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_delta
 from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.belief_mixtures import least_level
+from dxopt.numerics.coerce import as_distributions
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
 from dxopt.numerics.number_syntax import Written, number_of
 from dxopt.numerics.rounding import UNIT
@@ -64,12 +65,10 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Of n secrets and m reports; it takes a few times n²·m operations.
+    mechanism, pairs
+        As for `smallest_delta`; it takes a few times n²·m operations.
     delta : float
         From 0 to below 1.
-    pairs : {"all", "adjacent"}
-        Which ordered pairs of secrets are bound, as for `dx.Problem`.
 
     Raises
     ------
@@ -93,16 +92,10 @@ def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "
 
     Parameters
     ----------
-    mechanism : Mechanism
+    mechanism, pairs
+        As for `smallest_delta`, with its errors.
     epsilons : (k,) array
         Per unit of distance, 0 or more.
-    pairs : {"all", "adjacent"}
-        As for `smallest_delta`.
-
-    Raises
-    ------
-    SpecError
-        As for `smallest_delta`.
 
     Examples
     --------
@@ -223,12 +216,9 @@ def _log_ratio(p: Array, q: Array) -> Array:
         return np.log(p) - np.log(q)
 
 
-_SUM = 1e-9
-
-
 @dataclass(frozen=True, repr=False)
 class BeliefLevel(Shown):
-    """The smallest ε at which a mechanism keeps pairs of beliefs together, and what needs it.
+    """Smallest ε at which a mechanism keeps pairs of beliefs together, and what needs it.
 
     Attributes
     ----------
@@ -303,7 +293,8 @@ def belief_level(mechanism: Sampler | ArrayLike, pairs: BeliefPairs) -> BeliefLe
         # doubles are within 2^-53 of the entries of a table, so that a ratio of mixtures is within twice that
         rounded = 0.0 if isinstance(mechanism, Mechanism) else 4 * UNIT
     else:
-        channel = _channel(mechanism)
+        fix = "give a mechanism, or a row of probabilities for each secret"
+        channel = as_distributions(mechanism, "mechanism", fix, None, None)
         labels = [str(report) for report in range(channel.shape[1])]
     if len(channel) != pairs.secrets:
         wrong = f"are about {pairs.secrets} secrets, the mechanism about {len(channel)}"
@@ -315,18 +306,3 @@ def belief_level(mechanism: Sampler | ArrayLike, pairs: BeliefPairs) -> BeliefLe
     pair, report = worst
     one, other = (float(side[pair] @ channel[:, report]) for side in (pairs.first, pairs.second))
     return BeliefLevel(epsilon, pair, pairs.names[pair], str(labels[report]), (one, other))
-
-
-def _channel(given: ArrayLike) -> np.ndarray:
-    """Return rows of probabilities; SpecError where they are none."""
-    try:
-        array = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("mechanism", f"is of type {type(given).__name__}", "give a mechanism or a matrix") from None
-    if array.ndim != 2 or not array.size or not (np.isfinite(array) & (array >= 0)).all():
-        raise SpecError("mechanism", "is no matrix of probabilities", "give a row for each secret")
-    if (np.abs(array.sum(axis=1) - 1) > _SUM).any():
-        raise SpecError(
-            "mechanism", "has a row that does not sum to 1", "give a row of probabilities for each secret"
-        )
-    return array

@@ -81,6 +81,7 @@ class Prior:
         >>> print(dx.Prior.of([0.5, 0.5, 0, 0], space).name)
         explicit
         """
+        required_space(space)
         if isinstance(prior, str):
             if prior != "uniform":
                 fix = 'give "uniform", one probability per point, or one of dx.Prior.from_...'

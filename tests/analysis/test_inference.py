@@ -66,19 +66,11 @@ def test_a_start_rules_secrets_out(mechanism: dx.Mechanism) -> None:
     assert found.status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize(
-    ("counts", "words"),
-    [
-        ([1, 2, 3], "the mechanism has 6 reports"),
-        ([0] * 6, "all 0"),
-        ([1, 1, 1, 1, 1, -1], "negative"),
-        ([1, 1, 1, 1, 1, math.nan], "not finite"),
-        (["a"] * 6, "not all numbers"),
-    ],
-)
-def test_counts_that_do_not_fit(mechanism: dx.Mechanism, counts: list, words: str) -> None:
-    with pytest.raises(dx.SpecError, match=words):
+@pytest.mark.parametrize("counts", [[1, 2, 3], [0] * 6, [1, 1, 1, 1, 1, -1], [1, 1, 1, 1, 1, math.nan], ["a"] * 6])
+def test_counts_that_do_not_fit(mechanism: dx.Mechanism, counts: list) -> None:
+    with pytest.raises(dx.SpecError) as refused:
         iterative_update(mechanism, counts)
+    assert refused.value.field == "counts"
 
 
 def test_a_report_that_no_secret_explains() -> None:

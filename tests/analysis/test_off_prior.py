@@ -24,7 +24,7 @@ def test_by_hand() -> None:
     found = dx.evaluate.off_prior(mechanism, prior)
     np.testing.assert_allclose(there(found.losses), [0.5, 0.25 + 1e-7, 1.0])
     assert (found.worst, found.worst_unlikely) == (2, 2)
-    assert found.unlikely.tolist() == [0, 2]
+    assert found.unlikely.tolist() == dx.evaluate.off_prior(mechanism, [0, 1, 0]).unlikely.tolist() == [0, 2]
     assert found.mean_unlikely == pytest.approx(0.75)
     named = (found.never, found.hardly, found.not_reported)
     assert [there(which).tolist() for which in named] == [[], [2], [2]]

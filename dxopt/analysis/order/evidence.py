@@ -78,19 +78,7 @@ class Found:
 
 
 def minimised(cost: Array, matrix: Any, most: Array) -> Found | None:
-    """Minimise cost·v over v ≥ 0 with matrix·v ≤ most; None where the solver has no answer within a minute.
-
-    Parameters
-    ----------
-    cost : (k,) array
-    matrix : (r, k) sparse array
-    most : (r,) array
-
-    Raises
-    ------
-    UnsupportedError
-        If HiGHS is not installed.
-    """
+    """Minimise cost·v over v ≥ 0 with matrix·v ≤ most; None where the solver has no answer within a minute."""
     try:
         import highspy
         from scipy.sparse import csc_array

@@ -125,11 +125,11 @@ def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:
     >>> print(round(dx.evaluate.capacity(mechanism), 3), "bits, under any prior")
     0.944 bits, under any prior
     """
-    required_mechanism(mechanism, Mechanism)
+    support = _support(mechanism, prior)
     # The largest entries of a matrix are exact; those found by structure are products along ways of up to n steps.
     # Their sum is off by a unit in the last place at most, and the logarithm by up to four.
     roundings = 8 if isinstance(mechanism, MatrixMechanism) else 2 * len(mechanism.space) + 64
-    largest = mechanism.correct(_support(mechanism, prior)) * (1 + roundings * UNIT)
+    largest = mechanism.correct(support) * (1 + roundings * UNIT)
     bits = math.log2(largest)
     return max(0.0, bits + 16 * UNIT * (1 + abs(bits)))
 

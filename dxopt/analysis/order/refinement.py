@@ -270,11 +270,6 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
     tolerance : float
         A shortfall up to that counts as rounding.
 
-    Returns
-    -------
-    Refinement
-        With R, or with a prior and a gain for which B is better.
-
     Raises
     ------
     SpecError
@@ -309,13 +304,11 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
 def compared(better: Array, worse: Array, tolerance: float = TOLERANCE, *, quick: bool = True) -> Refinement:
     """Compare two channels `(n, a)` and `(n, b)` without a large linear program.
 
-    Parameters
-    ----------
-    quick : bool
-        For many pairs: a linear program where it is tiny, and no more than what decides.
+    With `quick`, for many pairs: by a linear program where it is tiny, and no more than what decides.
     """
     # 1. gains about two secrets alone, which most often tell mechanisms apart
-    found = Refinement(0.0, 1.0, tolerance, _blind(better, worse))
+    blind = exact_channel(np.tile(worse.mean(axis=0), (better.shape[1], 1)))
+    found = Refinement(0.0, 1.0, tolerance, blind)
     found = _better_of(found, found.remap, None, better, worse)
     for gains in pairs_told_apart(better, worse):
         found = _better_of(found, None, gains, better, worse)
@@ -342,11 +335,6 @@ def _by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
     if found.holds is None and rough is not None and found.high <= _NEARLY:
         found = _better_of(found, polished(better, worse, rough), None, better, worse)
     return found
-
-
-def _blind(better: Array, worse: Array) -> Array:
-    """Return the remap that reports what B does on average, whatever A reports."""
-    return exact_channel(np.tile(worse.mean(axis=0), (better.shape[1], 1)))
 
 
 def _better_of(

@@ -15,6 +15,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import required_mechanism
+from dxopt.numerics.coerce import as_numbers
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 
@@ -95,7 +96,10 @@ def optimal_random_remap(
     losses = Loss.of(loss, mechanism.space, reports)
     size = len(mechanism.space)
     cases = np.eye(size) if priors is None else _cases(priors, mechanism)
-    less = np.zeros(len(cases)) if offsets is None else _offsets(offsets, len(cases))
+    fix = f"give a finite number for each of {len(cases)} cases"
+    less = np.zeros(len(cases)) if offsets is None else as_numbers(offsets, "offsets", fix)
+    if less.shape != (len(cases),) or not np.isfinite(less).all():
+        raise SpecError("offsets", f"have shape {less.shape}", fix)
     cells = len(cases) * len(mechanism.reports) * len(losses.reports)
     if max(cells, size * len(mechanism.reports)) > MOST_CELLS:
         wrong = f"has {cells:,} products of cases, reports and replacements"
@@ -131,17 +135,8 @@ def bound_of_weights(
 ) -> float:
     """Return (Σ_z min_w Σ_x p_x K[x, z] l(x, w) - Σ less) / Σ p, rounded down: no remap has less in the worst case.
 
-    Parameters
-    ----------
-    matrix : (n, m) array
-    losses : (n, w) array
-        A replacement that is infinitely costly to a secret of positive weight is none.
-    weights : (n,) array
-        p, of 0 or more, each off by at most n roundings.
-    total : float, optional
-        The sum of the weights of cases, where these are no single secrets.
-    less : array, optional
-        Weights times offsets.
+    Each of the weights p `(n,)` may be off by n roundings. `total` is the sum of those of the cases, where these are
+    no single secrets, and `less` their weights times offsets.
     """
     mass = math.fsum(weights) if total is None else total
     joint = weights[:, None] * matrix
@@ -164,13 +159,6 @@ def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
     if not listed:
         raise SpecError("priors", "are none", "give one at least, or leave them out for the worst secret")
     return np.stack([Prior.of(prior, mechanism.space).probabilities for prior in listed])
-
-
-def _offsets(offsets: ArrayLike, cases: int) -> Array:
-    given = np.array(offsets, dtype=float)
-    if given.shape != (cases,) or not np.isfinite(given).all():
-        raise SpecError("offsets", f"have shape {given.shape}", f"give a finite number for each of {cases} cases")
-    return given
 
 
 def _forbidden(matrix: Array, cases: Array, losses: Array) -> NDArray[np.bool_]:

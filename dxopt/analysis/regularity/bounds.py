@@ -11,7 +11,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.regularity.corner import checked_prior
 from dxopt.analysis.regularity.verdicts import verdict
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, Quotient, growth
 from dxopt.errors import SolveError, SpecError, UnsupportedError
@@ -63,7 +62,7 @@ def utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> flo
         raise UnsupportedError("prior", f"is not proven regular ({found})", "use binary_utility_bound")
     if len(space) > CLASSED_POINTS and found.status == "regular" and found.error is not None:
         return math.fsum(found.mu + found.error) * (1 + 4 * UNIT)
-    return _raised(np.maximum(found.mu, 0.0), checked_prior(prior, space), space, epsilon)
+    return _raised(np.maximum(found.mu, 0.0), Prior.of(prior, space).probabilities, space, epsilon)
 
 
 def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> float:
@@ -71,18 +70,7 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
 
     For a regular prior this is at most the bound of ECP14, Thm 2, whose proof needs only μΦᵀ ≥ π. By linear
     programming on the classes of points that are alike; any feasible μ gives a bound, so the solver is not trusted.
-
-    Parameters
-    ----------
-    prior : Prior on n points
-    space : MetricSpace of n points
-    epsilon : float
-        Privacy level per unit of distance.
-
-    Returns
-    -------
-    float
-        A probability: of guessing the secret.
+    Parameters as for `utility_bound`.
 
     Raises
     ------
@@ -101,15 +89,14 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
     from scipy.optimize import linprog
 
     epsilon = checked_level(epsilon)
-    probabilities = checked_prior(prior, space)
+    probabilities = Prior.of(prior, space).probabilities
     # The linear program on classes, with the prior scaled to 1; points of prior 0 have no μ.
     quotient = Quotient.of(space.distances, probabilities)
     with np.errstate(over="ignore"):
         system = quotient.sums(np.exp(-epsilon * quotient.lengths))
     scale = quotient.prior.max()
-    found = linprog(
-        quotient.sizes.astype(float), A_ub=-system, b_ub=-quotient.prior / scale, bounds=(0, None), method="highs"
-    )
+    sizes, least = quotient.sizes.astype(float), quotient.prior / scale
+    found = linprog(sizes, A_ub=-system, b_ub=-least, bounds=(0, None), method="highs")
     if found.x is None:
         raise SolveError(f"the linear program of the utility bound failed: {found.message}")
     mu = quotient.spread(np.maximum(np.asarray(found.x, dtype=float), 0.0) * scale, len(space))
@@ -121,14 +108,8 @@ def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written)
     """Return the most that any private mechanism leaks, as min-entropy leakage in bits.
 
     For a regular prior π = μΦᵀ it is log2(Σμ / max π) (ECP14, Prop 5). With None in place of a prior it is
-    log2(n Σμ) for the uniform prior, which bounds the leakage under every prior (ECP14, Cor 2).
-
-    Parameters
-    ----------
-    prior : Prior on n points, or None for all of them at once
-    space : MetricSpace of n points
-    epsilon : float
-        Privacy level per unit of distance.
+    log2(n Σμ) for the uniform prior, which bounds the leakage under every prior (ECP14, Cor 2). Parameters as for
+    `utility_bound`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.prior import Prior
 from dxopt.model.privacy import checked_level
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.space import MetricSpace, required_space
@@ -49,9 +49,8 @@ def corner_prior(
 
     Parameters
     ----------
-    space : MetricSpace
-    epsilon : float
-        Privacy level per unit of distance.
+    space, epsilon
+        As for `phi`.
     point : int, label, or tuple of coordinates
         As for `MetricSpace.index`, where that can be one point only.
     label, index
@@ -91,11 +90,4 @@ def corner_priors(space: MetricSpace, epsilon: Written) -> tuple[Prior, ...]:
     [0.731, 0.269]
     [0.269, 0.731]
     """
-    required_space(space)
     return tuple(corner_prior(space, epsilon, index=point) for point in range(len(space)))
-
-
-def checked_prior(prior: PriorLike, space: MetricSpace) -> NDArray[np.float64]:
-    """Return the probabilities `(n,)`; SpecError where their number is not that of the points."""
-    required_space(space)
-    return Prior.of(prior, space).probabilities

@@ -15,12 +15,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dxopt.analysis.regularity.corner import checked_prior
 from dxopt.analysis.regularity.verdicts import Status, impossible, signs
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Enclosure, Quotient, growth, weights
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.factors import product_parts
-from dxopt.model.prior import PriorLike
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.runtime.display import Shown
@@ -71,6 +70,10 @@ class Threshold(Shown):
         return f"{self.value:.7g}: {self.reason}"
 
 
+def _always(why: str) -> Threshold:
+    return Threshold(0.0, 0.0, 0.0, True, 0, f"regular at every level: {why}")
+
+
 def by_structure(space: MetricSpace, tolerance: float) -> Threshold | None:
     """Return the answer for the uniform prior where the structure gives it at once."""
     structure = space.structure
@@ -78,7 +81,7 @@ def by_structure(space: MetricSpace, tolerance: float) -> Threshold | None:
     line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
     # Under d_1 a lattice is a product of lines, and a product is regular where its factors are.
     if line or (structure.kind == "lattice" and metric is not None and metric.name == "manhattan"):
-        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: numbers on lines")
+        return _always("numbers on lines")
     if structure.kind == "tree":
         return _of_tree(space, tolerance)
     return None
@@ -120,7 +123,7 @@ def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
 
     # Each term is at most 1/2, so that two of them leave 0 or more.
     if degree.max(initial=0) <= 2:
-        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: every point has at most two neighbours")
+        return _always("every point has at most two neighbours")
     # At `high` the least weight is proven positive, and so it is at every larger ε.
     high = 1.0 / float(lengths.min())
     while least_weight(high) < rounding:
@@ -135,9 +138,8 @@ def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
             break
         low, high = (middle, high) if value < 0 else (low, middle)
     proven = high - low <= tolerance * high
-    return Threshold(
-        high, low, high, proven, 0, f"a tree: proven regular from here on, and not regular at {low:.10g}"
-    )
+    reason = f"a tree: proven regular from here on, and not regular at {low:.10g}"
+    return Threshold(high, low, high, proven, 0, reason)
 
 
 Array = NDArray[np.float64]
@@ -205,13 +207,8 @@ def epsilon_below(
     return sample, least.count
 
 
-def searched(
-    space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
-) -> tuple[float, float, float, int, str]:
-    """Sample below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π.
-
-    The value, low and high of a threshold, how many values of ε were sampled, and what was proven.
-    """
+def searched(space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Tell) -> Threshold:
+    """Sample below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π."""
     if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
         raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
     # `norm` bounds every row sum of Φ, whose diagonal is 1: Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π. From where
@@ -225,7 +222,7 @@ def searched(
     below = value * (1 - 2 * tolerance)
     low = below if len(weights(space, below, probabilities).negative) else 0.0
     reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
-    return value, low, high, count, reason
+    return Threshold(value, low, high, False, count, reason)
 
 
 _DOUBLINGS = 60
@@ -363,7 +360,7 @@ def threshold(
     for name, number in (("tolerance", tolerance), ("floor", floor), ("evaluations", evaluations)):
         if not as_number(number, name, "give a positive number") > 0:
             raise SpecError(name, f"is {number}", "give a positive number")
-    probabilities = checked_prior("uniform" if prior is None else prior, space)
+    probabilities = Prior.of("uniform" if prior is None else prior, space).probabilities
     # Structures whose threshold is known, and products, by their factors.
     known = by_structure(space, tolerance) if np.ptp(probabilities) == 0 else None
     if known is not None:
@@ -376,9 +373,7 @@ def threshold(
         return largest([threshold(factor, part, **options) for factor, part in pairs.values()], tolerance)
     # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
-        tell = told(progress)
-        value, low, high, count, reason = searched(space, probabilities, tolerance, floor, tell)
-        return Threshold(value, low, high, False, count, reason)
+        return searched(space, probabilities, tolerance, floor, told(progress))
     # What no ε changes: priors that are never regular, and those that always are.
     never = impossible(space, probabilities)
     if never:
@@ -387,13 +382,13 @@ def threshold(
     # weights. A single class: Φμ = π with a constant μ = π / (the row sum of Φ) > 0.
     quotient = Quotient.of(space.distances, probabilities)
     if len(quotient) == 1:
-        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level, by symmetry")
+        return _always("symmetry")
     # The same row of Φ twice, as of points at distance 0, is no dominant diagonal: one of each such group is enough.
     # The points have equal probabilities by now, and their weights only enter as a sum.
     distances, distinct_prior = distinct(space.distances, probabilities)
     apart = ~np.eye(len(distinct_prior), dtype=bool)
     if np.isinf(distances[apart]).all():
-        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: nothing constrains different points")
+        return _always("nothing constrains different points")
     # From where the kernel is diagonally dominant, down by proofs.
     start = dominant_from(distances, distinct_prior)
     if start is None:
@@ -438,11 +433,8 @@ def _descended(quotient: Quotient, start: float, tolerance: float, bottom: float
 def _refuted_below(quotient: Quotient, high: float, tolerance: float) -> float:
     """Return the ε nearest below `high`, within the tolerance, at which it is proven not regular; 0 without one."""
     # Nearest first, as the bracket is then narrowest; 0.999 is still within the tolerance.
-    width = tolerance * high
-    for part in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999):
-        if status_at(quotient, high - part * width) == "not regular":
-            return high - part * width
-    return 0.0
+    nearest = (high - part * (tolerance * high) for part in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999))
+    return next((epsilon for epsilon in nearest if status_at(quotient, epsilon) == "not regular"), 0.0)
 
 
 def _sampled(quotient: Quotient, low: float, high: float, bottom: float, tolerance: float) -> Threshold:
@@ -469,6 +461,5 @@ def _sampled(quotient: Quotient, low: float, high: float, bottom: float, toleran
         else:
             above = middle
     below = f"not regular at {low:.10g}" if low > 0 else f"not examined below {bottom:.3g}"
-    return Threshold(
-        above, low, high, False, count, f"proven from {high:.7g} on, only sampled from {above:.7g} to there; {below}"
-    )
+    reason = f"proven from {high:.7g} on, only sampled from {above:.7g} to there; {below}"
+    return Threshold(above, low, high, False, count, reason)

@@ -10,10 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.regularity.corner import checked_prior
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Quotient, growth, weights
 from dxopt.errors import SpecError
-from dxopt.model.prior import PriorLike
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import checked_level
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
@@ -108,7 +107,7 @@ def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
     not regular
     """
     epsilon = checked_level(epsilon)
-    probabilities = checked_prior(prior, space)
+    probabilities = Prior.of(prior, space).probabilities
     if len(space) <= CLASSED_POINTS:
         never = impossible(space, probabilities) or _unlike_neighbours(space, probabilities, epsilon)
         if never:
@@ -165,7 +164,9 @@ def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdic
     mu = found.values
     error = found.error
     uncertain = mu is None or error is None or (not found.decided and error.max() > _SMALL * np.abs(mu).max())
-    separated = uncertain and len(space) <= CLASSED_POINTS and _separated(space, probabilities, epsilon)
+    separated = False
+    if uncertain and len(space) <= CLASSED_POINTS:
+        separated = separates(*Quotient.of(space.distances, probabilities).between(epsilon, epsilon))
     if mu is None or error is None:
         reason = "a vector v with vΦ ≥ 0 and v·π < 0 was found" if separated else "Φ is singular to working precision"
         return Verdict("not regular" if separated else "undecided", None, None, None, reason)
@@ -174,10 +175,6 @@ def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdic
     for array in (mu, gamma, error):
         array.flags.writeable = False
     return Verdict(status, mu, gamma, error, _reason(space, status, mu, error))
-
-
-def _separated(space: MetricSpace, probabilities: Array, epsilon: float) -> bool:
-    return separates(*Quotient.of(space.distances, probabilities).between(epsilon, epsilon))
 
 
 def _row_sums(space: MetricSpace, epsilon: float) -> Array:
@@ -223,14 +220,8 @@ def separates(low: Array, high: Array) -> bool:
         return False
     # A candidate for the middle of the bounds; the box makes the program bounded.
     middle = 0.5 * low + 0.5 * high
-    found = linprog(
-        np.ones(len(middle)),
-        A_ub=-middle.T,
-        b_ub=np.zeros(len(middle)),
-        bounds=(-1, 1),
-        method="highs",
-        options={"time_limit": _LP_SECONDS},
-    )
+    ones, zeros, options = np.ones(len(middle)), np.zeros(len(middle)), {"time_limit": _LP_SECONDS}
+    found = linprog(ones, A_ub=-middle.T, b_ub=zeros, bounds=(-1, 1), method="highs", options=options)
     if found.x is None:
         return False
     # Rounding may leave some product just below 0. As the diagonal of A is 1 or more, adding s to every entry adds at
@@ -245,7 +236,7 @@ def separates(low: Array, high: Array) -> bool:
 
 
 def _products_below(vector: Array, low: Array, high: Array) -> Array:
-    """Lower bounds on the entries of vA for every A within the bounds."""
+    """Bound the entries of vA from below for every A within the bounds."""
     gained = np.maximum(vector, 0.0) @ low
     lost = np.maximum(-vector, 0.0) @ high
     return gained - lost - growth(len(vector)) * (gained + lost) - UNDERFLOW

@@ -168,18 +168,11 @@ class Quotient:
 
     def between(self, low: float, high: float) -> tuple[Array, Array]:
         """Bound π_i^{-1} Σ_{y in class j} e^{-εd(x_i, y)} π_j, `(k, k)`, for every ε in [low, high]."""
-        return (
-            self._scaled(factor_below(high, self.lengths), 1 - self._slack),
-            self._scaled(factor_above(low, self.lengths), 1 + self._slack),
-        )
+        return self._bounds(np.ones(len(self.lengths)), low, high)
 
     def slopes(self, low: float, high: float) -> tuple[Array, Array]:
         """Return the same for minus the derivative in ε, with a factor d(x_i, y) inside the sum."""
-        finite = np.where(np.isinf(self.lengths), 0.0, self.lengths)
-        return (
-            self._scaled(finite * factor_below(high, self.lengths), 1 - self._slack),
-            self._scaled(finite * factor_above(low, self.lengths), 1 + self._slack),
-        )
+        return self._bounds(np.where(np.isinf(self.lengths), 0.0, self.lengths), low, high)
 
     def spread(self, values: Array, size: int) -> Array:
         """Return a value per class as one per point `(n,)`, 0 outside the support."""
@@ -187,15 +180,15 @@ class Quotient:
         points[self.support] = self.partition.expand(values)
         return points
 
-    @property
-    def _slack(self) -> float:
-        """The relative rounding of a sum over a class, a quotient and a product, generous by a factor of 2."""
-        return 2 * (int(self.sizes.max()) + 8) * UNIT
-
-    def _scaled(self, values: Array, slack: float) -> Array:
-        """Return sums over classes with the prior taken into the unknowns, so that the right side is 1 everywhere."""
+    def _bounds(self, each: Array, low: float, high: float) -> tuple[Array, Array]:
+        """Bound sums over classes with the prior taken into the unknowns, so that the right side is 1 everywhere."""
+        # The relative rounding of a sum over a class, a quotient and a product, generous by a factor of 2.
+        slack = growth(int(self.sizes.max()))
+        below = self.sums(each * factor_below(high, self.lengths))
+        above = self.sums(each * factor_above(low, self.lengths))
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.sums(values) * (self.prior[None, :] / self.prior[:, None]) * slack
+            shares = self.prior[None, :] / self.prior[:, None]
+            return below * shares * (1 - slack), above * shares * (1 + slack)
 
 
 def _refined(colours: NDArray[np.int64], views: tuple[NDArray[np.int64], ...], lengths: int) -> NDArray[np.int64]:
