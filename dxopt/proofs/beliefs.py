@@ -33,17 +33,12 @@ def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array
 
     Parameters
     ----------
-    pairs : BeliefPairs
-        With a level.
     channel : (n, m) array
         That `repaired` returned.
     repaired : callable
         Makes a channel of a matrix, private wherever else that is asked for.
 
-    Raises
-    ------
-    CertificateError
-        If no mixture is proven, as where ε is so small that rounding decides.
+    Raises CertificateError where no mixture is proven, as where ε is so small that rounding decides.
     """
     growth = 1 - factor_above(pairs.level, pairs.distances)
     if not growth.min() > 0:
@@ -61,13 +56,7 @@ def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array
 
 
 def prove_beliefs(problem: Problem, channel: Array) -> float:
-    """Prove a channel for all pairs of beliefs of a problem, and return the least level, rounded up.
-
-    Raises
-    ------
-    CertificateError
-        Naming a pair and a report for which the inequality is not proven.
-    """
+    """Prove a channel for all pairs of beliefs of a problem, and return the least level, rounded up."""
     pairs = required(problem)
     lack = lacking(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
     if (lack > 0).any():
@@ -115,10 +104,7 @@ def charged(problem: Problem, costs: Array, costly: NDArray[np.bool_], dual: Bel
 
     Each λ takes λ θ' from the costs of its report, and gives λ e^{-εd} θ back, where e^{-εd} is rounded down.
 
-    Raises
-    ------
-    CertificateError
-        If multipliers are of pairs or reports that there are not.
+    Raises CertificateError where multipliers are of no such pairs or reports.
     """
     pairs = required(problem)
     count, reports = len(pairs), problem.shape[1]

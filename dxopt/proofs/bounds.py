@@ -48,9 +48,6 @@ def costs_bound(
 
     Parameters
     ----------
-    problem : Problem
-    costs : (n, m) array
-    weights : (n,) array
     dual : Dual or None
         Multipliers λ of any quality; none count as 0.
     size : (n, m) array, optional
@@ -60,7 +57,7 @@ def costs_bound(
     costly : (n, m) array of bool, optional
         Where a cost is not 0 in real numbers, if the weight is not: by default where the loss is not.
     """
-    costs_something: NDArray[np.bool_] = problem.losses != 0 if costly is None else costly
+    something = problem.losses != 0 if costly is None else costly
     # A sum of t numbers in any order is off by less than t·2^-53 of the sum of their sizes, to first order; twice
     # that is taken off each entry. So `size` adds up sizes and `counts` the terms of each entry of the residual.
     residual = costs
@@ -92,7 +89,7 @@ def costs_bound(
     #    the entry of a row is below the smallest normal double, and is taken off
     low = (residual - 2 * counts * UNIT * size).min(axis=1)
     total = math.fsum([*low, -penalty])
-    faint = (size < _TINY) & ((size > 0) | (costs_something & (weights > 0)[:, None]))
+    faint = (size < _TINY) & ((size > 0) | (something & (weights > 0)[:, None]))
     underflow = np.count_nonzero(faint.any(axis=1)) * SMALLEST
     return float(total - 4 * UNIT * abs(total) - underflow)
 
@@ -212,12 +209,8 @@ _BLOCK_CELLS = 4_000_000
 def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
     """Return a proven bound on what every private channel attains, from a dual of any kind, and how.
 
-    Below the optimum where less is better, above it where more is.
-
-    Raises
-    ------
-    CertificateError
-        If the dual is not one of such a problem.
+    Below the optimum where less is better, above it where more is. CertificateError where the dual is of no such
+    problem.
     """
     if isinstance(dual, Dual) and not len(dual.multiplier):
         dual = None

@@ -54,7 +54,6 @@ class Candidate:
         What theory promises: the optimum ("exact"), or only a private channel ("valid").
     route : str
         How it was found.
-    reductions : tuple of AppliedReduction
     name : str
         Of the mechanism; by default the route.
     within_budget : (n, m) array, optional

@@ -36,6 +36,8 @@ from dxopt.runtime.stopping import StoppedError, raising
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.space import MetricSpace
 
+Array = NDArray[np.float64]
+
 LEAST_VALUE = 1e-12
 """Gaps are relative to the value, and to this where the value is smaller."""
 
@@ -85,14 +87,7 @@ class Certificate(Shown):
 class Proven:
     """A mechanism with its proof, made of a `Candidate` by `certify`.
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-    certificate : Certificate
-    dual : Dual of any kind, or None
-        What proves `certificate.bound`.
-    claim, route, reductions
-        As in `Candidate`.
+    `dual` is what proves `certificate.bound`; claim, route and reductions are those of the candidate.
     """
 
     mechanism: Mechanism
@@ -111,12 +106,7 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
     `privacy` says; value and bound are computed anew. Whether to stop is asked between blocks of rows of these: where
     the bound is stopped, only what is proven without a dual is.
 
-    Raises
-    ------
-    StoppedError
-        If stopped before the value is known.
-    CertificateError
-        If privacy is not proven, or the loss exceeds its budget.
+    Raises CertificateError where that is not proven, and StoppedError where it is stopped before the value is known.
     """
     raw = candidate.channel
     if isinstance(raw, MatrixMechanism) and raw.privacy is None:
@@ -156,14 +146,11 @@ def _certificate_by_structure(
 
 
 def certificate_of_matrix(
-    problem: Problem, channel: NDArray[np.float64], privacy: Privacy, dual: AnyDual | None
+    problem: Problem, channel: Array, privacy: Privacy, dual: AnyDual | None
 ) -> tuple[Certificate, AnyDual | None]:
     """Return what is proven of a channel `(n, m)` whose privacy is proven, and the dual that its bound needs.
 
-    Raises
-    ------
-    CertificateError
-        If its expected loss is not proven to be within the budget, or beliefs are told apart.
+    Raises CertificateError where its expected loss is not proven to be within the budget, or beliefs are told apart.
     """
     belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
     budget = problem.objective.max_loss
@@ -196,16 +183,8 @@ def privacy_alone(space: MetricSpace, reports: Reports, epsilon: Written, delta:
     return Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=nothing, delta=delta, pairs=pairs)
 
 
-def proven_repair(
-    problem: Problem, raw: NDArray[np.float64], channel: NDArray[np.float64], name: str
-) -> tuple[Mechanism, Privacy]:
-    """Make the mechanism of a repaired channel `(n, m)` with its proof, which is its own if it is private.
-
-    Raises
-    ------
-    CertificateError
-        As `proven_privacy`.
-    """
+def proven_repair(problem: Problem, raw: Array, channel: Array, name: str) -> tuple[Mechanism, Privacy]:
+    """Make the mechanism of a repaired channel `(n, m)` with its proof, which is its own if it is private."""
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
     privacy = proven_privacy(problem, channel)
     privacy = replace(privacy, how=f"repair moved entries by at most {moved:.1e}; {privacy.how}")
@@ -213,14 +192,8 @@ def proven_repair(
     return Mechanism.from_matrix(problem.space, channel, problem.reports, name=name, privacy=proof), privacy
 
 
-def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
-    """Prove the privacy that a problem asks for of a channel `(n, m)`, at the realised level, or at its realised δ.
-
-    Raises
-    ------
-    CertificateError
-        If that is not what the problem asks for.
-    """
+def proven_privacy(problem: Problem, channel: Array) -> Privacy:
+    """Prove the privacy that a problem asks for of a channel `(n, m)`, at the realised level or δ."""
     if not problem.private:
         require_channel(channel)
         asked = "no privacy" if problem.beliefs is None else "no privacy of single secrets from each other"
@@ -268,13 +241,7 @@ def is_optimal(problem: Problem, mechanism: Mechanism, value: float, bound: floa
 
 
 def read_matrix(arrays: Arrays) -> Mechanism:
-    """Return the mechanism of `MatrixMechanism.packed`, its privacy proven again where it claims any.
-
-    Raises
-    ------
-    CertificateError
-        If it is not as private as it claims.
-    """
+    """Return the mechanism of `MatrixMechanism.packed`, its privacy proven again where it claims any."""
     space = unpack(arrays)
     matrix = arrays["matrix"]
     reports = unpack_reports(arrays, space)

@@ -12,23 +12,22 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.numerics.tropical import product
 
+Array = NDArray[np.float64]
+
 ROW_SUM_ERROR = 2.0**-50
 """Largest distance from 1 of the row sums of any proven mechanism; `require_channel` proves it."""
 
 _ROUNDING = 8 * UNIT
 
 
-def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
+def prove_private(problem: Problem, channel: Array) -> float:
     """Prove that a channel `(n, m)` is private, and return its realised ε.
 
     With W ≥ (1 - 3·2^-53) max_z K[x, z] / K[x', z] and G ≥ e^{-εd} (1 + 16·2^-53), the pair (x, x') is private
     where fl(W·G) ≤ 1 + 8·2^-53; a pair with K[x', z] ≥ fl(G·K[x, z]) in every report z, as the repair leaves it,
     is within that. Where G is capped at 1, rows are compared themselves.
 
-    Raises
-    ------
-    CertificateError
-        Naming a pair and a report for which the inequality is not proven, or a row that does not sum to 1.
+    CertificateError names a pair and a report for which that is not proven, or a row that does not sum to 1.
     """
     require_channel(channel)
     distances = problem.space.distances
@@ -51,7 +50,7 @@ def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
     return min(_realised(worst, distances), problem.epsilon)
 
 
-def require_channel(channel: NDArray[np.float64]) -> None:
+def require_channel(channel: Array) -> None:
     """Raise CertificateError unless entries are probabilities and rows sum to 1 up to 2^-50."""
     if not np.isfinite(channel).all() or (channel < 0).any():
         raise CertificateError("the channel has entries that are no probabilities")
@@ -60,7 +59,7 @@ def require_channel(channel: NDArray[np.float64]) -> None:
         raise CertificateError(f"row {int(np.argmax(off))} of the channel sums to 1 only within {max(off):.1e}")
 
 
-def _worst_ratios(channel: NDArray[np.float64]) -> NDArray[np.float64]:
+def _worst_ratios(channel: Array) -> Array:
     """max_z K[x, z] / K[x', z] for all x and x', `(n, n)`, up to 3·2^-53 relative, or ∞ where 1 / K[x', z] overflows.
 
     Entries of 0 ask for nothing, whatever they are divided by: -1 keeps their products out of the maximum.
@@ -71,7 +70,7 @@ def _worst_ratios(channel: NDArray[np.float64]) -> NDArray[np.float64]:
     return product(np.where(channel > 0, channel, -1.0), inverse)
 
 
-def _unlike(channel: NDArray[np.float64], alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _unlike(channel: Array, alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the pairs `(n, n)` of those given where K[x, z] > K[x', z] for some z, compared exactly."""
     kinds: dict[bytes, int] = {}
     kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
@@ -81,7 +80,7 @@ def _unlike(channel: NDArray[np.float64], alike: NDArray[np.bool_]) -> NDArray[n
     return doubtful
 
 
-def _realised(worst: NDArray[np.float64], distances: NDArray[np.float64]) -> float:
+def _realised(worst: Array, distances: Array) -> float:
     """Return the least level that allows the ratios, rounded up."""
     counted = np.isfinite(distances) & (distances > 0)
     with np.errstate(over="ignore"):
@@ -89,7 +88,7 @@ def _realised(worst: NDArray[np.float64], distances: NDArray[np.float64]) -> flo
     return float(levels.max(initial=0.0)) * (1 + 16 * UNIT)
 
 
-def realised_levels(channel: NDArray[np.float64], distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def realised_levels(channel: Array, distances: Array) -> Array:
     """For each ordered pair of secrets the least ε that allows their ratios, `(n, n)`, as near as doubles tell.
 
     Infinite where no ε does, as for different rows at distance 0; 0 where nothing is asked for.
@@ -102,7 +101,7 @@ def realised_levels(channel: NDArray[np.float64], distances: NDArray[np.float64]
     return levels
 
 
-def worst_report(channel: NDArray[np.float64], x: int, other: int) -> tuple[int, float]:
+def worst_report(channel: Array, x: int, other: int) -> tuple[int, float]:
     """Return the report that tells one row most from another, and the ratio of their entries there."""
     with np.errstate(divide="ignore", over="ignore"):
         ratios = np.divide(channel[x], channel[other], out=np.zeros(channel.shape[1]), where=channel[x] > 0)

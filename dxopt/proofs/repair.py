@@ -22,6 +22,8 @@ from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import close, scale_into_cone
 from dxopt.proofs.beliefs import within_beliefs
 
+Array = NDArray[np.float64]
+
 NOTHING = 1e-150
 FAINTEST = math.exp(-300.0)
 """Larger budgets are kept to as if they were 300, so that no entry pulled by one of 1e-150 is subnormal."""
@@ -32,22 +34,14 @@ _REFINEMENTS = 3
 _ATTEMPTS = 20
 
 
-def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+def repair(problem: Problem, raw: Array) -> Array:
     """Return a channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
 
     With a positive δ, what an entry lacks of its closure counts towards δ, and only the rest is raised. With pairs of
     beliefs it is mixed with a constant report, as little as these ask for (`proofs.beliefs`).
 
-    Parameters
-    ----------
-    problem : Problem
-    raw : (n, m) array
-        Any numbers; negative and non-finite ones count as 0, larger ones than 1 as 1.
-
-    Raises
-    ------
-    CertificateError
-        If no amount of room makes the result private (never seen; better loud than wrong).
+    Any numbers `(n, m)` will do; negative and non-finite ones count as 0, larger ones than 1 as 1. Raises
+    CertificateError where no amount of room makes the result private (never seen; better loud than wrong).
     """
     if problem.beliefs is not None:
         plain = partial(_repaired_without_delta, problem)
@@ -55,7 +49,7 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     return _repaired_with_delta(problem, raw) if problem.delta else _repaired_without_delta(problem, raw)
 
 
-def _repaired_without_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+def _repaired_without_delta(problem: Problem, raw: Array) -> Array:
     # 1. points at distance (nearly) 0 must have equal rows: work on their classes, with the largest factor e^{-εd}
     #    of any two members, rounded up; budgets above 300 count as 300, so that no entry becomes subnormal
     factors = factor_above(problem.level, problem.separations)
@@ -74,7 +68,7 @@ def _repaired_without_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArr
     return partition.expand(rows)
 
 
-def expected_above(problem: Problem, channel: NDArray[np.float64]) -> float:
+def expected_above(problem: Problem, channel: Array) -> float:
     """Return the expected loss of a channel, rounded up: an entry that costs something may be lost to underflow."""
     paid = (problem.costs * channel).ravel()
     likely = problem.prior.probabilities[:, None] > 0
@@ -82,17 +76,11 @@ def expected_above(problem: Problem, channel: NDArray[np.float64]) -> float:
     return math.fsum([*paid, 4 * UNIT * math.fsum(np.abs(paid)), SMALLEST * counted])
 
 
-def brought_within_budget(
-    problem: Problem, channel: NDArray[np.float64], within: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def brought_within_budget(problem: Problem, channel: Array, within: Array | None) -> Array:
     """Return a private channel whose expected loss is within the budget.
 
-    As little as can be of `within`, a private channel well within the budget, is mixed in.
-
-    Raises
-    ------
-    CertificateError
-        If there is none to mix in, or it is not within the budget either.
+    As little as can be of `within`, a private channel well within the budget, is mixed in; CertificateError where
+    there is none, or it is not within the budget either.
     """
     budget = problem.objective.max_loss
     loss = expected_above(problem, channel)
@@ -113,7 +101,7 @@ def brought_within_budget(
     raise CertificateError(f"the expected loss {loss} is not brought within its budget {budget}")
 
 
-def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+def _repaired_with_delta(problem: Problem, raw: Array) -> Array:
     """Return the repair where δ > 0: entries may stay below their closure as long as the total shortfall is within δ.
 
     The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
@@ -152,22 +140,14 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
     return _repaired_without_delta(problem, rows)
 
 
-def _groups(factors: NDArray[np.float64]) -> list[NDArray[np.int64]] | list[slice]:
+def _groups(factors: Array) -> list[NDArray[np.int64]] | list[slice]:
     """Rows that some chain of finite budgets joins; different groups share no constraint."""
     islands = Partition.joining(factors > 0)
     return [slice(None)] if islands.size == 1 else [islands.members(which) for which in range(islands.size)]
 
 
-def _normalised(
-    rows: NDArray[np.float64], factors: NDArray[np.float64], costs: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Columns in the cone, scaled so that rows sum to 1, the last bit of each row given to one report.
-
-    Raises
-    ------
-    CertificateError
-        If no room up to 2^-30 is enough.
-    """
+def _normalised(rows: Array, factors: Array, costs: Array) -> Array:
+    """Columns in the cone, scaled so that rows sum to 1, the last bit of each row given to one report."""
     if rows.sum(axis=1).min() < 0.5:
         rows = close(np.maximum(rows, constant_channel(costs)), factors)
     rows = close(_balanced(rows), factors)
@@ -186,14 +166,14 @@ def _normalised(
     raise CertificateError("no scale of the columns leaves room for the slack report")
 
 
-def constant_channel(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+def constant_channel(costs: Array) -> Array:
     """Return the channel `(n, m)` that always gives the report of least cost, whatever the secret."""
     channel = np.zeros_like(costs)
     channel[:, int(costs.sum(axis=0).argmin())] = 1.0
     return channel
 
 
-def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _balanced(rows: Array) -> Array:
     """Rescale the columns, which keeps each in the cone, so that rows sum to 1 as nearly as small changes can.
 
     Least squares by the Gram matrix of the rows, with a ridge, since columns of a private channel are much alike.

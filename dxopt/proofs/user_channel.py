@@ -77,9 +77,8 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
         near = "above" if found > allowed else "too close to"
         limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
         wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
-        return SpecError(
-            "matrix", wrong, "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
-        )
+        fix = "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
+        return SpecError("matrix", wrong, fix)
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratio:.6g} where {allowed:.6g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
@@ -160,12 +159,7 @@ def certify(
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
     """Return a mechanism proven to be as private as a problem asks for; its objective and loss do not matter.
 
-    Raises
-    ------
-    SpecError
-        If it does not fit the problem, or is not private.
-    UnsupportedError
-        If it is too large to be proven.
+    Raises SpecError where it does not fit or is not private, and UnsupportedError where it is too large to be proven.
     """
     given = _channel(mechanism, problem.space, problem.reports)
     called = name or given.name
@@ -188,13 +182,7 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
 
 
 def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """Do the same, moving entries by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it.
-
-    Raises
-    ------
-    SpecError, UnsupportedError
-        As `proven_as_it_is`.
-    """
+    """Do the same, moving entries by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it."""
     try:
         return proven_as_it_is(problem, mechanism, name)
     except SpecError:
@@ -212,13 +200,7 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
 
 
 def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
-    """Prove a mechanism as an answer to a problem as it is: its privacy, its value, and the bound that needs no dual.
-
-    Raises
-    ------
-    CertificateError
-        If privacy is not proven, or the loss exceeds its budget.
-    """
+    """Prove a mechanism as an answer as it is: its privacy, its value, and the bound that needs no dual."""
     if not isinstance(mechanism, MatrixMechanism):
         return repaired(problem, Candidate(mechanism))
     privacy = proven_privacy(problem, mechanism.matrix)
@@ -242,11 +224,10 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
             wanted = f"{len(space):,} secrets" + ("" if reports is None else f" and {len(reports):,} reports")
             wrong = f"{given.name} has {secrets:,} secrets and {columns:,} reports, not {wanted}"
             raise SpecError("mechanism", wrong, "make it for this space and these reports")
-        if given.space is not space and _differing(given.space.labels, space.labels) is not None:
-            raise _elsewhere("secrets", given, given.space.labels, space.labels)
-        same = reports is None or (given.reports.secrets and reports.secrets)
-        if reports is not None and not same and _differing(given.reports.labels, reports.labels) is not None:
-            raise _elsewhere("reports", given, given.reports.labels, reports.labels)
+        if given.space is not space:
+            _require_same("secrets", given, given.space.labels, space.labels)
+        if reports is not None and not (given.reports.secrets and reports.secrets):
+            _require_same("reports", given, given.reports.labels, reports.labels)
         return given
     if hasattr(given, "columns"):
         fix = "use dx.mechanism_from_frame(space, frame), which matches labels, and certify what it returns"
@@ -264,16 +245,12 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
     return Mechanism.from_matrix(space, matrix, reports, name="own mechanism")
 
 
-def _differing(one: Sequence[str], other: Sequence[str]) -> int | None:
-    """Return the first position at which labels differ, of as many."""
-    return next((index for index, (ours, theirs) in enumerate(zip(one, other, strict=True)) if ours != theirs), None)
-
-
-def _elsewhere(what: str, given: Mechanism, one: Sequence[str], other: Sequence[str]) -> SpecError:
-    """Explain that a mechanism is about other secrets, or other reports, of the same number."""
-    index = _differing(one, other) or 0
-    wrong = f"{given.name} has other {what}: number {index} is {one[index]!r}, not {other[index]!r}"
-    return SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order")
+def _require_same(what: str, given: Mechanism, own: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise SpecError where a mechanism is about other secrets, or other reports, of the same number."""
+    for index, (one, other) in enumerate(zip(own, wanted, strict=True)):
+        if one != other:
+            wrong = f"{given.name} has other {what}: number {index} is {one!r}, not {other!r}"
+            raise SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order")
 
 
 def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
@@ -291,7 +268,7 @@ def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
 
 
 def _require_cells(problem: Problem, given: Mechanism) -> None:
-    """UnsupportedError where the matrix of a mechanism is too large to be proven."""
+    """Raise UnsupportedError where the matrix of a mechanism is too large to be proven."""
     if max(problem.variables, len(problem.space) ** 2) > PROBLEM_CELLS:
         if given.privacy is not None and given.privacy.epsilon > problem.epsilon:
             wrong = f"is proven private at epsilon {given.privacy.epsilon:.6g}, not at {problem.epsilon:.6g}"

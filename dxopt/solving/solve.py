@@ -125,14 +125,7 @@ def solve(
 def answer(problem: Problem, options: Options) -> Report:
     """Try the routes for a problem in order, prove their candidates, and keep the best mechanism and bound.
 
-    Routes reduce a problem, have the rest solved, and lift the solution (`reductions.chain.reduce`).
-
-    Raises
-    ------
-    CertificateError
-        If no candidate is proven.
-    SolveError
-        If there is none.
+    Raises CertificateError where no candidate is proven, and SolveError where there is none.
     """
     began = time.perf_counter()
     if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:

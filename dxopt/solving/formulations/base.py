@@ -27,20 +27,10 @@ SMALLEST_SHARE = 1e-40
 
 
 def unit(optimum: float, largest: float) -> float:
-    """Return the number that costs are divided by.
+    """Return the number that costs are divided by, given about the optimum and the largest size of a cost.
 
-    Parameters
-    ----------
-    optimum : float
-        About the optimum, 0 or more.
-    largest : float
-        The largest size of a cost.
-
-    Returns
-    -------
-    float
-        The optimum, unless it is next to nothing beside the largest cost; that one where the optimum is 0; 1 where
-        both are.
+    It is the optimum, unless that is next to nothing beside the largest cost; this one where the optimum is 0; 1
+    where both are.
     """
     if not optimum:
         return float(largest) or 1.0
@@ -63,16 +53,7 @@ class Compiled:
 
     A value v of the program is the value `offset + sign · scale · v` of the problem, with the objective's sign.
 
-    Attributes
-    ----------
-    smaller : ChannelProgram
-    problem : Problem
-    formulation : Formulation
-    partition : Partition
-    offset : float
-    scale : float
-    shift : (k,) array
-        What was taken off each row of the costs.
+    `shift` `(k,)` was taken off each row of the costs.
     """
 
     smaller: ChannelProgram
@@ -97,13 +78,7 @@ class Compiled:
         return replace(candidate, reductions=tuple(one for one in records if one.before != one.after))
 
     def channel_of(self, solution: ChannelSolution) -> NDArray[np.float64]:
-        """Return the channel `(n, m)` of the problem, given one of its program.
-
-        Raises
-        ------
-        SolveError
-            If the solver found none.
-        """
+        """Return the channel `(n, m)` of the problem, given one of its program; SolveError where there is none."""
         if solution.channel is None:
             raise SolveError(solution.message)
         return self.partition.expand(solution.channel)
@@ -129,19 +104,10 @@ def classes(problem: Problem) -> tuple[Partition, Array]:
 
 
 def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) -> Dual | None:
-    """Return the dual of a problem of these costs `(n, m)` from one of its program: carried from classes to points.
+    """Return the dual of a problem from one of its program: carried from classes to points.
 
-    Parameters
-    ----------
-    dual : Dual or None
-        Of a program whose costs are (C - shift) / scale. C `(k, m)` are the costs of the classes, the sums of those
-        of their points.
-    compiled : Compiled
-        With the scale.
-    shift : (k,) array
-        What was taken off each row of C.
-    costs : (n, m) array
-        c, with the prior or other weights of the points in it.
+    The costs of the program are (C - shift) / scale, where C `(k, m)` are the sums over the points of each class of
+    the costs c `(n, m)`, which have the prior or other weights of the points in them.
     """
     if dual is None:
         return None

@@ -18,16 +18,8 @@ Array = NDArray[np.float64]
 class Coupling:
     """More variables u ≥ 0, and rows B v + G u ≥ h.
 
-    Attributes
-    ----------
-    cost : (e,) array
-        Of u, to be added to that of the columns.
-    columns : (r, m·k) sparse array
-        B, on the columns one after another.
-    extras : (r, e) sparse array
-        G.
-    floors : (r,) array
-        h.
+    `cost` is that of u, to be added to that of the columns; `columns` is B `(r, m·k)`, on the columns one after
+    another, `extras` is G `(r, e)`, and `floors` is h.
     """
 
     cost: Array

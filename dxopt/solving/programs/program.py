@@ -14,6 +14,9 @@ from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.coupling import AnyCoupling, Coupling
 
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class ChannelProgram:
@@ -27,26 +30,24 @@ class ChannelProgram:
         A cost per row and report, scaled so that the optimum is about 1; non-negative where nothing is coupled.
     budgets : (k, k) array
         The cone: v_a ≤ e^{budgets[a, b]} v_b for every finite entry off the diagonal, and v ≥ 0.
-    classes : Partition or None
-    coupling : Coupling, WorstRows, GuessRows or None
     offset : float
         The gap of a solution is relative to its value and this.
     """
 
-    costs: NDArray[np.float64]
-    budgets: NDArray[np.float64]
+    costs: Array
+    budgets: Array
     classes: Partition | None = None
     coupling: AnyCoupling | None = None
     offset: float = 0.0
 
     @property
-    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pairs(self) -> tuple[Indices, Indices]:
         """Rows a and b of every constraint v_a ≤ e^{budget} v_b."""
         bound = np.isfinite(self.budgets)
         np.fill_diagonal(bound, False)
         return np.nonzero(bound)  # pyright: ignore[reportReturnType]
 
-    def with_budgets(self, budgets: NDArray[np.float64]) -> ChannelProgram:
+    def with_budgets(self, budgets: Array) -> ChannelProgram:
         """Return the same costs over another cone."""
         return replace(self, budgets=budgets)
 
@@ -60,9 +61,9 @@ class ChannelProgram:
 class Rows:
     """Privacy constraints in a linear program: in report `report`, v_first ≤ e^{budget} v_second."""
 
-    report: NDArray[np.int64]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
+    report: Indices
+    first: Indices
+    second: Indices
 
     def __len__(self) -> int:
         return len(self.report)
@@ -85,11 +86,11 @@ class Rows:
 class LinearProgram:
     """Minimise c·x subject to E x = f, A x ≥ h, and x ≥ 0 where `signed` says so; elsewhere that is implied."""
 
-    cost: NDArray[np.float64]
+    cost: Array
     equalities: sp.csc_array
-    totals: NDArray[np.float64]
+    totals: Array
     inequalities: sp.csc_array
-    floors: NDArray[np.float64]
+    floors: Array
     signed: NDArray[np.bool_]
 
     @property
@@ -161,22 +162,14 @@ def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
 class Solution:
     """The solution of a linear program. Nothing in it is trusted: `certify` repairs and proves.
 
-    Attributes
-    ----------
-    status : Status
-    primal : (N,) array or None
-    equality_dual : (k,) array or None
-        One multiplier per equality.
-    inequality_dual : (r,) array or None
-        One multiplier of 0 or more per inequality.
+    The duals are a multiplier for each equality, and one of 0 or more for each inequality.
     """
 
     status: Status
-    primal: NDArray[np.float64] | None = None
-    equality_dual: NDArray[np.float64] | None = None
-    inequality_dual: NDArray[np.float64] | None = None
+    primal: Array | None = None
+    equality_dual: Array | None = None
+    inequality_dual: Array | None = None
     iterations: int = 0
-    seconds: float = 0.0
     message: str = ""
 
 
@@ -189,11 +182,11 @@ class ChannelSolution:
     """
 
     status: Status
-    channel: NDArray[np.float64] | None
+    channel: Array | None
     dual: Dual | None
     iterations: int = 0
     message: str = ""
-    coupled: NDArray[np.float64] | None = None
+    coupled: Array | None = None
     reductions: tuple[AppliedReduction, ...] = ()
 
     @classmethod

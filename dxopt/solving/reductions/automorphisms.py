@@ -169,14 +169,8 @@ def automorphisms(
     scaled so that the optimum is about 1, so a generator changes privacy and loss by about 1e-12, and products by the
     sum. That costs accuracy alone: channel and bound are certified for the problem as it was given.
 
-    Parameters
-    ----------
-    program : ChannelProgram
-        n rows and m reports; budgets may be asymmetric, 0 or inf.
-    should_stop : callable
-        Asked in between; what was found so far generates a smaller group, which serves as well.
-    limit : int, optional
-        Entries that may be read; by default 10^9, or 200 times those of the program where that is more.
+    Once stopped, or when more than `limit` entries were read (by default 10^9, or 200 times those of the program
+    where that is more), what was found generates a smaller group, which serves as well.
     """
     usual = max(LEAST_WORK, WORK_PER_ENTRY * (program.budgets.size + program.costs.size))
     search = Search(program, should_stop, usual if limit is None else limit)  # spends nothing yet, so cannot end
@@ -204,8 +198,6 @@ class Search:
     ----------
     generators : list of Automorphism
         Of a group of automorphisms; none of them is the identity.
-    base : list of int
-        The base points.
     nodes : list of Colours
         The colours before each base point is individualised, and after the last one.
     orbit : (n,) array

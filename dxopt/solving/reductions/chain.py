@@ -105,15 +105,8 @@ def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
 def _steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
     """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
 
-    Those of pairs that no path joins prove nothing and are left out.
-
-    Parameters
-    ----------
-    dual : Dual
-    budgets : (n, n) array
-        Of the pairs.
-    before : (n, n) int array
-        The last stop before b on a shortest path from a.
+    Those of pairs that no path joins prove nothing and are left out. `before[a, b]` is the last stop before b on a
+    shortest path from a.
     """
     joined = before[dual.first, dual.second] >= 0
     report, first, second, multiplier = (entry[joined] for entry in dual.entries)

@@ -53,16 +53,7 @@ _SOON_CELLS = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class LineOptimum:
-    """The optimum of a line.
-
-    Attributes
-    ----------
-    table : (n,) array
-        The remap: the report given instead of each point.
-    safest : int
-        The point whose report costs least if it is always given.
-    dual : LineDual
-    """
+    """The optimum of a line: the remap, and the point whose report costs least if it is always given."""
 
     table: Indices
     safest: int
@@ -142,22 +133,7 @@ def at_once(problem: Problem) -> Candidate:
 
 
 def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable[[str], None]) -> LineOptimum | None:
-    """Return the optimal remap of the truncated geometric mechanism on a line and its prices, or None if stopped.
-
-    Parameters
-    ----------
-    problem : Problem
-        On a line of n secrets with m reports.
-    should_stop : callable
-        Asked once a block.
-    tell : callable
-        Given a line of text for each pass.
-
-    Raises
-    ------
-    UnsupportedError
-        If the space is no line.
-    """
+    """Return the optimal remap of the truncated geometric mechanism on a line and its prices, or None if stopped."""
     along = coordinates_of_line(problem.space)
     if along is None:
         raise UnsupportedError("space", "is no line", "use method: optimal")

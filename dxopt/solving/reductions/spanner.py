@@ -11,6 +11,8 @@ from dxopt.proofs.candidate import AppliedReduction
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.chain import Reduced
 
+Array = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class Subgraph:
@@ -46,7 +48,7 @@ def on_spanner(whole: ChannelProgram, found: Subgraph, *, bounding: bool) -> Red
     return Reduced(restricted, lambda solution: replace(solution, dual=None), (record,))
 
 
-def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:
+def greedy_spanner(budgets: Array, dilation: float) -> Subgraph:
     """Return the greedy spanner: pairs by growing budget, each kept if no path so far is short enough.
 
     Parameters
@@ -77,7 +79,7 @@ def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:
     return Subgraph(edges, _realised(paths, budgets))
 
 
-def _shorten(paths: NDArray[np.float64], p: int, q: int, step: float) -> None:
+def _shorten(paths: Array, p: int, q: int, step: float) -> None:
     """Update all paths for a new edge: only those from points that it brings nearer to q, to points nearer from p."""
     sources = np.flatnonzero(paths[:, p] + step < paths[:, q])
     targets = np.flatnonzero(step + paths[q] < paths[p])
@@ -85,7 +87,7 @@ def _shorten(paths: NDArray[np.float64], p: int, q: int, step: float) -> None:
     paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
 
 
-def _realised(paths: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
+def _realised(paths: Array, budgets: Array) -> float:
     counted = np.isfinite(budgets) & (budgets > 0)
     if not counted.any():
         return 1.0

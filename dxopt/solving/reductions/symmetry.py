@@ -123,24 +123,24 @@ class Orbits:
     carry: NDArray[np.int32]
     orbits: NDArray[np.int32]
     generators: int
-    guesses: NDArray[np.int64] | None = None
+    guesses: Indices | None = None
 
     @property
-    def representatives(self) -> NDArray[np.int64]:
+    def representatives(self) -> Indices:
         """The first report of each class, (k,)."""
         return self.reports.representatives
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Indices:
         """The number of reports in each class, (k,)."""
         return np.bincount(self.reports.index)
 
-    def averaged(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    def averaged(self, columns: Array) -> Array:
         """Columns `(k, n)` of the representatives, each averaged over the automorphisms that keep its report."""
         pairs = self.orbits.ravel()
         return (np.bincount(pairs, columns.ravel()) / np.bincount(pairs))[self.orbits]
 
-    def channel(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    def channel(self, columns: Array) -> Array:
         """Return the invariant channel `(n, m)` with the averages of columns `(k, n)` for the representatives."""
         carried = np.empty(self.carry.shape)
         np.put_along_axis(carried, self.carry, self.averaged(columns)[self.reports.index], axis=1)
@@ -243,9 +243,7 @@ def _head(leader: NDArray[np.int32], pair: int) -> int:
 
 
 @kernel(TABLE, POSITIONS, POSITIONS, POSITIONS)
-def _join(
-    pairs: NDArray[np.int32], rows: NDArray[np.int64], reports: NDArray[np.int64], moved: NDArray[np.int64]
-) -> None:
+def _join(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indices) -> None:
     """Put each pair (x, z) into one orbit with its image; `moved` are the reports that move."""
     n, m = pairs.shape
     leader = pairs.ravel()

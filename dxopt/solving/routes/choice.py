@@ -56,11 +56,7 @@ from dxopt.solving.routes.structured import by_line, by_product
 def plugged(problem: Problem, found: Found) -> Candidate:
     """Make the mechanism of a plug-in for a problem, private but for rounding, which is repaired.
 
-    Raises
-    ------
-    UnsupportedError
-        If it makes none, none that fits, or one that is less private than was asked for; the message names the
-        package.
+    MethodRefused names the package where it makes none, none that fits, or one that is not private enough.
     """
     name = found.plugin.name
     whose = f"of {found.plugin.where}"

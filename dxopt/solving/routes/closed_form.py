@@ -85,13 +85,7 @@ def _why_not_exact(problem: Problem, options: Options) -> str | None:
 
 
 def classic(problem: Problem, name: str) -> Candidate:
-    """Return a mechanism of `dx.classic` as it is, implicit where the channel is large.
-
-    Raises
-    ------
-    UnsupportedError
-        If it does not exist for the problem, or its expected loss is above the budget of the objective.
-    """
+    """Return a mechanism of `dx.classic` as it is, implicit where the channel is large."""
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem)
     if reason:
@@ -105,13 +99,7 @@ def classic(problem: Problem, name: str) -> Candidate:
 
 
 def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
-    """Return a mechanism by name where its expected loss is within the budget of the objective, if that has one.
-
-    Raises
-    ------
-    UnsupportedError
-        If it is above the budget, with both.
-    """
+    """Return a mechanism by name; MethodRefused where its expected loss is above the budget of the objective."""
     budget = problem.objective.max_loss
     if not math.isfinite(budget) or isinstance(candidate.channel, Mechanism):
         return candidate

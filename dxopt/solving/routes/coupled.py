@@ -85,12 +85,7 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
 def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.float64] | None:
     """Return the channel of least expected loss where that has a budget, or None where it has none.
 
-    Raises
-    ------
-    SpecError
-        If even that channel is not within the budget, with the least that is proven.
-    SolveError
-        If it was stopped before that was known.
+    SpecError tells where not even that channel is within the budget, SolveError where it was stopped before.
     """
     budget = problem.objective.max_loss
     if not np.isfinite(budget):
@@ -137,13 +132,7 @@ def _solved(
 
 
 def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
-    """Solvers for other objectives and δ in the order in which they are tried.
-
-    Raises
-    ------
-    UnsupportedError
-        If columns are asked for where columns lie in no cone, or a spanner is asked for.
-    """
+    """Return the solvers for other objectives and δ in the order in which they are tried."""
     if options.spanner is not None:
         raise UnsupportedError("spanner", f"does not go with this problem: {problem.why_coupled}", "take all pairs")
     in_cone = problem.private and not problem.delta and problem.beliefs is None

@@ -60,17 +60,10 @@ def has_many_entries(problem: Problem) -> bool:
 def solve_with_delta(
     problem: Problem, base: Formulation, solver: str, within: Array | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
-    """In rounds, until the repair can do the rest.
+    """Solve in rounds, until the repair can do the rest.
 
-    Parameters
-    ----------
-    problem : Problem
-    base : Formulation
-        Of the problem without δ.
-    solver : str
-    within : (n, m) array or None
-        A channel that is private without δ; None where all entries are there at once.
-    options : Options
+    `base` poses the problem without δ; `within` is a channel `(n, m)` that is private without δ, or None where all
+    entries are there at once.
     """
     finest = max(_FINEST, 1e-4 * options.tolerance * min(1.0, _FINER * problem.delta))
     steps = [finest] if within is None else [*(max(finest, one) for one in _ROUGH), finest]

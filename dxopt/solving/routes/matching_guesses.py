@@ -74,17 +74,9 @@ def simple_within_budget(problem: Problem) -> Array | None:
 
 
 def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scale: float) -> Candidate:
-    """Find the optimum, from any private channel `(n, m)` within the budget.
+    """Find the optimum, from any private channel `(n, m)` within a budget below what the constant report costs.
 
-    Parameters
-    ----------
-    problem : Problem
-        Whose budget is below what the constant report costs.
-    within : (n, m) array
-    partners : (m,) array
-        The guess that is like each report.
-    scale : float
-        What a loss of the user's costs the adversary.
+    The partner of each report is the guess like it; the scale is what a loss of the user's costs the adversary.
     """
     # 1. a channel whose reports are the best guesses, and the constant one, for what is left of the budget
     remapped = post_processed(within, (problem.costs.T @ within).argmin(axis=0), problem.shape[1])

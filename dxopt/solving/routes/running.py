@@ -31,6 +31,9 @@ from dxopt.solving.solvers import worker
 if TYPE_CHECKING:
     from dxopt.solving.solvers.columns import Algebra, Earlier, Pricer
 
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
 
 CORE_DILATION = 1.15
 SPARSE_DEGREE = 12
@@ -47,15 +50,8 @@ def solve_lazily(program: ChannelProgram, solve: LinearSolve, tolerance: float) 
 
     The core is a greedy spanner and every pair with the reported point itself; where at most 12 pairs a point are
     left anyway, all of them. A pair of budget above 30 is left to the repair (its cost is e^-30). Each round is a
-    relaxation, so its dual proves a bound, and a run that is stopped keeps the last round that was finished.
-
-    Parameters
-    ----------
-    program : ChannelProgram
-    solve : callable
-        Solves one linear program.
-    tolerance : float
-        Rounds end when repairing the violations would cost less than a tenth of this, relative to the value.
+    relaxation, so its dual proves a bound, and a run that is stopped keeps the last round that was finished. Rounds
+    end when repairing the violations would cost less than a tenth of the tolerance, relative to the value.
     """
     relevant = program.with_budgets(np.where(program.budgets <= FAR, program.budgets, np.inf))
     rows = _core(relevant)
@@ -115,7 +111,7 @@ def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
     return Dual(found.equality_dual, report, first, second, unscaled)
 
 
-def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Rows, float]:
+def _violated(program: ChannelProgram, channel: Array) -> tuple[Rows, float]:
     """Return the worst violated pair into each entry, and the cost of raising all entries to their closure."""
     factors = np.exp(-program.budgets)
     np.fill_diagonal(factors, 0.0)
@@ -127,9 +123,7 @@ def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Ro
     return Rows(report, _sources(factors, channel, report, second), second), cost
 
 
-def _sources(
-    factors: NDArray[np.float64], channel: NDArray[np.float64], report: NDArray[np.int64], second: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _sources(factors: Array, channel: Array, report: Indices, second: Indices) -> Indices:
     """Return the points that pull most at some entries, in blocks of memory."""
     into = np.ascontiguousarray(factors.T)
     columns = np.ascontiguousarray(channel.T)

@@ -77,6 +77,5 @@ class Clarabel:
             -dual[:equal],
             np.maximum(dual[equal : equal + rows], 0.0),
             iterations=found.iterations,
-            seconds=found.solve_time,
             message=f"clarabel: {found.status}",
         )

@@ -70,10 +70,8 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
     highs.cbSimplexInterrupt += each_iteration
 
     # 3. solve
-    start = time.perf_counter()
     highs.run()
-    seconds = time.perf_counter() - start
-    return _read(highs, highspy, program, seconds)
+    return _read(highs, highspy, program)
 
 
 def _model(program: LinearProgram, highspy: Any) -> Any:
@@ -100,7 +98,7 @@ def _model(program: LinearProgram, highspy: Any) -> Any:
     return model
 
 
-def _read(highs: Any, highspy: Any, program: LinearProgram, seconds: float) -> Solution:
+def _read(highs: Any, highspy: Any, program: LinearProgram) -> Solution:
     """Return the solution that HiGHS ended with; only the parts of it that are there and finite."""
     # 1. how it ended
     names = highspy.HighsModelStatus
@@ -130,6 +128,5 @@ def _read(highs: Any, highspy: Any, program: LinearProgram, seconds: float) -> S
         dual[:equal] if duals else None,
         np.maximum(dual[equal:], 0.0) if duals else None,
         iterations=int(iterations),
-        seconds=seconds,
         message=message,
     )

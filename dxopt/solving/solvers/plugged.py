@@ -23,13 +23,10 @@ def solver_named(name: str) -> Solver:
 
 
 class Plugged:
-    """A solver of a plug-in.
+    """A solver of a plug-in: a function of a program and settings, or an object with that as `solve`.
 
-    Parameters
-    ----------
-    found : Found
-        A function of a program and settings, or an object with that as `solve`. It returns the entries, a multiplier
-        of each equality, and one of each inequality; None for either where there are none, or None for nothing.
+    It returns the entries, a multiplier of each equality, and one of each inequality; None for either where there are
+    none, or None for nothing.
     """
 
     name: ClassVar[str] = "plug-in"

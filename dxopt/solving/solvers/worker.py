@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from dxopt.runtime.process import Line, Process
 from dxopt.runtime.stopping import Status, Stop
@@ -27,20 +26,15 @@ from dxopt.solving.solvers.base import Settings
 
 def unlock_properties() -> None:
     """Give every cached property of dxopt a lock of its own, where Python has one in it (before 3.12)."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "dxopt":
-            for kind in list(vars(module).values()):
-                if isinstance(kind, type):
-                    _unlock(kind)
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "dxopt"]
+    kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
+    for held in (entry for kind in kinds for entry in vars(kind).values()):
+        if isinstance(held, cached_property) and hasattr(held, "lock"):
+            held.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _unlock(kind: type) -> None:
-    for entry in vars(kind).values():
-        if isinstance(entry, cached_property) and hasattr(entry, "lock"):
-            held: Any = entry
-            held.lock = threading.RLock()
-
-
+Told = Callable[[int, float], None]
+"""Given (iterations, value) now and then."""
 GRACE = 1.0
 """Seconds that a solver has to stop by itself."""
 _TICK = 0.05
@@ -58,19 +52,12 @@ class Worker(Process):
         super().__init__("dxopt.solving.solvers.worker", guarded=True)  # Clarabel keeps Python's lock
         self.line.recv()  # "ready": it handles SIGINT from now on
 
-    def solve(
-        self,
-        solver: str,
-        program: LinearProgram,
-        accuracy: float,
-        stop: Stop,
-        progress: Callable[[int, float], None],
-    ) -> Solution:
-        """Send a program and wait for its solution.
+    def solve(self, asked: tuple[str, LinearProgram, float], stop: Stop, progress: Told) -> Solution:
+        """Send what is asked, and wait for the solution.
 
         Raises TimeoutError where the solver does not stop, and EOFError or OSError where the process has ended.
         """
-        self.line.send((solver, program, accuracy, stop.remaining()))
+        self.line.send((*asked, stop.remaining()))
         deadline = None
         signalled = 0.0
         while True:
@@ -97,17 +84,11 @@ _owner = 0
 _turn = threading.Lock()
 
 
-def solve(
-    solver: str,
-    program: LinearProgram,
-    accuracy: float,
-    stop: Stop,
-    progress: Callable[[int, float], None] = lambda iterations, value: None,
-) -> Solution:
+def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, progress: Told) -> Solution:
     """Solve a linear program in the helper process, one at a time; a failure there is a status of the solution."""
     with _turn:
         try:
-            solution = _ready().solve(solver, program, accuracy, stop, progress)
+            solution = _ready().solve((solver, program, accuracy), stop, progress)
         except TimeoutError:
             end()
             solution = Solution(Status.FAILED, message=f"{solver}: did not stop when asked and was ended")

@@ -20,6 +20,8 @@ nothing negative need be left but the value of its column, at the root.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,9 @@ from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, SIGNS, TABLE, V
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+Trees = tuple[NDArray[Any], ...]
+"""Roots `(k,)`, columns, parents and leads `(k, n)` of the trees of k reports."""
+TREES = f"Tuple(({INDICES}, {MATRIX}, {TABLE}, {SIGNS}))"
 
 
 @kernel(INDICES, WHOLE, INDICES, INDICES, INDICES)
@@ -144,18 +149,9 @@ def _settle(
     return float(total)
 
 
-@kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, TABLE, SIGNS, INDICES, MATRIX, MATRIX)
+@kernel(WHOLE, WHOLE, MATRIX, VECTOR, TREES, MATRIX, MATRIX)
 def edge_multipliers(
-    first: int,
-    last: int,
-    costs: Array,
-    row_prices: Array,
-    columns: Array,
-    parents: Indices,
-    leads: Flags,
-    roots: Indices,
-    found: Array,
-    rest: Array,
+    first: int, last: int, costs: Array, row_prices: Array, trees: Trees, found: Array, rest: Array
 ) -> None:
     """Compute multipliers of 0 or more for the edges of reports first to last - 1, and what they leave of q below 0.
 
@@ -163,6 +159,7 @@ def edge_multipliers(
     where it is if that leaves less in all. `found[z, x]` is set to the multiplier of the edge above x, `rest` to
     min(0, r), with the residual r = q - A'λ; the other arguments are those of `pricing.price_share`.
     """
+    roots, columns, parents, leads = trees
     no = np.bool_(False)
     yes = np.bool_(True)
     size = len(row_prices)

@@ -38,10 +38,8 @@ class DualBound:
     ----------
     forest : Forest
         The trees of the last pricing.
-    value : float
-        The best bound.
-    prices : (k + r,) array
-        Those that gave it.
+    value, prices : float and (k + r,) array
+        The best bound, and the prices that gave it.
     floor : (k,) array
         Row prices no higher than these, feasible ones: their sum is the bound without the shared rows.
     magnitude : float
@@ -67,7 +65,7 @@ class DualBound:
         return self.prices[: len(self.sizes)]
 
     def split(self, prices: Array) -> tuple[Array, Array]:
-        """Prices of the rows, and of the shared rows."""
+        """Split prices into those of the rows, and of the shared rows."""
         rows, shared = np.split(prices, [len(self.sizes)])
         return rows, shared
 
@@ -80,7 +78,7 @@ class DualBound:
         return (row_prices / self.sizes)[self.program.classes.index]
 
     def feasible(self, prices: Array) -> Array:
-        """Prices near these of which those of each group of shared rows sum to 1."""
+        """Return prices near these of which those of each group of shared rows sum to 1."""
         rows, shared = self.split(prices)
         return np.concatenate([rows, self.program.shared.feasible(shared)])
 

@@ -106,15 +106,9 @@ _MIXED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """A rich report.
+    """A rich report, with a column D of the cone about as large as its own, and the pairs in the master.
 
-    Attributes
-    ----------
-    report : int
-    scale : (n,) array
-        D, a column of the cone, about as large as its own.
-    first, second : (p,) arrays
-        The pairs in the master, e^{-d(first, second)} v_first ≤ v_second.
+    These are `(p,)` arrays: e^{-d(first, second)} v_first ≤ v_second.
     """
 
     report: int

@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.proofs.duals import Dual
-from dxopt.solving.solvers.columns.basis import edge_multipliers
+from dxopt.solving.solvers.columns.basis import Trees, edge_multipliers
 from dxopt.solving.solvers.columns.cores import CORES, on_cores
 from dxopt.solving.solvers.columns.pricing import price_share
 
 Array = NDArray[np.float64]
-Trees = tuple[NDArray[Any], ...]
-"""Roots `(k,)`, columns, parents and leads `(k, n)`."""
 _TIGHT = 1e-13
 """The tolerance of pricing: see `price_share`."""
 _BATCH_SECONDS = 0.2
@@ -31,13 +28,7 @@ class Forest:
 
     Trees are kept from one round to the next: prices change little, so few pivots lead to the next optimum.
 
-    Attributes
-    ----------
-    costs : (k, n) array
-    factors : (n, n) array
-        E.
-    roots : (k,) array
-    columns, parents, leads : (k, n) arrays
+    Costs are `(k, n)`, factors E `(n, n)`, roots `(k,)`, and columns, parents and leads `(k, n)`.
     """
 
     costs: Array
@@ -80,10 +71,10 @@ class Forest:
         step = CORES
         while start < len(self.roots) and not should_stop():
             batch = slice(start, min(start + step, len(self.roots)))
-            trees = (array[batch] for array in self.trees)
+            trees = tuple(array[batch] for array in self.trees)
             began = time.perf_counter()
-            arguments = (self.costs[batch], row_prices, self.factors, *trees, pivots, _TIGHT)
-            on_cores(price_share, batch.stop - start, *arguments)
+            count = batch.stop - start
+            on_cores(price_share, count, self.costs[batch], row_prices, self.factors, trees, pivots, _TIGHT)
             spent = max(time.perf_counter() - began, 1e-9)
             start += step
             step = CORES * max(1, int(step / CORES * min(_GROWTH, _BATCH_SECONDS / spent)))
@@ -92,8 +83,7 @@ class Forest:
         """Return multipliers of all edges at row prices `(n,)`, and the negative parts of residuals: `(k, n)`."""
         found = np.empty(self.columns.shape)
         rest = np.empty(self.columns.shape)
-        trees = self.columns, self.parents, self.leads, self.roots
-        on_cores(edge_multipliers, len(self.costs), self.costs, row_prices, *trees, found, rest)
+        on_cores(edge_multipliers, len(self.costs), self.costs, row_prices, self.trees, found, rest)
         return found, rest
 
     def dual(self, row_prices: Array) -> Dual:

@@ -113,14 +113,8 @@ class Rounds:
 
     Attributes
     ----------
-    dual : DualBound
-        The forest, the best bound and its prices.
-    pool : Pool
-        The columns of the master.
     box : pair of (k,) arrays, or None
         Bounds on the prices of the combined rows (see `stabilisation` and `differences`); None is no bounds.
-    incumbent : Incumbent
-        The best channel known.
     gap : float
         The relative gap of the last round; while there is a box, of its value.
     aim, tried : float
@@ -168,10 +162,9 @@ class Rounds:
         """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
         status: Status | None = None
         rounds = 0
-        for rounds in range(1, _MOST_ROUNDS + 1):
+        while status is None and rounds < _MOST_ROUNDS:
+            rounds += 1
             status = self._round(rounds)
-            if status is not None:
-                break
         if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
             self._last()
             self.settings.progress(rounds, self.incumbent.value, self.dual.value)
@@ -335,11 +328,7 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
     The value of a program is the sum of those of its parts, and all are 0 or more: the gap of the whole is no worse.
     Only programs with a coupling have an offset, and these are not split into parts.
 
-    Returns
-    -------
-    ChannelSolution
-        A channel before its repair, and multipliers that prove the bound. Its status is the best one only where
-        every part has it; else it is that of the last part without it. Once stopped, that stays so.
+    The status is the best one only where every part has it; else it is that of the last part without it.
     """
     # 1. find the parts. Classes, over which means of rows sum to 1 (see `ChannelProgram`), or more rows that couple
     #    the columns may tie parts together

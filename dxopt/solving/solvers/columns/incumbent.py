@@ -32,14 +32,9 @@ _DOUBLE = 8.0
 
 @dataclass(frozen=True)
 class Memory:
-    """A cap on columns, and the bytes that go with it.
+    """A cap on columns for each row that the master couples, 0 where not even few fit, and the bytes that it needs.
 
-    Attributes
-    ----------
-    columns : int
-        For each row that the master couples; 0 where not even few fit.
-    needed, there : float
-        Bytes at most, and bytes that may be used: four fifths of the machine's.
+    Those that are there are four fifths of the machine's.
     """
 
     columns: int
@@ -78,13 +73,10 @@ _MISSED = 1e-9
 class Incumbent:
     """The best mixture so far.
 
-    Parameters
+    Attributes
     ----------
     factors : (n, n) array
         e^{-d}, those of the cone.
-
-    Attributes
-    ----------
     channel : (n, m) array or None
         The incumbent, up to its row sums.
     value : float
@@ -144,12 +136,7 @@ class Incumbent:
 class Known:
     """Private channels with any reports that are there without column generation.
 
-    Attributes
-    ----------
-    first : (n, k) array
-        What incumbents on the way are mixed with.
-    last : callable
-        The best one that can be had in the little time that a stop may take.
+    The first one is mixed with incumbents on the way; the last is the best in the little time that a stop may take.
     """
 
     first: Array
@@ -162,13 +149,9 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Earlier:
-    """An earlier answer to a similar program.
+    """The prices `(n,)` and the channel `(n, m)` of an earlier answer to a similar program.
 
-    Attributes
-    ----------
-    prices : (n,) array
-        Of the points. Programs are scaled to an optimum of about 1, so they suit another one.
-    channel : (n, m) array or None
+    Programs are scaled to an optimum of about 1, so that prices suit another one.
     """
 
     prices: Array
@@ -224,11 +207,9 @@ class ColumnSettings:
     columns : int
         How many columns the pool holds for each row, at most; see `memory`.
     start : Earlier, optional
-        An answer to a similar program: it gives a first bound, columns, and a box where its prices are close.
+        It gives a first bound, columns, and a box where its prices are close.
     known : Known, optional
         Channels whose columns are mixed with the others, so that a stop gives nothing worse.
-    pricer : callable
-        Solves the pricing problems: on this machine, or on the workers of a cluster.
     """
 
     tolerance: float

@@ -48,18 +48,10 @@ _FACTOR, _SOLVE, _WORK = sl.get_lapack_funcs(("sytrf", "sytrs", "sytrf_lwork"), 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point of the method, primal and dual.
+    """A point of the method, primal and dual, where x and z are above 0.
 
-    Attributes
-    ----------
-    x : (q + p,) array
-        θ for the columns of W, then the slacks t of the rows of the blocks; above 0.
-    z : (q + p,) array
-        Their duals: the slacks s of the columns, then the multipliers λ of the rows; above 0.
-    y : (n,) array
-        Prices.
-    u : (f,) array
-        The scaled variables of the blocks.
+    x `(q + p,)` is θ for the columns of W, then the slacks t of the rows of the blocks. z is their duals: the slacks
+    s of the columns, then the multipliers λ of the rows. y `(n,)` is prices, u `(f,)` the variables of the blocks.
     """
 
     x: Array
@@ -194,11 +186,10 @@ _GAIN = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Central:
-    """A primal and dual point near the central path.
+    """A primal and dual point near the central path; after a normal end W θ = b, nearly always up to rounding.
 
-    It does not tell how the method ended; the caller asks `should_stop` itself. After a normal end W θ = b, nearly
-    always up to rounding. Stopped or broken down, it is the point reached, whose rows may miss their totals. Ended
-    before it began, its value is infinite, its prices and weights 0.
+    Stopped or broken down, it is the point reached, whose rows may miss their totals. Ended before it began, its
+    value is infinite, its prices and weights 0.
 
     Attributes
     ----------
@@ -234,19 +225,14 @@ def solve_master(
     ----------
     columns : (n, k) array
         V; of each column the greatest entry is about 1.
-    costs : (k,) array
-        c, not all 0.
-    totals : (n,) array
-        b.
-    accuracy : float
-        That relative gap: the method stops below it.
+    costs, totals : (k,) and (n,) array
+        c, not all 0, and b.
     should_stop : callable
         Asked several times an iteration, by several threads.
     box : pair of (n,) arrays
         Keep prices between the first and the second: where these are finite, V θ may miss the totals, at a cost.
     offset : float
-        A constant of the objective that is not in c: the gap is relative to value + offset. The value is without it.
-    blocks : Blocks, optional
+        A constant of the objective that is not in c, nor in the value.
     """
     low, high = box
     above = np.flatnonzero(np.isfinite(high))

@@ -26,11 +26,7 @@ _T = TypeVar("_T")
 class OnDevice:
     """A device as an algebra; this machine takes the masters that are small, or that the device had no room for.
 
-    Parameters
-    ----------
-    device : Device
-    tell : callable
-        Given a line when the device is first used, and when it fails.
+    `tell` is given a line when the device is first used, and when it fails.
     """
 
     def __init__(self, device: Device, tell: Callable[[str], None] = lambda line: None) -> None:

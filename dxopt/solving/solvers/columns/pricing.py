@@ -32,11 +32,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, REAL, SIGNS, TABLE, VECTOR, WHOLE, kernel
+from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, REAL, VECTOR, WHOLE, kernel
 from dxopt.solving.solvers.columns.basis import (
+    TREES,
     Array,
     Flags,
     Indices,
+    Trees,
     hang_subtree,
     outward_order,
     recompute_column,
@@ -242,17 +244,14 @@ def improve(
     return float(sums[root])
 
 
-@kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, INDICES, MATRIX, TABLE, SIGNS, WHOLE, REAL)
+@kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, TREES, WHOLE, REAL)
 def price_share(
     first: int,
     last: int,
     costs: Array,
-    row_prices: Array,
+    prices: Array,
     factors: Array,
-    roots: Indices,
-    columns: Array,
-    parents: Indices,
-    leads: Flags,
+    trees: Trees,
     pivots: int,
     tolerance: float,
 ) -> None:
@@ -261,18 +260,19 @@ def price_share(
     Parameters
     ----------
     costs : (m, n) array
-    row_prices : (n,) array
+    prices : (n,) array
         y; the reduced costs of report z are q = costs[z] - y.
     factors : (n, n) array
         E, which obeys the triangle inequality.
-    roots, columns, parents, leads : (m,) and (m, n) arrays
-        A tree for each report and its column, still feasible.
+    trees : tuple
+        A tree for each report and its column, still feasible: roots `(m,)`, columns, parents and leads `(m, n)`.
     pivots : int
         For each report and root at most.
     tolerance : float
         An edge is given up if that gains more than this, or if its multiplier is below minus 100 times this.
     """
-    size = len(row_prices)
+    roots, columns, parents, leads = trees
+    size = len(prices)
     reduced = np.empty(size)
     order = np.empty(size, np.int32)
     child = np.empty(size, np.int32)
@@ -283,7 +283,7 @@ def price_share(
         led = leads[z]
         root = np.int64(roots[z])
         for x in range(size):
-            reduced[x] = costs[z, x] - row_prices[x]
+            reduced[x] = costs[z, x] - prices[x]
         for again in range(_REROOTED, -1, -1):
             outward_order(parent, root, child, sibling, order)
             recompute_column(factors, v, parent, led, root, order)

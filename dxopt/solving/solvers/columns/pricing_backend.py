@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.solving.solvers.columns.basis import Trees
 from dxopt.solving.solvers.columns.cores import alone
-from dxopt.solving.solvers.columns.forest import Forest, Trees
+from dxopt.solving.solvers.columns.forest import Forest
 
 Array = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ _TRIALS = 3
 
 @dataclass(eq=False)
 class _Block:
-    """Reports first to last - 1: where their costs are kept, and how many are a batch."""
+    """Reports first to last - 1: where the workers keep their costs, and how many are a batch."""
 
     first: int
     last: int
@@ -76,12 +77,7 @@ class Lost(Exception):
 class OnWorkers:
     """The workers of a cluster, whose `price` is a pricer; what they keep is let go with it.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Of the cluster.
-    tell : callable
-        Given a line when the cluster is lost.
+    `client` is Dask's; `tell` is given a line when the cluster is lost.
     """
 
     def __init__(self, client: Any, tell: Callable[[str], None] = lambda line: None) -> None:
@@ -97,9 +93,8 @@ class OnWorkers:
             try:
                 self._keep(forest)
                 for batch, trees in self._priced(forest, row_prices, pivots, should_stop):
-                    if trees is not None:
-                        _put(forest, batch.reports, trees)
-                        left[batch.reports] = False
+                    _put(forest, batch.reports, trees)
+                    left[batch.reports] = False
             except Lost:
                 self._let_go()
                 self._later = time.monotonic() + _AGAIN
@@ -136,7 +131,7 @@ class OnWorkers:
             raise Lost from error
 
     def _threads(self) -> int:
-        """Count the threads of the workers."""
+        """Count the threads of the workers; raise Lost where there are none."""
         try:
             threads = sum(self.client.nthreads().values()) if self.client.status == "running" else 0
         except Exception as error:  # no scheduler
@@ -152,14 +147,8 @@ class OnWorkers:
 
     def _priced(
         self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]
-    ) -> Iterator[tuple[_Batch, Trees | None]]:
-        """Batches as they come back, with their trees; without any where they have failed too often.
-
-        Raises
-        ------
-        Lost
-            If nobody is left.
-        """
+    ) -> Iterator[tuple[_Batch, Trees]]:
+        """Yield batches as they come back, with their trees; those that fail too often are left out."""
         most = max(1, int(_BYTES / (13 * len(row_prices))))
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         waiting: dict[Any, _Batch] = {}
@@ -205,7 +194,6 @@ class OnWorkers:
                         self._keep_again(forest)
                         send(_Batch(batch.block, batch.first, batch.last, batch.failed + 1))
                     else:
-                        yield batch, None
                         follow(batch)
         finally:
             if waiting:

@@ -46,10 +46,7 @@ _CLOSE = 0.97
 class Differences:
     """A change of the rows of the master: rows and totals are multiplied by T, and its prices y are T' those found.
 
-    Attributes
-    ----------
-    matrix : (r, r) sparse array
-        T, triangular in the order in which points are taken, so that it can be inverted.
+    T, the matrix `(r, r)`, is triangular in the order in which points are taken, so that it can be inverted.
     """
 
     matrix: sparse.csr_array
@@ -113,19 +110,8 @@ _LEAST_SIZE = 0.1
 def starting_limit(costs: Array, capped: Array, classes: Partition) -> tuple[Array, NDArray[np.int64]]:
     """Return the limits of the first box, from the exponential mechanism with the best remap, and a centre each.
 
-    Parameters
-    ----------
-    costs : (m, n) array
-    capped : (n, n) array
-        Finite budgets.
-    classes : Partition
-
-    Returns
-    -------
-    limit : (k,) array
-        For the row prices; the box begins at 0.
-    centres : (k,) array
-        Of the points of a class, the one whose kernel column costs least.
+    Of costs `(m, n)` and finite budgets `(n, n)` the limits of the row prices are `(k,)`, one for each class; the box
+    begins at 0. The centre of a class is the one of its points whose kernel column costs least.
     """
     # 1. the exponential mechanism, and the best report for each of its outputs
     guess = np.exp(-0.5 * capped)
