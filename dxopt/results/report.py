@@ -39,7 +39,6 @@ from dxopt.results.folder import (
 )
 from dxopt.results.packing import (
     NO_TABLE,
-    held_out_notes,
     pack_beliefs,
     pack_held_out,
     packed_set,
@@ -224,7 +223,7 @@ class Report(Result):
         return as_text(everything(self))
 
     def contents(self, *, table: bool = True) -> Contents:
-        """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table.
+        """Return the files of a result folder by name: all that `dx.load` proves again, and the table.
 
         Parameters
         ----------
@@ -311,7 +310,10 @@ class Report(Result):
             "reductions": [asdict(reduction) for reduction in self.reductions],
             "warnings": [warning.content() for warning in self.warnings],
             "plugins": [plugin.content() for plugin in self.plugins],
-            "held_out": held_out_notes(self.held_out),
+            "held_out": [
+                found.positions and {key: finite(value) for key, value in asdict(found.positions).items()}
+                for found in self.held_out
+            ],
         }
 
     def __str__(self) -> str:
