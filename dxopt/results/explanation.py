@@ -58,7 +58,7 @@ def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, An
 
 
 def _kind(problem: Problem) -> str:
-    """The name of the loss that the value is in."""
+    """Return the name of the loss of the value."""
     if isinstance(problem.objective, AdversaryError):
         return getattr(problem.objective.adversary_loss, "name", "")
     return "binary" if problem.loss.is_binary else problem.loss.name
