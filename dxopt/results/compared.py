@@ -67,18 +67,8 @@ PROVEN = 1e-3
 _LEAST_GAP = 1e-5
 """Smaller gaps are told as this one."""
 FIGURES: tuple[str, ...] = (
-    "epsilon",
-    "method",
-    "value",
-    "bound",
-    "gap",
-    "excess",
-    "remapped",
-    "remapped_excess",
-    "leakage",
-    "private",
-    "realised",
-    "reason",
+    *("epsilon", "method", "value", "bound", "gap", "excess", "remapped", "remapped_excess"),
+    *("leakage", "private", "realised", "reason"),
 )
 """The columns of tables of mechanisms."""
 LARGE = 10.0
