@@ -22,7 +22,7 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 @contextmanager
 def unannounced() -> Iterator[None]:
-    """A context in which nothing is announced, as within a question, or where warnings are shown in another way."""
+    """Announce nothing in a context, as within a question, or where warnings are shown in another way."""
     before = _silent.set(True)
     try:
         yield
@@ -74,7 +74,7 @@ def announce_answer(answer: R, told: Warnings, *, partial: bool = False) -> R:
 
 
 def announcing(*, level: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator of functions that answer a problem, their first argument: its warnings, and those of the answer.
+    """Decorate a function that answers a problem, its first argument: give its warnings, and those of the answer.
 
     Those of the problem alone come before anything is solved, so that a filter that makes them errors costs no time.
     """

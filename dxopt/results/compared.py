@@ -67,18 +67,8 @@ PROVEN = 1e-3
 _LEAST_GAP = 1e-5
 """Smaller gaps are told as this one."""
 FIGURES: tuple[str, ...] = (
-    "epsilon",
-    "method",
-    "value",
-    "bound",
-    "gap",
-    "excess",
-    "remapped",
-    "remapped_excess",
-    "leakage",
-    "private",
-    "realised",
-    "reason",
+    *("epsilon", "method", "value", "bound", "gap", "excess", "remapped", "remapped_excess"),
+    *("leakage", "private", "realised", "reason"),
 )
 """The columns of tables of mechanisms."""
 LARGE = 10.0
@@ -146,10 +136,8 @@ class Compared:
 
     def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
         """Figures at a level, under the names of `FIGURES`; None where there is no figure."""
-        figures = (self.value, bound, gap, self.excess, self.remapped, self.remapped_excess, self.leakage)
-        return dict(
-            zip(FIGURES, (epsilon, self.name, *figures, self.private, self.epsilon, self.reason), strict=True)
-        )
+        level = {"epsilon": epsilon, "method": self.name, "bound": bound, "gap": gap, "realised": self.epsilon}
+        return {name: level[name] if name in level else getattr(self, name) for name in FIGURES}
 
 
 def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
@@ -162,15 +150,15 @@ def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str)
         if value is None or excess is None or not math.isfinite(value):
             continue
         loses = f"{name} loses {with_unit(three_digits(value), unit)} on average"
-        if abs(excess) < _ALIKE:
-            told.append(f"{loses}, as much as {first}")
-            continue
-        told.append(f"{loses}, {_apart(value, best, excess)} than {first}")
+        alike = abs(excess) < _ALIKE
+        told.append(
+            f"{loses}, " + (f"as much as {first}" if alike else f"{_apart(value, best, excess)} than {first}")
+        )
     return told
 
 
 def _apart(value: float, best: float, excess: float) -> str:
-    """A difference, in percent as well where that can be read."""
+    """Return a difference, in percent as well where that can be read."""
     more = "more" if value > best else "less"
     if abs(excess) < _SMALL:
         return f"less than 0.01 % {more}"
@@ -179,7 +167,7 @@ def _apart(value: float, best: float, excess: float) -> str:
 
 
 def excess_cell(excess: float | None) -> str:
-    """A relative difference as a cell of a table, blank where there is none."""
+    """Return a relative difference as a cell of a table, blank where there is none."""
     if excess is None or excess <= LARGE:
         return cell(excess, "+z.1%")
     return f"over +{LARGE:.0%}"
@@ -222,7 +210,7 @@ def told_gap(gap: float | None) -> str:
 
 
 def cells(row: Compared, digits: str) -> list[str]:
-    """A mechanism as a line of the table."""
+    """Return a mechanism as a line of the table."""
     return [
         row.name,
         cell(row.value, digits),
@@ -235,10 +223,8 @@ def cells(row: Compared, digits: str) -> list[str]:
 
 
 def labelled(row: Compared) -> Row:
-    """A mechanism as a row of bars, with the level of what is not private."""
-    if row.unproven:
-        return Row(row.name, privacy(row), hatched=True)
-    return Row(row.name)
+    """Return a mechanism as a row of bars, with the level of what is not private."""
+    return Row(row.name, privacy(row) if row.unproven else "", hatched=row.unproven)
 
 
 def privacy(row: Compared) -> str:
@@ -250,5 +236,5 @@ def privacy(row: Compared) -> str:
 
 
 def cells_under(row: Compared, names: Sequence[str], digits: str) -> list[str]:
-    """A mechanism as a line of the table of other priors."""
+    """Return a mechanism as a line of the table of other priors."""
     return [row.name, cell(row.value, digits), *(cell(row.under[name], digits) for name in names)]

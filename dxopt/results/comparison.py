@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -88,7 +88,7 @@ class Entry:
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """Return the mechanism; None where it is missing."""
+        """Mechanism of the row; None where it is missing."""
         return self.measured if self.report is None else self.report.mechanism
 
 
@@ -117,7 +117,7 @@ class Evidence:
 
     @property
     def bound(self) -> float | None:
-        """Return the sharpest bound that a part proves on every private mechanism; None where there is no part."""
+        """Sharpest bound that a part proves on every private mechanism; None where there is no part."""
         sign = self.problem.objective.sign
         reports = (one.report for one in self.entries.values() if not one.prior)
         bounds = [report.certificate.bound for report in reports if report is not None]
@@ -125,13 +125,13 @@ class Evidence:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """Return the bounds under the other priors, by the names of those with an optimum."""
+        """Bounds under the other priors, by the names of those with an optimum."""
         found = (entry for entry in self.entries.values() if entry.prior)
         return {entry.prior: entry.report.certificate.bound for entry in found if entry.report is not None}
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
-        """Return what of other packages the mechanisms were made with, each once."""
+        """Plug-ins that the mechanisms were made with, each once."""
         reports = (entry.report for entry in self.entries.values() if entry.report is not None)
         return tuple(dict.fromkeys(plugin for report in reports for plugin in report.plugins))
 
@@ -305,26 +305,25 @@ class Comparison(Plotted, Result):
 
     @property
     def measured(self) -> str:
-        """Return what the values are, with their unit: "expected loss (km)"."""
+        """Name of the values, with their unit: "expected loss (km)"."""
         return f"{self.objective} ({self.unit})" if self.unit else self.objective
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
-        """Return what of other packages the mechanisms were made with."""
+        """Plug-ins that the mechanisms were made with."""
         return () if self.evidence is None else self.evidence.plugins
 
     @property
     def report(self) -> Any:
-        """Return the report of the row "optimal", which `save` writes with the comparison; None without one."""
+        """Report of the row "optimal", which `save` writes with the comparison; None without one."""
         entry = None if self.evidence is None else self.evidence.entries.get(OPTIMAL)
         return entry and entry.report
 
     def content(self) -> dict[str, Any]:
         """Return the figures by name, for JSON, without what proves them."""
-        figures = {figure.name: getattr(self, figure.name) for figure in fields(self) if figure.compare}
-        figures |= {"rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
-        figures["verdict"] = None if self.verdict is None else str(self.verdict)
-        return {**figures, "refinements": [asdict(one) for one in self.refinements]}
+        figures = asdict(replace(self, evidence=None))
+        del figures["evidence"]
+        return figures | {"verdict": None if self.verdict is None else str(self.verdict)}
 
     def contents(self) -> Contents:
         """Return the files of the folder of the optimum's report, which has the comparison as one of its parts.
@@ -341,7 +340,7 @@ class Comparison(Plotted, Result):
 
     @property
     def told(self) -> Comparison:
-        """The same as people are told of it: the first mechanism is the best found unless it is proven optimal."""
+        """Comparison as people are told of it: the first mechanism is the best found unless proven optimal."""
         if not self.rows or self.rows[0].name != OPTIMAL or (self.rows[0].gap or 0.0) <= PROVEN:
             return self
         names = {row.name: row.name for row in self.rows} | {OPTIMAL: _FOUND}
@@ -398,14 +397,13 @@ class Comparison(Plotted, Result):
 
     def _said(self) -> str:
         asked = "no privacy asked for" if self.epsilon is None else f"ε {self.epsilon:.3g}"
-        there = [row.name for row in self.rows if row.value is not None]
-        return f"{self.problem}: {', '.join(there)}; {asked}"
+        return f"{self.problem}: {', '.join(row.name for row in self.rows if row.value is not None)}; {asked}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
         return [*self._head(digits), *self._tables(digits), *self._notes()]
 
     def _tables(self, digits: str) -> list[Grid]:
-        """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
+        """Return the mechanisms that exist, below the names of the columns; a second table for other priors."""
         rows = [row for row in self.told.rows if row.value is not None]
         best = rows[0].name if rows else OPTIMAL
         columns = (f"vs. {best}", "with optimal remap", f"remapped vs. {best}", "private", "leakage (bits)")
@@ -418,16 +416,13 @@ class Comparison(Plotted, Result):
         return tables
 
     def _head(self, digits: str) -> list[str]:
-        asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{self._per}"
+        unit = f" {per(self.distance_unit)}" if self.distance_unit else ""
+        asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{unit}"
         lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
             least = with_unit(f"{self.bound:{digits}}", self.unit)
             lines.append(f"no mechanism of that privacy is better than {least}{told_gap(self.rows[0].gap)}")
         return lines if self.verdict is None else [*lines, told_verdict(self.verdict)]
-
-    @property
-    def _per(self) -> str:
-        return f" {per(self.distance_unit)}" if self.distance_unit else ""
 
     def _notes(self) -> list[str]:
         told = self.told

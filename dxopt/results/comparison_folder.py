@@ -156,15 +156,7 @@ def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str,
 
 
 def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
-    """Return the comparison in the folder of a report, its figures computed from its parts; None without one.
-
-    Parameters
-    ----------
-    folder : Path
-    own : Report
-        The one in the folder, proven.
-    load : callable
-        Reads a result folder and proves it.
+    """Return the comparison in the folder of a proven report, each part read by `load`; None without one.
 
     Raises
     ------
@@ -178,7 +170,8 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
         return None
     read = _File.model_validate(read_json(inside / CLAIMS))
     arrays = read_arrays(inside / WITNESSES)
-    others = _others(own.problem, arrays)
+    named = zip(arrays.get("priors", ()), arrays.get("probabilities", ()), strict=True)
+    others = {str(name): own.problem.but(prior=Prior(one, str(name))) for name, one in named}
     entries: dict[str, Entry] = {}
     remaps = {}
     for index, row in enumerate(read.rows):
@@ -194,13 +187,6 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
         read.verdict,
         interrupted=read.interrupted,
     )
-
-
-def _others(problem: Problem, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Problem]:
-    """Return the problem under each other prior."""
-    names = [str(name) for name in arrays.get("priors", ())]
-    each = zip(names, arrays.get("probabilities", ()), strict=True)
-    return {name: problem.but(prior=Prior(probabilities, name)) for name, probabilities in each}
 
 
 def _entry(

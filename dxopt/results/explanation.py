@@ -22,6 +22,7 @@ from dxopt.proofs.certify import Certificate
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import across, ways
+from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of
 from dxopt.words.report import promise_of_beliefs
@@ -58,7 +59,7 @@ def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, An
 
 
 def _kind(problem: Problem) -> str:
-    """The name of the loss that the value is in."""
+    """Return the name of the loss of the value."""
     if isinstance(problem.objective, AdversaryError):
         return getattr(problem.objective.adversary_loss, "name", "")
     return "binary" if problem.loss.is_binary else problem.loss.name
@@ -69,6 +70,7 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
     spread = spread_of(space)
     apart = spread.telling if within is None else within.radius
     places = known(space) is not None
+    cells = ways(space)
     positive = spread.nearest[spread.nearest > 0]
     least = float(positive.min()) if len(positive) else math.inf
     return {
@@ -82,15 +84,11 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
         "one_way": space.given is not None and not space.symmetric,
         "endless": _endless(space),
         "places": places,
-        **_of_cells(space),
+        "cell": None if cells is None else cells.furthest,
+        "mean_way": None if cells is None else cells.mean,
         "space": space,
         "nearest": least if len(spread.nearest) == len(space) and math.isfinite(least) else None,
     }
-
-
-def _of_cells(space: MetricSpace) -> dict[str, float]:
-    found = ways(space)
-    return {} if found is None else {"cell": found.furthest, "mean_way": found.mean}
 
 
 def _endless(space: MetricSpace) -> bool:
@@ -130,23 +128,17 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
 
 
 def _where(space: MetricSpace, named: Iterable[str]) -> dict[str, str]:
-    """Positions on the Earth of secrets by their labels, but for labels that are positions."""
+    """Return positions on the Earth of secrets by their labels, but for labels that are positions."""
     found = known(space)
     if found is None:
         return {}
-    labels = list(space.labels)
-    places = {label: found.degrees[labels.index(label)].tolist() for label in named}
+    labels, positions = list(space.labels), Coordinates(found.degrees)
+    places = {label: labels.index(label) for label in named}
     return {
-        label: f"{latitude:.4f}, {longitude:.4f}"
-        for label, (latitude, longitude) in places.items()
-        if not _is_position(label)
+        label: "{:.4f}, {:.4f}".format(*found.degrees[place])
+        for label, place in places.items()
+        if positions[place] != label
     }
-
-
-def _is_position(label: str) -> bool:
-    """Return True if a label is a pair of degrees itself; rows and columns of cells are whole numbers."""
-    parts = label.strip("()").split(", ")
-    return len(parts) == 2 and all(part.lstrip("-").replace(".", "", 1).isdigit() and "." in part for part in parts)
 
 
 def of_problem(problem: Problem) -> Explanation:
@@ -157,16 +149,7 @@ def of_problem(problem: Problem) -> Explanation:
 def of_report(
     problem: Problem, mechanism: Mechanism, proof: Certificate, found: OffPrior, *, optimal: bool
 ) -> Explanation:
-    """Explain the report of a problem.
-
-    Parameters
-    ----------
-    proof : Certificate
-        Of the mechanism.
-    found : OffPrior
-    optimal : bool
-        Whether the value is the best one.
-    """
+    """Explain the report of a problem, from what was proven of its mechanism and found off the prior."""
     expected = None
     if found.losses is not None and problem.objective.sign < 0:
         expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)

@@ -53,24 +53,21 @@ Contents = dict[str, Content]
 """Files of a folder, by name."""
 
 
-def finite(number: float) -> float | None:
-    """The number as JSON knows it: None instead of infinity and nan."""
-    return number if math.isfinite(number) else None
+def finite(number: float | None) -> float | None:
+    """Return a number for JSON: None instead of infinity and nan."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def numbers(array: NDArray[np.float64]) -> list[float | None]:
-    """The entries of an array as JSON knows them."""
+    """Return the entries of an array for JSON."""
     return [finite(number) for number in array.tolist()]
 
 
 _PROOF = (CLAIMS, MECHANISM)
-_ARRAYS = (PROBLEM, DUAL, TABLE, HELD_OUT)
 _QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 _PICTURES = tuple(f"{name}.{ending}" for name in ("frontier", "sweep", COMPARISON) for ending in ("svg", "png"))
 _FILES = (
-    DESCRIPTION,
-    NOTES,
-    *_ARRAYS,
+    *(DESCRIPTION, NOTES, PROBLEM, DUAL, TABLE, HELD_OUT),
     *_PROOF,
     *_QUESTIONS,
     PARTS,
@@ -94,13 +91,7 @@ def save_contents(folder: Path, contents: Contents) -> Path:
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
-    """Let `fill` fill a fresh folder, and move it to `folder`: an earlier result is replaced, other files are kept.
-
-    Raises
-    ------
-    SpecError
-        If the folder holds something that is no result, or cannot be written.
-    """
+    """Let `fill` fill a fresh folder, and move it to `folder`; errors are those of `save_contents`."""
     fresh = _fresh_folder(folder)
     try:
         fill(fresh)
@@ -135,7 +126,7 @@ def require_writable(folder: Path) -> None:
 
 
 def _fresh_folder(folder: Path) -> Path:
-    """An empty folder next to `folder`, on the same file system, that can be renamed to it."""
+    """Make an empty folder next to `folder`, on the same file system, that can be renamed to it."""
     if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
     try:
@@ -209,7 +200,7 @@ class Result(Shown, ABC):
 
     @abstractmethod
     def contents(self) -> Contents:
-        """The files of a result folder by name, as arrays, JSON, text or bytes; all of them are computed here."""
+        """Return the files of a result folder by name, as arrays, JSON, text or bytes, all computed here."""
 
     @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:
@@ -237,11 +228,7 @@ class Result(Shown, ABC):
         """
         return save_contents(Path(folder), self.contents())
 
-    def write(self, folder: Path) -> None:
-        """Write the files of a result to a folder that is there."""
-        write_contents(folder, self.contents())
-
 
 def parts(results: Iterable[Result]) -> Contents:
-    """The reports that an answer rests on: each is a result folder in `parts`, named by its position."""
+    """Return the reports that an answer rests on, each a result folder in `parts`, named by its position."""
     return {f"{PARTS}/{position:03}": result.contents() for position, result in enumerate(results)}

@@ -64,14 +64,14 @@ class ProvenRange(Plotted, Result):
         return common(report.warnings for report in self.reports)
 
     @property
-    @abstractmethod
     def values(self) -> Array:
         """Values attained at the points, `(k,)`: proven."""
+        return np.array([report.certificate.value for report in self.reports])
 
     @property
-    @abstractmethod
     def bounds(self) -> Array:
         """Bounds on every mechanism at the points, `(k,)`: proven."""
+        return np.array([report.certificate.bound for report in self.reports])
 
     @property
     @abstractmethod
@@ -85,11 +85,7 @@ class ProvenRange(Plotted, Result):
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def contents(self) -> Contents:
-        """The files of a result folder by name: frontier.json with what is proven, and the figure.
-
-        The reports that prove it are in `parts`, a result folder for each.
-        """
-        points = self._points().tolist()
+        """Return the files of a result folder: frontier.json, the figure, and its reports in `parts`."""
         proven = {
             "format": FORMAT,
             "problem": self.problem.name,
@@ -97,16 +93,12 @@ class ProvenRange(Plotted, Result):
             "status": str(self.status),
             "wanted": self.wanted,
             "resolution": finite(self.resolution),
-            self.ALONG: points,
+            self.ALONG: self._points().tolist(),
             "values": numbers(self.values),
             "bounds": numbers(self.bounds),
             **self._further(),
         }
-        return {
-            FRONTIER: proven,
-            **plots.pictures("frontier", self.figure()),
-            **parts(self.reports),
-        }
+        return {FRONTIER: proven, **plots.pictures("frontier", self.figure()), **parts(self.reports)}
 
     def _said(self) -> str:
         points = self._points()
@@ -124,27 +116,27 @@ class ProvenRange(Plotted, Result):
         yield [[*columns], *([f"{number:{digits}}" for number in row] for row in rows)]
 
     def _points(self) -> Array:
-        """The points, `(k,)`, increasing."""
+        """Return the points, `(k,)`, increasing."""
         return getattr(self, self.ALONG)
 
     def _require_inside(self, name: str, point: float) -> Array:
-        """The points; SpecError unless a point, given under a name, is between the first and the last of them."""
+        """Return the points; raise SpecError unless a named one is between the first and the last of them."""
         points = self._points()
         if not points[0] <= point <= points[-1]:
             raise SpecError(name, f"is {point:g}", f"give one from {points[0]:g} to {points[-1]:g}")
         return points
 
     def _further(self) -> dict[str, Any]:
-        """Further entries of frontier.json, on what is proven."""
+        """Return further entries of frontier.json."""
         return {}
 
     @abstractmethod
     def _remark(self) -> str:
-        """Text that follows the resolution."""
+        """Return the text that follows the resolution."""
 
     @abstractmethod
     def _columns(self) -> dict[str, Array]:
-        """The table in text: names of columns, and their numbers."""
+        """Return the numbers of the table by the names of its columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,12 +166,12 @@ class Frontier(ProvenRange):
     @property
     def values(self) -> Array:
         """Losses that are possible at the levels, `(k,)`: proven, and falling, as privacy at ε is that above it."""
-        return np.minimum.accumulate([report.certificate.value for report in self.reports])
+        return np.minimum.accumulate(super().values)
 
     @property
     def bounds(self) -> Array:
         """Losses that nothing private at the levels is below, `(k,)`: proven, and falling for the same reason."""
-        return np.maximum.accumulate([report.certificate.bound for report in self.reports][::-1])[::-1]
+        return np.maximum.accumulate(super().bounds[::-1])[::-1]
 
     @property
     def resolution(self) -> float:
@@ -188,7 +180,7 @@ class Frontier(ProvenRange):
         return float((self.values[:-1] - self.bounds[1:]).max() / fall) if fall > 0 else 0.0
 
     def between(self, epsilon: float) -> tuple[float, float]:
-        """A bound that no mechanism private at this level is below, and a loss that is possible there: both proven.
+        """Return a proven lower bound on the loss at a level, and a loss that is attained there.
 
         Raises
         ------
@@ -203,7 +195,7 @@ class Frontier(ProvenRange):
         return float(self.bounds[above]), float(self.values[below])
 
     def figure(self) -> Figure:
-        """The band that is proven, as two staircases: the least loss lies between them at every level.
+        """Draw the proven band as two staircases: the least loss lies between them at every level.
 
         Examples
         --------
@@ -213,9 +205,8 @@ class Frontier(ProvenRange):
         ε per unit of distance
         """
         title = f"{self.problem.name}: resolution {self.resolution:.2g}"
-        return staircases(
-            self.epsilons, self.values, self.bounds, title, value_axis(self.problem), level_axis(self.problem)
-        )
+        axes = value_axis(self.problem), level_axis(self.problem)
+        return staircases(self.epsilons, self.values, self.bounds, title, *axes)
 
     def _remark(self) -> str:
         return ": proven at every level between"
@@ -273,16 +264,6 @@ class BudgetFrontier(ProvenRange):
         return np.array([report.problem.objective.max_loss for report in self.reports])
 
     @property
-    def values(self) -> Array:
-        """Errors that are possible within the budgets, `(k,)`: proven."""
-        return np.array([report.certificate.value for report in self.reports])
-
-    @property
-    def bounds(self) -> Array:
-        """Errors that nothing within the budgets is above, `(k,)`: proven."""
-        return np.array([report.certificate.bound for report in self.reports])
-
-    @property
     def prices(self) -> Array:
         """Price of a unit of loss in error at each budget, `(k,)`: a slope that proves a bound at every budget."""
         duals = [report.dual for report in self.reports]
@@ -301,8 +282,7 @@ class BudgetFrontier(ProvenRange):
         Those of the solved budgets whose error is further above the chord of their neighbours than the resolution
         asked for, where the tangents of both neighbours meet.
         """
-        budgets = self.budgets
-        values = self.values
+        budgets, values = self.budgets, self.values
         share = (budgets[1:-1] - budgets[:-2]) / (budgets[2:] - budgets[:-2])
         chord = values[:-2] + share * (values[2:] - values[:-2])
         allowed = self.wanted * (self.bounds[-1] - values[0])
@@ -315,12 +295,9 @@ class BudgetFrontier(ProvenRange):
 
         That is where they meet, or at an end if they meet outside; the first array is then well inside all the same.
         """
-        budgets = self.budgets
-        bounds = self.bounds
-        prices = self.prices
-        first = budgets[:-1]
-        second = budgets[1:]
-        width = np.diff(budgets)
+        bounds, prices = self.bounds, self.prices
+        first, second = self.budgets[:-1], self.budgets[1:]
+        width = second - first
         # The tangents b_i + p_i (t - t_i) and b_j + p_j (t - t_j) of neighbours i, j meet where
         # t (p_i - p_j) = b_j - b_i - p_j t_j + p_i t_i. Parallel ones have no such point: the middle will do.
         turn = prices[:-1] - prices[1:]
@@ -335,21 +312,19 @@ class BudgetFrontier(ProvenRange):
         return inside, np.max(above, axis=0)
 
     def _tangents(self, points: Array) -> Array:
-        """The lower of two tangents at a point between each budget and the next one, `(k - 1,)`."""
-        budgets = self.budgets
-        bounds = self.bounds
-        prices = self.prices
+        """Return the lower of two tangents at a point between each budget and the next one, `(k - 1,)`."""
+        budgets, bounds, prices = self.budgets, self.bounds, self.prices
         rising = bounds[:-1] + prices[:-1] * (points - budgets[:-1])
         falling = bounds[1:] + prices[1:] * (points - budgets[1:])
         return np.minimum(rising, falling)
 
     def _chords(self, points: Array) -> Array:
-        """The chord at a point between each budget and the next one, `(k - 1,)`."""
+        """Return the chord at a point between each budget and the next one, `(k - 1,)`."""
         share = (points - self.budgets[:-1]) / np.diff(self.budgets)
         return self.values[:-1] + share * np.diff(self.values)
 
     def between(self, max_loss: float) -> tuple[float, float]:
-        """An error that is possible within this budget, and a bound that none is above.
+        """Return an error that is attained within this budget, and a proven upper bound.
 
         The first is that of a mixture of two mechanisms, up to its rounding; the second is proven by their duals.
 
@@ -365,7 +340,7 @@ class BudgetFrontier(ProvenRange):
         return float(np.interp(max_loss, budgets, self.values)), min(bounds)
 
     def figure(self) -> Figure:
-        """The errors that are possible, and the tangents that none is above.
+        """Draw the errors that are attained, and the tangents that bound them.
 
         Examples
         --------
@@ -401,6 +376,6 @@ class BudgetFrontier(ProvenRange):
 
 
 def with_budget(problem: Problem, max_loss: float) -> Problem:
-    """The same problem with another loss budget."""
+    """Return the same problem with another loss budget."""
     assert isinstance(problem.objective, AdversaryError)
     return problem.but(objective=AdversaryError(max_loss, problem.objective.adversary_loss))

@@ -72,14 +72,11 @@ class Level(Result):
 
     @property
     def resolution(self) -> float:
-        """epsilon / below - 1: how far from the true level either end may be; infinite where one is missing."""
+        """Ratio epsilon / below - 1: how far from the true level either end may be; infinite where one is missing."""
         return self.epsilon / self.below - 1 if self.below > 0 else math.inf
 
     def contents(self) -> Contents:
-        """The files of a result folder by name: the report, for `dx.load`, and level.json with what is proven of ε.
-
-        What refutes the ε below is in `parts/000`, a result folder as well.
-        """
+        """Return the files of a result folder: the report, level.json, and in `parts/000` its refutation below."""
         contents: Contents = {} if self.report is None else self.report.contents()
         contents[LEVEL] = {
             "format": FORMAT,
@@ -116,7 +113,7 @@ class Level(Result):
         )
 
     def details(self) -> str:
-        """The same, and the two levels with all digits.
+        """Return the same, and the two levels with all digits.
 
         Examples
         --------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dxopt.analysis import characterise, evaluate
 from dxopt.analysis.sanitisation import error_bounds, product_sanitisation
@@ -52,11 +51,6 @@ class Beliefs:
     name: str
     places: tuple[int, ...]
     hiding: bool
-
-    @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Beliefs:
-        """The inverse of `dataclasses.asdict`, with a list for the places."""
-        return cls(**{**content, "places": tuple(content["places"])})
 
 
 def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str, float]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dxopt.analysis.held_out import AtPositions, HeldOut, Observed, worth_on
-from dxopt.errors import CertificateError, SpecError
+from dxopt.errors import SpecError
 from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.moment_sets import Fitting, unpack_fitting
@@ -17,26 +17,23 @@ from dxopt.model.objective import Objective, WorstExpectedLoss, WorstRegret, los
 from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Hull, PriorSet, unpack_set
 from dxopt.model.problem import Problem
-from dxopt.proofs.certify import Certificate
-from dxopt.results.folder import HELD_OUT, finite
+from dxopt.results.folder import HELD_OUT
 from dxopt.spaces.units import per
 from dxopt.words.report import named_loss
-
-_KEYS = ("distance", "loss", "value")
 
 
 def unit_names(problem: Problem) -> dict[str, str]:
     """Return the units of distances, losses and the value, "" where they are not known."""
-    return dict(zip(_KEYS, (problem.space.unit, problem.loss.unit, problem.unit), strict=True))
+    return {"distance": problem.space.unit, "loss": problem.loss.unit, "value": problem.unit}
 
 
 def level_axis(problem: Problem) -> str:
-    """The label of an axis of levels."""
+    """Return the label of an axis of levels."""
     return f"ε {per(problem.space.unit)}"
 
 
 def value_axis(problem: Problem) -> str:
-    """The label of an axis of what the objective is about."""
+    """Return the label of an axis of values of the objective."""
     unit = problem.unit if problem.objective.sign < 0 else named_loss(problem)
     return f"{problem.objective.title} ({unit})" if unit else problem.objective.title
 
@@ -45,7 +42,7 @@ _SET = "prior_set"
 
 
 def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
-    """The arrays of a set beside its centre, with what proves a mechanism's value; none where there is no set."""
+    """Return the arrays of a set beside its centre, and the proof of a mechanism's value; none without a set."""
     priors = problem.priors
     if priors is None:
         return {}
@@ -58,7 +55,7 @@ def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
 
 
 def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
-    """The prior of problem.npz, or the set of priors where the objective is about one.
+    """Return the prior of problem.npz, or the set of priors where the objective is about one.
 
     Raises
     ------
@@ -75,7 +72,7 @@ def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | Pri
 
 
 def against_known(prior: Prior | PriorSet, asked: Mapping[str, Any], objective: str | Objective) -> str | Objective:
-    """The objective, with what problem.npz has of the optima that a regret is against.
+    """Return the objective, with the optima in problem.npz that a regret is against.
 
     Raises
     ------
@@ -91,26 +88,13 @@ def against_known(prior: Prior | PriorSet, asked: Mapping[str, Any], objective: 
     return WorstRegret(prior, lowest, highest)
 
 
-def require_optima(objective: Objective, members: Sequence[tuple[Problem, Certificate]]) -> None:
-    """CertificateError unless some answers prove the optima that a regret is against."""
-    if not isinstance(objective, WorstRegret) or objective.lowest is None or objective.highest is None:
-        return
-    if len(members) != len(objective.lowest):
-        raise CertificateError("there is not an optimum for each prior that the regret is about")
-    each = zip(members, objective.priors.members, objective.lowest, objective.highest, strict=True)
-    for (problem, proof), member, low, high in each:
-        same = problem.objective.name == "expected_loss" and np.array_equal(problem.prior.probabilities, member)
-        if not same or proof.bound != low or proof.value != high:
-            raise CertificateError(f"the optimum for {problem.prior.name} is not the one that was saved")
-
-
 PREFIX = "belief_"
 KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
 NO_TABLE = "rounded to integers it would not be proven for the pairs of beliefs"
 
 
 def pack_beliefs(pairs: BeliefPairs | None) -> dict[str, Any]:
-    """The arrays of problem.npz that pairs of beliefs are made of; none where there are none."""
+    """Return the arrays of problem.npz that make pairs of beliefs; none without such pairs."""
     if pairs is None:
         return {}
     found = {key: getattr(pairs, key) for key in ("first", "second", "distances")}
@@ -119,7 +103,7 @@ def pack_beliefs(pairs: BeliefPairs | None) -> dict[str, Any]:
 
 
 def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPairs | None:
-    """The pairs of `pack_beliefs`, about secrets of these labels.
+    """Return the pairs of `pack_beliefs`, about secrets of these labels.
 
     Raises
     ------
@@ -143,30 +127,19 @@ def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPa
     )
 
 
-Arrays = Mapping[str, Any]
-
-
-def held_out_notes(several: Sequence[HeldOut]) -> list[dict[str, float | None] | None]:
-    """Return the losses at positions for notes.json: the positions are not in the folder, so nothing proves them."""
-    return [
-        found.positions and {key: _finite(value) for key, value in asdict(found.positions).items()}
-        for found in several
-    ]
-
-
-def pack_held_out(several: Sequence[HeldOut]) -> Arrays:
+def pack_held_out(several: Sequence[HeldOut]) -> dict[str, Any]:
     """Return the arrays of held_out.npz: how much of the data is at each secret, from which its losses follow."""
-    arrays: dict[str, Any] = {}
-    for place, found in enumerate(several):
-        for key in ("name", "weights", "squares", "rows", "outside"):
-            arrays[f"{place}/{key}"] = getattr(found.data, key)
-    return arrays
+    return {
+        f"{place}/{key}": getattr(found.data, key)
+        for place, found in enumerate(several)
+        for key in ("name", "weights", "squares", "rows", "outside")
+    }
 
 
 def unpack_held_out(
-    arrays: Arrays, positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
+    arrays: Mapping[str, Any], positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
 ) -> tuple[HeldOut, ...]:
-    """Return the inverse of `pack`, with all but the losses at positions computed again.
+    """Return the inverse of `pack_held_out`, with all but the losses at positions computed again.
 
     Raises
     ------
@@ -187,7 +160,3 @@ def unpack_held_out(
         again = worth_on(data, mechanism, problem.loss, problem.prior.probabilities)
         several.append(replace(again, positions=at))
     return tuple(several)
-
-
-def _finite(number: float | None) -> float | None:
-    return None if number is None else finite(number)

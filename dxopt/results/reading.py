@@ -14,20 +14,19 @@ import numpy as np
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.loss import Loss
 from dxopt.model.mechanism import Mechanism, is_matrix, unpacked
-from dxopt.model.objective import AdversaryError, WorstRegret
+from dxopt.model.objective import AdversaryError, ExpectedLoss, WorstRegret
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
 from dxopt.proofs.duals import unpack_dual
 from dxopt.results.claims import Claims, read_claims, read_notes
-from dxopt.results.comparison_folder import read_comparison
+from dxopt.results.comparison_folder import difference, read_comparison
 from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, SWEEP, holds_report
 from dxopt.results.packing import (
     AtPositions,
     against_known,
     believed,
-    require_optima,
     unpack_beliefs,
     unpack_held_out,
 )
@@ -117,15 +116,14 @@ def _read(folder: Path) -> Report:
     problem = _with_optima(folder, problem)
     dual = unpack_dual(read_arrays(folder / DUAL))
     proven = certify(problem, Candidate(mechanism, dual, claims.found.claim))
-    optimal = is_optimal(
-        problem, proven.mechanism, proven.certificate.value, proven.certificate.bound, claims.tolerance
-    )
-    _require_claimed(claims, proven.certificate, optimal=optimal)
+    proof = proven.certificate
+    optimal = is_optimal(problem, proven.mechanism, proof.value, proof.bound, claims.tolerance)
+    _require_claimed(claims, proof, optimal=optimal)
     positions = tuple(note and AtPositions(**_endless(note.model_dump())) for note in notes.held_out)
     return Report(
         problem=problem,
         mechanism=proven.mechanism,
-        certificate=proven.certificate,
+        certificate=proof,
         dual=dual,
         status=Status(claims.status),
         claim=claims.found.claim,
@@ -176,11 +174,10 @@ def _decoded(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     if is_matrix(stored):
         space = unpack_space(stored)
         space = _as_saved(space, asked["distances"]) if "distances" in asked else space
-        mechanism = Mechanism.from_matrix(
-            space, stored["matrix"], unpack_reports(stored, space), name=str(stored["name"])
-        )
-        return _posed(claims, asked, mechanism), mechanism
-    mechanism = unpacked(stored)
+        reports = unpack_reports(stored, space)
+        mechanism = Mechanism.from_matrix(space, stored["matrix"], reports, name=str(stored["name"]))
+    else:
+        mechanism = unpacked(stored)
     return _posed(claims, asked, mechanism), mechanism
 
 
@@ -208,9 +205,8 @@ def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Probl
     if posed.loss_by_distance and (reports.secrets or space.metric is not None):
         loss = Loss.of(posed.loss, space, reports)
     else:
-        losses = asked["losses"]
-        losses.flags.writeable = False
-        loss = Loss(losses, reports, posed.loss, unit=posed.units.loss)
+        asked["losses"].flags.writeable = False
+        loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units.loss)
     prior = believed(posed.prior, posed.objective, asked)
     objective = against_known(prior, asked, posed.objective)
     if objective == AdversaryError.name:
@@ -239,13 +235,15 @@ def _with_optima(folder: Path, problem: Problem) -> Problem:
     CertificateError
         If a part is about another problem.
     """
-    if not isinstance(problem.objective, WorstRegret):
+    against = problem.objective
+    if not isinstance(against, WorstRegret) or against.lowest is None or against.highest is None:
         return problem
-    found = tuple(load(folder / PARTS / f"{place:03}") for place in range(len(problem.objective.priors.members)))
-    require_optima(problem.objective, [(one.problem, one.certificate) for one in found])
-    for other in (one.problem for one in found):
-        same = (other.epsilon, other.delta, other.pairs) == (problem.epsilon, problem.delta, problem.pairs)
-        arrays = ((other.space.distances, problem.space.distances), (other.losses, problem.losses))
-        if not same or not all(np.array_equal(*pair) for pair in arrays):
-            raise CertificateError(f"the optimum for {other.prior.name} is that of another problem")
-    return problem.but(objective=replace(problem.objective, reports=found))
+    found = tuple(load(folder / PARTS / f"{place:03}") for place in range(len(against.priors.members)))
+    each = zip(found, against.priors.members, against.lowest, against.highest, strict=True)
+    for one, member, low, high in each:
+        prior, proof = one.problem.prior, one.certificate
+        if not np.array_equal(prior.probabilities, member) or proof.bound != low or proof.value != high:
+            raise CertificateError(f"the optimum for {prior.name} is not the one that was saved")
+        if differs := difference(problem.but(prior=prior, objective=ExpectedLoss.name), one.problem):
+            raise CertificateError(f"the optimum for {prior.name} is that of a problem with {differs}")
+    return problem.but(objective=replace(against, reports=found))

@@ -39,7 +39,6 @@ from dxopt.results.folder import (
 )
 from dxopt.results.packing import (
     NO_TABLE,
-    held_out_notes,
     pack_beliefs,
     pack_held_out,
     packed_set,
@@ -209,7 +208,8 @@ class Report(Result):
 
         Warnings stand first, and are never left out: many of them make it longer.
         """
-        return short(self)
+        first = list(_heart(self))
+        return [*first, *_further(self)][: max(MOST, len(first))]
 
     def details(self) -> str:
         """Everything that is known, as text: all digits, the routes and why others were not taken, and the proofs.
@@ -224,7 +224,7 @@ class Report(Result):
         return as_text(everything(self))
 
     def contents(self, *, table: bool = True) -> Contents:
-        """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table.
+        """Return the files of a result folder by name: all that `dx.load` proves again, and the table.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class Report(Result):
             NOTES: self._notes(),
             DESCRIPTION: {"arrays": PROBLEM},
         }
-        contents |= {TABLE: made} if not isinstance(made, str) else {}
+        contents |= {} if isinstance(made, str) else {TABLE: made}
         contents |= {HELD_OUT: pack_held_out(self.held_out)} if self.held_out else {}
         if self.comparison is not None:
             from dxopt.results.comparison_folder import comparison_contents
@@ -311,7 +311,10 @@ class Report(Result):
             "reductions": [asdict(reduction) for reduction in self.reductions],
             "warnings": [warning.content() for warning in self.warnings],
             "plugins": [plugin.content() for plugin in self.plugins],
-            "held_out": held_out_notes(self.held_out),
+            "held_out": [
+                found.positions and {key: finite(value) for key, value in asdict(found.positions).items()}
+                for found in self.held_out
+            ],
         }
 
     def __str__(self) -> str:
@@ -332,43 +335,15 @@ MOST = 10
 """Lines of the short form, but for warnings."""
 _CONTINUING = ("auto", "columns")
 """Solvers that may begin with an earlier answer."""
-_SHORT = (
-    "radius",
-    "worst off",
-    "largest error",
-    "prior 0",
-    "never reported",
-    "positions",
-    "places",
-    "delta",
-)
+_SHORT = ("radius", "worst off", "largest error", "prior 0", "never reported", "positions", "places", "delta")
 """Sentences of the short form, most important first."""
-_LONG = (
-    "radius",
-    "several reports",
-    "positions",
-    "places",
-    "direction",
-    "not hidden",
-    "worst off",
-    "prior 0",
-    "never reported",
-)
+_LONG = {*_SHORT, "several reports", "direction", "not hidden"} - {"largest error", "delta"}
 """Sentences of the long form."""
 
 
-def short(report: Report) -> Lines:
-    """Return what matters, in at most ten lines, warnings included where these are fewer than eight."""
-    first = [*_warnings(report), *_heart(report)]
-    return [*first, *_further(report)][: max(MOST, len(first))]
-
-
-def _warnings(report: Report) -> Lines:
-    return [("warning", str(warning)) for warning in report.warnings]
-
-
 def _heart(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the problem, how good the answer is, whether its solver failed, its privacy and its value."""
+    """Yield warnings, the problem, how good the answer is, whether its solver failed, its privacy and its value."""
+    yield from (("warning", str(warning)) for warning in report.warnings)
     found = report.explanation
     yield "problem", say.asked(report.problem, found.noun)
     yield "status", f"{_status(report)}; routes and proofs: report.details(), --verbose"
@@ -410,15 +385,17 @@ def _continued(report: Report) -> str:
 def everything(report: Report) -> Lines:
     """Return all that is known, with all digits: routes, refusals, reductions, and how it was proven."""
     problem, proof, found = report.problem, report.certificate, report.explanation
+    open_still = proof.gap <= report.tolerance and report.status is not Status.OPTIMAL
+    above = "; above it in units of the losses" if open_still else ""
     lines = [
-        *_warnings(report),
+        *(("warning", str(warning)) for warning in report.warnings),
         ("problem", say.asked(problem, found.noun)),
         ("status", f"{report.status}" + ("" if report.delivered else " (not certified optimal)")),
         ("private", say.proven(problem, proof)),
         *say.beliefs(problem, proof),
         ("value", f"{exact(proof.value, problem.unit)} ({problem.objective.title})"),
         ("bound", exact(proof.bound, problem.unit)),
-        ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e}{_above(report)})"),
+        ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e}{above})"),
         ("route", report.route),
     ]
     if math.isfinite(budget := problem.objective.max_loss):
@@ -433,8 +410,3 @@ def everything(report: Report) -> Lines:
     lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
     lines += [("plug-in", str(plugin)) for plugin in report.plugins]
     return [*lines, ("seconds", f"{report.seconds:.2f}")]
-
-
-def _above(report: Report) -> str:
-    above = report.certificate.gap <= report.tolerance and report.status is not Status.OPTIMAL
-    return "; above it in units of the losses" if above else ""

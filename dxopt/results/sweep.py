@@ -18,6 +18,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
 from dxopt.results.claims import FORMAT, SweepFile, read_typed
 from dxopt.results.compared import FIGURES, Compared
+from dxopt.results.comparison import OPTIMAL
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.figures.tables import Grid, Plotted, cell
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[np.float64]
-OPTIMAL = "optimal"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,9 +93,9 @@ class EpsilonSweep(Plotted, Result):
     @property
     def methods(self) -> tuple[str, ...]:
         """The mechanisms that exist at some level, in the order asked for; the optimum is the first."""
-        rows = [row for level in self._rows for row in level.values()]
-        exist = {row.name for row in rows if row.value is not None}
-        return tuple(dict.fromkeys([OPTIMAL, *(row.name for row in rows if row.name in exist)]))
+        asked = [row.name for level in self._rows for row in level.values()]
+        exist = {row.name for level in self._rows for row in level.values() if row.value is not None}
+        return tuple(dict.fromkeys([OPTIMAL, *(name for name in asked if name in exist)]))
 
     @property
     def values(self) -> dict[str, Array]:
@@ -146,10 +146,7 @@ class EpsilonSweep(Plotted, Result):
         )
 
     def contents(self) -> Contents:
-        """The files of a result folder by name: sweep.json with the levels, sweep.csv with the figures, and the plot.
-
-        In `parts` is a result folder for each level, which `dx.load` and `dxopt verify` read as any other.
-        """
+        """Return the files of a result folder: sweep.json, sweep.csv, the figure, and its reports in `parts`."""
         levels = {
             "format": FORMAT,
             "problem": self.problem.name,
@@ -157,12 +154,12 @@ class EpsilonSweep(Plotted, Result):
             "asked": list(self.asked),
             "epsilons": self.epsilons.tolist(),
         }
-        return {
-            SWEEP: levels,
-            SWEEP_TABLE: self._csv(),
-            **plots.pictures("sweep", self.figure()),
-            **parts(self.reports),
-        }
+        text = StringIO(newline="")
+        writer = csv.DictWriter(text, FIGURES, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.figures)
+        pictures = plots.pictures("sweep", self.figure())
+        return {SWEEP: levels, SWEEP_TABLE: text.getvalue(), **pictures, **parts(self.reports)}
 
     @classmethod
     def load(cls, folder: str | Path) -> EpsilonSweep:
@@ -212,20 +209,13 @@ class EpsilonSweep(Plotted, Result):
         }
 
     def _curves(self, quantities: dict[str, Array]) -> list[plots.Curve]:
-        """The curve of a quantity of each mechanism."""
-        baselines = self.baselines
-        curves = []
-        for name in self.methods:
-            label, line = (f"{name} (not private)", "dotted") if name in baselines else (name, "solid")
-            curves.append(plots.Curve(label, self.epsilons, quantities[name], line))
-        return curves
-
-    def _csv(self) -> str:
-        text = StringIO(newline="")
-        writer = csv.DictWriter(text, FIGURES, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.figures)
-        return text.getvalue()
+        """Return the curve of a quantity of each mechanism."""
+        return [
+            plots.Curve(f"{name} (not private)", self.epsilons, values, "dotted")
+            if name in self.baselines
+            else plots.Curve(name, self.epsilons, values)
+            for name, values in quantities.items()
+        ]
 
     def _head(self) -> str:
         title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"

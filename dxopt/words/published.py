@@ -17,7 +17,7 @@ from dxopt.words.phrases import counted, histories, level, one_report, two_posit
 
 
 def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
-    """Return topics and what is to be said of each."""
+    """Return topics and sentences on each."""
     return tuple(_sentences(said))
 
 
@@ -160,19 +160,7 @@ def _outside(said: Sidecar) -> str:
 
 
 def generalization(noun: str, reports: int, *, radii: bool, epsilon: float, delta: float, unit: str) -> str:
-    """Return the sentence that stands in every row of a published file.
-
-    Parameters
-    ----------
-    noun : str
-        What was replaced: "position", "value" or "label".
-    reports : int
-        How many reports the mechanism has.
-    radii : bool
-        Whether the file has radii.
-    epsilon, delta, unit
-        The level of each report.
-    """
+    """Return the sentence in every row of a published file, in which a position, value or label was replaced."""
     how = f"(dxopt, metric differential privacy, {level(epsilon, unit, delta)})"
     if noun != "position":
         return f"{noun.capitalize()} replaced at random by one of {reports:,} possible {noun}s {how}"
@@ -189,7 +177,7 @@ def unpaid(paid: Paid | None) -> str | None:
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """Return the promises of a published file by its sidecar: topics, each with a sentence or two; none is proven."""
+    """Promises of a published file by its sidecar: topics, each with a sentence or two; none is proven."""
 
     file: Path
     sentences: tuple[tuple[str, str], ...]
@@ -209,13 +197,7 @@ def is_published(path: Path) -> bool:
 
 
 def published(path: Path) -> PublishedFile:
-    """Return what a file that `dx.apply` wrote promises, by its sidecar.
-
-    Raises
-    ------
-    SpecError
-        If the sidecar is damaged, or has a field that no sidecar has.
-    """
+    """Return the promises of a file that `dx.apply` wrote, by its sidecar; raise SpecError where that is damaged."""
     beside = path if path.name.endswith(ENDING) else sidecar_of(path)
     try:
         return PublishedFile(path, sentences(read_sidecar(beside)))

@@ -99,10 +99,10 @@ class Plotted(ABC):
 
     @abstractmethod
     def figure(self) -> Figure:
-        """The figure."""
+        """Draw the figure."""
 
     def plot(self, save: str | Path | None = None) -> Figure:
-        """The figure, which a notebook shows.
+        """Draw the figure, which a notebook shows.
 
         Parameters
         ----------

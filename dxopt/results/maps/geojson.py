@@ -19,7 +19,7 @@ Ring = NDArray[np.float64]
 
 
 def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None) -> dict[str, Any]:
-    """The locations of a mechanism with their probabilities, as a FeatureCollection that `json.dumps` writes.
+    """Return the locations of a mechanism with their probabilities, as a FeatureCollection that `json.dumps` writes.
 
     Locations are points, or polygons where each represents an area. The properties of each are its `label`, its
     `prior` probability π_x, the probability `reported` = Σ_x π_x K[x, z] that it is reported, and, for a secret x,
@@ -68,7 +68,7 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike 
 def to_geodataframe(
     answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None, crs: Any = WGS84
 ) -> Any:
-    """The locations of a mechanism with their probabilities, as a GeoDataFrame.
+    """Return the locations of a mechanism with their probabilities, as a GeoDataFrame.
 
     Parameters
     ----------
@@ -108,33 +108,22 @@ def to_geodataframe(
 
 
 def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    shapes = _points(found)
+    # longitudes from -180 to 180 degrees; those that are so already stay
+    longitudes = found.degrees[:, 1]
+    longitudes = np.where(np.abs(longitudes) <= 180, longitudes, unrolled(longitudes, 0.0))
+    points = np.column_stack([longitudes, found.degrees[:, 0]]).tolist()
+    shapes: list[dict[str, Any]] = [{"type": "Point", "coordinates": point} for point in points]
     if found.outlines is not None:
         shapes = [_area(outline, centre) for outline, centre in zip(found.outlines, shapes, strict=True)]
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [
-        {
-            "type": "Feature",
-            "geometry": shape,
-            "properties": {"label": label, **dict(zip(columns, row, strict=True))},
-        }
+        {"type": "Feature", "geometry": shape, "properties": {"label": label, **dict(zip(columns, row, strict=True))}}
         for shape, label, row in zip(shapes, labels, rows, strict=True)
     ]
 
 
-def _points(found: Positions) -> list[dict[str, Any]]:
-    longitudes = _on_map(found.degrees[:, 1])
-    points = np.column_stack([longitudes, found.degrees[:, 0]]).tolist()
-    return [{"type": "Point", "coordinates": point} for point in points]
-
-
-def _on_map(longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """From -180 to 180 degrees; those that are so already stay."""
-    return np.where(np.abs(longitudes) <= 180, longitudes, unrolled(longitudes, 0.0))
-
-
 def _area(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
-    """A polygon, cut in two at ±180° of longitude; the centre alone where a pole is inside."""
+    """Return a polygon, cut in two at ±180° of longitude; the centre alone where a pole is inside."""
     ring = outline[:, ::-1]
     # An outline is one piece around its location: it only spans half of all longitudes if it goes around a pole, and
     # then its corners alone do not bound a polygon.
@@ -143,17 +132,14 @@ def _area(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
     # Turned by whole circles, the western end is from -180° on. What is then east of 180° is a polygon of its own,
     # one circle further west, as the format asks for.
     ring = ring - [360.0 * np.floor((ring[:, 0].min() + 180.0) / 360.0), 0.0]
-    pieces = [ring]
-    if ring[:, 0].max() > 180:
-        pieces = [_cut(ring, 1.0), _cut(ring, -1.0) - [360.0, 0.0]]
-    polygons = [[_closed(piece)] for piece in pieces]
-    if len(polygons) == 1:
-        return {"type": "Polygon", "coordinates": polygons[0]}
-    return {"type": "MultiPolygon", "coordinates": polygons}
+    if ring[:, 0].max() <= 180:
+        return {"type": "Polygon", "coordinates": [_closed(ring)]}
+    pieces = (_cut(ring, 1.0), _cut(ring, -1.0) - [360.0, 0.0])
+    return {"type": "MultiPolygon", "coordinates": [[_closed(piece)] for piece in pieces]}
 
 
 def _cut(ring: Ring, side: float) -> Ring:
-    """The part of a convex ring that is west (1) or east (-1) of 180°."""
+    """Return the part of a convex ring that is west (1) or east (-1) of 180°."""
     kept = []
     # Sutherland and Hodgman: corners on the side that is kept stay, and each edge across 180° adds the point where it
     # crosses.

@@ -62,7 +62,7 @@ class Located:
         return cls(mechanism, believed, found, _of_reports(mechanism, found))
 
     def expected(self) -> NDArray[np.float64]:
-        """Σ_x π_x K[x, z] for each report z, `(m,)`."""
+        """Return Σ_x π_x K[x, z] for each report z, `(m,)`."""
         total = np.zeros(len(self.mechanism.reports))
         for secrets, rows in self.mechanism.blocks():
             total += self.prior[secrets] @ rows
@@ -96,13 +96,13 @@ def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:
 def secrets_of(
     bare: Sequence[str] | None, label: Sequence[str] | None, index: Sequence[int] | None, point: Sequence[str] | None
 ) -> list[Any]:
-    """The secrets that a command names, as `Located.index` takes them; a point is numbers with commas between."""
+    """Return the secrets that a command names, as `Located.index` takes them; a point is numbers with commas."""
     said = [{"label": one} for one in label or []] + [{"index": one} for one in index or []]
     return [*(bare or []), *said, *({"point": _coordinates(one)} for one in point or [])]
 
 
 def _coordinates(text: str) -> tuple[float, ...]:
-    """The numbers of a text with commas between them."""
+    """Return the numbers of a text with commas between them."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -126,7 +126,7 @@ class Window:
 
     @classmethod
     def around(cls, located: Located) -> Window:
-        """The window around all that is drawn, with room at the edges and more of it below, for the scale bar."""
+        """Return the window around all that is drawn, with room at the edges, more of it below for the scale bar."""
         both = (located.secrets, located.reports)
         # Longitudes are taken around the middle of the locations, so that a map across ±180° is in one piece.
         middle = _middle(np.concatenate([found.degrees[:, 1] for found in both]))
@@ -150,7 +150,7 @@ class Window:
 
     @property
     def shrinking(self) -> float:
-        """Return the ratio of a degree of longitude to one of latitude."""
+        """Ratio of a degree of longitude to one of latitude."""
         return max(math.cos(math.radians((self.south + self.north) / 2)), 0.05)
 
     @property

@@ -26,7 +26,7 @@ from dxopt.spaces.positions import Positions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import Collection
-    from matplotlib.colors import Colormap, Normalize
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 ENDINGS = (".png", ".svg", ".geojson")
@@ -53,7 +53,7 @@ class _Panel:
 def draw_map(
     answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None, underlay: Area | None = None
 ) -> Figure:
-    """A map of the probabilities of the reports of a mechanism.
+    """Draw a map of the probabilities of the reports of a mechanism.
 
     Parameters
     ----------
@@ -93,6 +93,7 @@ def draw_map(
     beneath = None if underlay is None else Underlay.of(underlay, window)
     with style():
         from matplotlib.colors import PowerNorm
+        from matplotlib.lines import Line2D
 
         wide = 5.6 if across == 1 else _PANEL
         figure = blank((wide + 0.8) * across + 0.9, down * (wide * window.steepness + 0.65) + 0.3)
@@ -104,7 +105,9 @@ def draw_map(
                 beneath.draw(axes)
         for axes in every[len(panels) :]:
             axes.set_axis_off()
-        handles = [*_legend(located), *([] if beneath is None else beneath.legend())]
+        streets = any(found.streets is not None for found in (located.secrets, located.reports))
+        handles = [Line2D([], [], color=_STREET, linewidth=0.8, label="roads of the space")] if streets else []
+        handles += [] if beneath is None else beneath.legend()
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
         bar = figure.colorbar(drawn[0], ax=every, shrink=0.8, pad=0.02, aspect=30)
@@ -143,19 +146,11 @@ def save_map(
 
 
 def require_ending(file: Path) -> str:
-    """The ending of a file that `save_map` can write; raises SpecError at any other."""
+    """Return the ending of a file that `save_map` can write; raise SpecError at any other."""
     ending = file.suffix.lower()
     if ending not in ENDINGS:
         raise SpecError("output", f"{file} has no known ending", f"end it with {', '.join(ENDINGS)}")
     return ending
-
-
-def _legend(located: Located) -> list[Any]:
-    """Lines of matplotlib that explain what is drawn of the space itself beside its locations."""
-    from matplotlib.lines import Line2D
-
-    streets = any(found.streets is not None for found in (located.secrets, located.reports))
-    return [Line2D([], [], color=_STREET, linewidth=0.8, label="roads of the space")] if streets else []
 
 
 def _panels(located: Located, secret: Any) -> list[_Panel]:
@@ -174,13 +169,17 @@ def _panels(located: Located, secret: Any) -> list[_Panel]:
 
 
 def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: Located) -> Collection:
+    from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
     found = panel.found
     if found.streets is not None:
         streets = window.on_map(found.streets)
         axes.add_collection(LineCollection(list(streets), colors=_STREET, linewidths=0.8, zorder=1))
-    drawn = _areas(axes, panel, window, scale) if found.outlines is not None else _dots(axes, panel, window, scale)
+    # pale to dark, and grey for what never happens
+    colours = colormaps[_MAP].with_extremes(bad=_NEVER)
+    draw = _dots if found.outlines is None else _areas
+    drawn = draw(axes, panel, window, {"cmap": colours, "norm": scale, "linewidths": 0.4})
     if panel.secret is not None:
         x, y = window.on_map(located.secrets.degrees[panel.secret])
         axes.plot([x], [y], "o", ms=11, mfc="none", mec="white", mew=3.2, zorder=4)
@@ -200,35 +199,32 @@ def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: 
     return drawn
 
 
-def _areas(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Collection:
+def _areas(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
     from matplotlib.collections import PolyCollection
 
-    shapes = list(window.on_map(panel.found.outlines)) if panel.found.outlines is not None else []
-    areas = PolyCollection(shapes, cmap=_colours(), norm=scale, edgecolors="white", linewidths=0.4, zorder=2)
+    shapes = list(window.on_map(np.asarray(panel.found.outlines)))
+    areas = PolyCollection(shapes, edgecolors="white", zorder=2, **style)
     areas.set_array(_positive(panel.values))
     return axes.add_collection(areas)
 
 
-def _dots(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Collection:
+def _dots(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
     x, y = window.on_map(panel.found.degrees).T
     size = _sizes(x, y, window)
     order = np.argsort(panel.values, kind="stable")
+    colours = _positive(panel.values[order])
     return axes.scatter(
-        x[order],
-        y[order],
-        s=size[order],
-        c=_positive(panel.values[order]),
-        cmap=_colours(),
-        norm=scale,
-        plotnonfinite=True,
-        edgecolors=_GREY,
-        linewidths=0.4,
-        zorder=3,
+        x[order], y[order], s=size[order], c=colours, plotnonfinite=True, edgecolors=_GREY, zorder=3, **style
     )
 
 
+def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities with nan for what never happens."""
+    return np.where(values > 0, values, np.nan)
+
+
 def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
-    """Areas of dots, in square points, at which no dot of a panel hides another, as far as they can still be seen."""
+    """Return areas of dots, in square points, at which no dot hides another, as far as they can still be seen."""
     from scipy.spatial import KDTree
 
     most = np.clip(9000 / len(x), 10, 90)
@@ -240,19 +236,8 @@ def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> ND
     return np.clip((near * points) ** 2, 8, most)
 
 
-def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(values > 0, values, np.nan)
-
-
-def _colours() -> Colormap:
-    """Pale to dark, and grey for what never happens."""
-    from matplotlib import colormaps
-
-    return colormaps[_MAP].with_extremes(bad=_NEVER)
-
-
 def _degrees(axes: Axes) -> None:
-    """Few ticks, with the hemisphere."""
+    """Set few ticks, with the hemisphere."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     def east(value: float, _: int | None) -> str:
@@ -269,7 +254,7 @@ def _degrees(axes: Axes) -> None:
 
 
 def _scale_bar(axes: Axes, window: Window) -> None:
-    """A round number of kilometres, or metres, in the lower left."""
+    """Draw a round number of kilometres, or metres, in the lower left."""
     across = (window.east - window.west) * window.shrinking * KM_PER_DEGREE
     power = 10.0 ** math.floor(math.log10(across / 4))
     length = max(step * power for step in (1, 2, 5) if step * power <= across / 4)

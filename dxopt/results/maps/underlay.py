@@ -31,39 +31,29 @@ _ROOM = 0.05
 Ring = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Shapes:
-    """Source of an underlay.
+Shapes = Sequence[tuple[Any, Kind, str]]
+"""Geometries of Shapely in longitude and latitude, with their kinds and names; "" where there is none."""
 
-    Attributes
-    ----------
-    every : sequence of (geometry of Shapely, kind, name)
-        In longitude and latitude. Names are blank where there is none; points have one.
+
+def shapes_of(given: Area) -> Shapes:
+    """Return the lines, areas and named points of what `dx.geo.inside` takes.
+
+    Kinds and names are those that OpenStreetMap and Natural Earth write into features, as in `natural=water`,
+    `highway=primary`, `featurecla=River` and `name=Rhône`; all else is land and borders.
+
+    Raises
+    ------
+    SpecError
+        If it is none of these, or has points without names alone.
     """
+    from shapely import make_valid
 
-    every: Sequence[tuple[Any, Kind, str]]
-
-    @classmethod
-    def of(cls, given: Area) -> Shapes:
-        """The lines, areas and named points of what `dx.geo.inside` takes.
-
-        Kinds and names are those that OpenStreetMap and Natural Earth write into features, as in `natural=water`,
-        `highway=primary`, `featurecla=River` and `name=Rhône`; all else is land and borders.
-
-        Raises
-        ------
-        SpecError
-            If it is none of these, or has points without names alone.
-        """
-        from shapely import make_valid
-
-        found = [(shape, _kind(about), _name(about)) for shape, about in described(given, "underlay")]
-        kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is_point(shape)]
-        if found and not kept:
-            raise SpecError(
-                "underlay", f"has a {found[0][0].geom_type}", "give lines and polygons, or points with a name"
-            )
-        return cls(kept)
+    found = [(shape, _kind(about), _name(about)) for shape, about in described(given, "underlay")]
+    kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is(shape, "Point")]
+    if found and not kept:
+        wrong = f"has a {found[0][0].geom_type}"
+        raise SpecError("underlay", wrong, "give lines and polygons, or points with a name")
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +76,14 @@ class Underlay:
 
     @classmethod
     def of(cls, given: Area, window: Window) -> Underlay:
-        """Return the part of shapes in a window, for all that `Shapes.of` takes.
+        """Return the part of shapes in a window.
 
         Raises
         ------
         SpecError
-            As `Shapes.of`, or if nothing of it is in the window.
+            As `shapes_of`, or if nothing of it is in the window.
         """
-        found = cls.within(Shapes.of(given), window)
+        found = cls.within(shapes_of(given), window)
         if found is None:
             raise SpecError("underlay", "has nothing in this map", "check that longitudes come before latitudes")
         return found
@@ -103,27 +93,32 @@ class Underlay:
         """Return the part of shapes in a window; None where it is empty."""
         from shapely import box
 
-        frame = _frame(window)
         inner = box(window.west, window.south, window.east, window.north)
+        wide, high = _ROOM * (window.east - window.west), _ROOM * (window.north - window.south)
+        frame = box(window.west - wide, window.south - high, window.east + wide, window.north + high)
         areas: list[tuple[Kind, list[Ring]]] = []
         lines: list[tuple[Kind, Ring]] = []
         named: dict[str, tuple[tuple[int, float], Any]] = {}
-        for shape, kind, name in shapes.every:
+        for shape, kind, name in shapes:
             for turned in _turns(shape, frame):
                 within = turned.intersection(frame)
-                edge = turned.boundary.intersection(frame) if _is_area(shape) else within
-                lines += [(kind, line) for line in _lines(edge)]
-                areas += [(kind, rings) for rings in _areas(within)]
+                edge = turned.boundary.intersection(frame) if _is(shape, "Polygon") else within
+                lines += [(kind, _ring(line)) for line in _parts(edge, "LineString", "LinearRing")]
+                areas += [
+                    (kind, [_ring(ring) for ring in (part.exterior, *part.interiors)])
+                    for part in _parts(within, "Polygon")
+                ]
                 seen = turned.intersection(inner)
                 if name and not seen.is_empty:
                     named[name] = min(named.get(name, (_LAST, seen)), (_rank(seen), seen), key=lambda one: one[0])
         if not areas and not lines and not named:
             return None
         ranked = sorted(named.items(), key=lambda one: (one[1][0], one[0]))[:_MOST_NAMES]
-        return cls(areas, lines, [(name, *_middle(seen)) for name, (_, seen) in ranked])
+        middles = [(name, seen.representative_point()) for name, (_, seen) in ranked]
+        return cls(areas, lines, [(name, float(point.x), float(point.y)) for name, point in middles])
 
     def plain(self, most: int) -> Underlay:
-        """The same without details that are too small to be seen, and with about `most` corners at most."""
+        """Return the same without details that are too small to be seen, and with about `most` corners at most."""
         from shapely import LinearRing, LineString
 
         rings = [ring for _, area in self.areas for ring in area] + [line for _, line in self.lines]
@@ -160,12 +155,12 @@ class Underlay:
 
     @property
     def kinds(self) -> list[Kind]:
-        """Those of areas and lines, in the order of a legend."""
+        """Kinds of areas and lines, in the order of a legend."""
         there = {kind for kind, _ in (*self.areas, *self.lines)}
         return [kind for kind in MEANT if kind in there]
 
     def draw(self, axes: Axes) -> None:
-        """Areas beneath everything; lines over filled cells, which would hide them, and beneath dots; then names."""
+        """Draw areas beneath everything, lines over filled cells, which would hide them, dots above; then names."""
         from matplotlib.collections import LineCollection, PathCollection
         from matplotlib.path import Path
 
@@ -185,32 +180,19 @@ class Underlay:
             )
 
     def legend(self) -> list[Any]:
-        """Lines of matplotlib that explain the kinds."""
+        """Return lines of matplotlib that explain the kinds."""
         from matplotlib.lines import Line2D
 
         return [Line2D([], [], color=_LINES[kind], linewidth=2, label=MEANT[kind]) for kind in self.kinds]
 
 
 def _rank(seen: Any) -> tuple[int, float]:
-    """Places before areas before lines, large ones before small ones."""
-    return (0, 0.0) if _is_point(seen) else (1, -seen.area) if seen.area else (2, -seen.length)
-
-
-def _middle(seen: Any) -> tuple[float, float]:
-    point = seen.representative_point()
-    return float(point.x), float(point.y)
-
-
-def _frame(window: Window) -> Any:
-    from shapely import box
-
-    wide = _ROOM * (window.east - window.west)
-    high = _ROOM * (window.north - window.south)
-    return box(window.west - wide, window.south - high, window.east + wide, window.north + high)
+    """Rank places before areas before lines, large ones before small ones."""
+    return (0, 0.0) if _is(seen, "Point") else (1, -seen.area) if seen.area else (2, -seen.length)
 
 
 def _turns(shape: Any, frame: Any) -> Iterator[Any]:
-    """A shape where it meets the frame: longitudes of a window may be a turn away."""
+    """Yield a shape where it meets the frame: longitudes of a window may be a turn away."""
     from shapely import affinity
 
     turned = (affinity.translate(shape, turn) for turn in (-360.0, 0.0, 360.0))
@@ -230,18 +212,15 @@ def _name(about: Mapping[str, Any]) -> str:
     return name.strip() if isinstance(name, str) else ""
 
 
-def _is_point(shape: Any) -> bool:
-    return shape.geom_type.endswith("Point")
-
-
-def _is_area(shape: Any) -> bool:
-    return shape.geom_type.endswith("Polygon")
+def _is(shape: Any, kind: str) -> bool:
+    """Return True if a shape is of a kind, or of several of them."""
+    return shape.geom_type.endswith(kind)
 
 
 def _apart(
     names: Sequence[tuple[str, float, float]], across: tuple[float, float], up: tuple[float, float]
 ) -> Iterator[tuple[str, float, float]]:
-    """Names that leave each other room, the first of those that do not."""
+    """Yield names that leave each other room, the first of those that do not."""
     taken: list[tuple[float, float, float]] = []
     for text, x, y in names:
         right, high = (x - across[0]) / (across[1] - across[0]), (y - up[0]) / (up[1] - up[0])
@@ -252,19 +231,12 @@ def _apart(
             yield text, x, y
 
 
-def _lines(found: Any) -> list[Ring]:
-    return [
-        np.asarray(part.coords)[:, :2] for part in _parts(found) if part.geom_type in ("LineString", "LinearRing")
-    ]
+def _ring(line: Any) -> Ring:
+    return np.asarray(line.coords)[:, :2]
 
 
-def _areas(found: Any) -> list[list[Ring]]:
-    return [
-        [np.asarray(ring.coords)[:, :2] for ring in (part.exterior, *part.interiors)]
-        for part in _parts(found)
-        if part.geom_type == "Polygon"
-    ]
-
-
-def _parts(found: Any) -> list[Any]:
-    return [part for inner in found.geoms for part in _parts(inner)] if hasattr(found, "geoms") else [found]
+def _parts(found: Any, *kinds: str) -> list[Any]:
+    """Return the parts of a shape that are of some kinds."""
+    if hasattr(found, "geoms"):
+        return [part for inner in found.geoms for part in _parts(inner, *kinds)]
+    return [found] if found.geom_type in kinds else []

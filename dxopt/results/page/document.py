@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
-from dxopt.results.maps.underlay import Shapes
+from dxopt.results.maps.underlay import shapes_of
 from dxopt.results.page import channels
 from dxopt.results.page.channels import Plane
 from dxopt.results.page.entries import Entry, read
@@ -75,7 +75,7 @@ def _entry(answer: Report | Entry) -> Entry:
 
 def _shown(entries: Sequence[Entry], underlay: Area | None) -> list[Shown]:
     """Choose the drawings of each entry: channels that fit into the room left by earlier ones, and their maps."""
-    shapes = None if underlay is None else Shapes.of(underlay)
+    shapes = None if underlay is None else shapes_of(underlay)
     left = channels.CELLS
     shown = []
     for number, entry in enumerate(entries, 1):

@@ -141,7 +141,7 @@ def facts(pairs: Iterable[tuple[str, str]], kind: str = "facts") -> Markup:
 
 
 def section(title: str, *content: str, level: int) -> Markup:
-    """A section under a heading."""
+    """Return a section under a heading."""
     return element("section", element(f"h{level}", title), *content)
 
 

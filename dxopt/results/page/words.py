@@ -75,7 +75,7 @@ def headline(report: Report) -> Markup:
 
 def certificate(report: Report) -> Markup:
     """Return the sections on what was proven, how, and what is assumed."""
-    stated = [("Privacy", _promised(report))]
+    stated: list[tuple[str, str]] = [("Privacy", _promised(report))]
     if report.problem.beliefs is not None:
         stated.append(("Beliefs", promise_of_beliefs(report.problem, report.certificate)))
     stated += [
