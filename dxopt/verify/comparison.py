@@ -68,9 +68,7 @@ def check_verdict(result: Result, status: object) -> str:
             raise Unproved("μ is not enclosed closely enough")
     known = "regular" if found is None else "not regular"
     if status != known:
-        raise Broken(
-            f"comparison.json: the verdict is {status}, but the prior is {known}: {found or 'μ is positive'}"
-        )
+        raise Broken(f"comparison.json: the verdict is {status}, but the prior is {known}: {found or 'μ ≥ 0'}")
     return found or "every entry of μ is 0 or more"
 
 

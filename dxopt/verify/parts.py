@@ -312,9 +312,7 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
     whole = len(parts) == len(asked) and all(part.optimal for part in parts)
     status = content["status"]
     if (status == "optimal" and not whole) or (status == "feasible" and len(parts) < len(asked)):
-        raise Broken(
-            f"{SWEEP}: status is {status}, with {len(parts)} of {len(asked)} levels, not all of them optimal"
-        )
+        raise Broken(f"{SWEEP}: status is {status}, with {len(parts)} of {len(asked)} levels, not all optimal")
     return f"{len(parts)} of {len(asked)} levels"
 
 

@@ -80,10 +80,7 @@ class Written:
         found = violation(Channel.of(self.matrix), levels)
         if found is not None:
             x, other, z = found
-            raise Broken(
-                f"{name}: secrets {x} and {other} are told apart by report {z}: {self.matrix[x, z]:.17g} against "
-                f"{self.matrix[other, z]:.17g} at epsilon {float(epsilon):.17g}"
-            )
+            raise Broken(f"{name}: secrets {x} and {other} are told apart by report {z} at {float(epsilon):.17g}")
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
         """Return the exact expected loss."""
@@ -154,10 +151,8 @@ class Product:
         # The rests of any two rows, at the least distance and thus at all.
         least, most = self._rests()
         if most * (1 + 8 * UNIT) * (1 << BITS) > least * exp_bounds(min(room, Fraction(_FAR)))[0]:
-            raise Broken(
-                f"{name}: secrets may be told apart by the rest of their rows at epsilon {float(epsilon):.17g}: "
-                f"{float(most):.17g} against {float(least):.17g}"
-            )
+            apart = f"secrets may be told apart at epsilon {float(epsilon):.17g} by the rest of their rows"
+            raise Broken(f"{name}: {apart}: {float(most):.17g} against {float(least):.17g}")
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
         """Return the expected loss, factor by factor; Unproved where the loss is no sum over the axes."""

@@ -231,10 +231,7 @@ class LineKernel:
         nearest = min(self.steps) / Fraction(self.level)
         room = epsilon * (1 - 2 * UNIT) * nearest
         if room - min(self.steps) < 2 * _LARGEST_ERROR * (1 + _LARGEST_ERROR * 2) + 8 * UNIT:
-            raise Broken(
-                f"{name}: its level {self.level:.17g} leaves no room for rounding below epsilon "
-                f"{float(epsilon):.17g}, between points {float(nearest):.6g} apart"
-            )
+            raise Broken(f"{name}: level {self.level:.17g} leaves no room for rounding below {float(epsilon):.17g}")
         # The slack: all pairs are seen in one pass from each side. The largest that any x so far allows at the next
         # point, shrunk by e^{-εd} with every step, is at most the least that the entry may be there. 2^-50 is room
         # for 4 roundings on both sides.
@@ -243,10 +240,8 @@ class LineKernel:
             most = before = 0
             for x in range(len(low))[::step]:
                 if most + (most >> 50) > low[x]:
-                    raise Broken(
-                        f"{name}: secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g} by report "
-                        f"{self.slack}, which gets what their rows are short of 1"
-                    )
+                    apart = f"secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g}"
+                    raise Broken(f"{name}: {apart} by report {self.slack}, which gets the rests of rows")
                 if high[x] > most:
                     most = high[x]
                     before = x

@@ -38,9 +38,7 @@ class Promise:
             raise Broken("the sidecar has a negative distance")
         wanted = self._unit()
         if self.secret.within_unit != wanted:
-            raise Broken(
-                f"the sidecar says secret.within_unit {self.secret.within_unit!r}, the space gives {wanted!r}"
-            )
+            raise Broken(f"the sidecar says within_unit {self.secret.within_unit!r}, the space gives {wanted!r}")
         known = self.secret.within_from_space or self.secret.kind == "label"
         given = "" if known else f"not proven again: secret.within {self.secret.within:.10g}, which was given"
         if known and not abs(self.secret.within - self.reach) <= _ROUNDING * self.reach:
@@ -56,21 +54,15 @@ class Promise:
         if far is None:
             raise Broken("the sidecar promises a factor between positions, but distances are not those of positions")
         if not near.apart >= far * (1 - _ROUNDING):
-            raise Broken(
-                f"the sidecar says privacy.positions.apart {near.apart!r}: the secrets of two positions within "
-                f"{near.radius:.10g} may be {far!r} apart"
-            )
+            wrong = f"the secrets of two positions within {near.radius:.10g} may be {far!r} apart"
+            raise Broken(f"the sidecar says privacy.positions.apart {near.apart!r}: {wrong}")
         factor = math.exp(min(float(self.table.level("epsilon")) * far, _LARGEST))
         if not near.factor >= factor * (1 - _ROUNDING):
-            raise Broken(
-                f"the sidecar promises a factor of {near.factor!r} between positions within {near.radius:.10g}; "
-                f"the table proves no less than {factor!r}"
-            )
+            promised = f"a factor of {near.factor!r} between positions within {near.radius:.10g}"
+            raise Broken(f"the sidecar promises {promised}; the table proves no less than {factor!r}")
         if not self.secret.within_from_space and self.secret.within < self.reach * (1 - _ROUNDING):
-            raise Unproved(
-                f"the factor between positions takes that all were within {self.secret.within:.10g} of their "
-                f"secrets, as was given; those of the space may be {self.reach:.10g} away"
-            )
+            given = f"the factor takes that all were within {self.secret.within:.10g} of their secrets, as was given"
+            raise Unproved(f"{given}; positions of the space may be {self.reach:.10g} away")
         proven = f"a factor of {factor:.6g} between positions within {near.radius:.10g}"
         if near.factor <= factor * (1 + _ROUNDING):
             return f"{proven}: the sidecar promises exactly this"
