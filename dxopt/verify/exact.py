@@ -66,6 +66,12 @@ def total(array: Array) -> Fraction:
     return Fraction(sum(exact.rows[0]), 1 << exact.bits)
 
 
+def weighed(weights: Sequence[float], values: Sequence[Fraction]) -> Fraction:
+    """Return Σ weights·values for finite doubles and rationals."""
+    pairs = zip(weights, values, strict=True)
+    return sum((Fraction(weight) * value for weight, value in pairs if weight), Fraction(0))
+
+
 def dot(left: Sequence[int], right: Sequence[int]) -> int:
     """Return Σ left·right."""
     return sum(map(mul, left, right))
