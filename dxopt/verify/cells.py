@@ -99,19 +99,10 @@ _GAP_SLACK, _GAP_ROUNDING = 5e-7, 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Centres on the Earth that positions near to them are moved to.
+    """Centres `(n, 2)` on the Earth that positions near to them are moved to, and their distances under a metric.
 
-    Attributes
-    ----------
-    degrees : (n, 2) array
-    distances : (n, n) array
-    metric : str or None
-        Of the distances, None where they are given.
-    earth : float
-        The radius of the Earth in the unit of the positions.
-    reach : float
-        How far a position is from its centre at most, along a great circle in that unit: to the corner of a cell, or
-        else to the next centre.
+    `earth` is the radius of the Earth in the unit of the positions, and `reach` the largest distance of a position
+    from its centre along a great circle in that unit: to the corner of a cell, or else to the next centre.
     """
 
     degrees: Array
@@ -122,7 +113,7 @@ class Cells:
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], start: str, distances: Array, metric: str | None) -> Self | None:
-        """Those of arrays whose names begin so; None where they are not on the Earth."""
+        """Read arrays whose names begin so; None where they are not on the Earth."""
         key = f"{start}positions.degrees"
         if key not in arrays:
             key = f"{start}points"

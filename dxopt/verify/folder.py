@@ -57,16 +57,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Result:
-    """The contents of the files of a result, none of them trusted.
+    """Contents of the files of a result, none of them trusted.
 
-    Attributes
-    ----------
-    folder : Path
-    claims, named, certificate : dict
-        claims.json, and in it what was asked by name, and what was proven.
-    source : str
-        What claims `certificate`.
-    problem, mechanism, dual : mapping of names to arrays
+    `named` and `certificate` are the problem and the proof in claims.json; `source` is the file that has the latter.
     """
 
     folder: Path
@@ -237,19 +230,8 @@ class Result:
         most = number(self.problem, "max_loss") if self.objective == "adversary_error" else math.inf
         if self.objective == "adversary_error" and not math.isfinite(most):
             raise Broken(f"problem.npz: max_loss is {most}")
-        delta = Fraction(self.delta)
-        return Asked(
-            self.objective,
-            self.losses,
-            self.prior,
-            self.asked_levels,
-            delta,
-            self.guessed,
-            most,
-            self.shape,
-            self.beliefs,
-            self.priors,
-        )
+        proven = (self.objective, self.losses, self.prior, self.asked_levels, Fraction(self.delta))
+        return Asked(*proven, self.guessed, most, self.shape, self.beliefs, self.priors)
 
     @cached_property
     def beliefs(self) -> Beliefs | None:

@@ -69,11 +69,6 @@ def _agree_product(name: str, claimed: float, level: float, distance: float) -> 
     _agree(name, Enclosed(product, product, product), claimed)
 
 
-def _utility(result: Result) -> Enclosed:
-    correct = result.worth.correct()
-    return Enclosed(correct, correct, correct)
-
-
 def _additive_capacity(result: Result) -> Enclosed:
     """Return 1 - Σ_z min_x K[x, z]."""
     least = sum(map(Fraction, result.matrix.min(axis=0).tolist()), Fraction(0))
@@ -90,7 +85,7 @@ _EXACT: dict[str, Callable[[Result], Enclosed]] = {
     "expected_loss": lambda result: result.worth.expected_loss(result.losses),
     "worst_loss": lambda result: result.worth.largest_loss(result.all_losses, everyone(result.size)),
     "adversary_error": lambda result: result.worth.adversary_error(result.distances),
-    "utility": _utility,
+    "utility": lambda result: Enclosed(*[result.worth.correct()] * 3),
     "additive_capacity": _additive_capacity,
 }
 _RATIOS: dict[str, Callable[[Result], Fraction]] = {

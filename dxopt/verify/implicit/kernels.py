@@ -32,6 +32,7 @@ from dxopt.verify.bounds.multipliers import outer_sum, summands
 from dxopt.verify.exact import BITS, Exact, decayed
 from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.implicit.spaces import Space
+from dxopt.verify.metrics import Measured
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -73,11 +74,9 @@ class Losses:
         return self.matrix is not None and bool((self.matrix < 0).any())
 
     @cached_property
-    def _along(self) -> Array | None:
-        """Positions of the reports on a line."""
-        if self.space.line is None or self.answers is None:
-            return self.space.line
-        return self.answers[:, 0] if self.answers.shape[1] == 1 else None
+    def _measured(self) -> Measured:
+        """Distances from the secrets to reports that are elsewhere."""
+        return self.space.measured(self.answers)
 
     def row(self, x: int) -> Array:
         """Return l(x, ·), `(m,)`."""
@@ -85,12 +84,11 @@ class Losses:
             return self.matrix[x]
         if self.name == "binary":
             return (np.arange(len(self.space)) != x).astype(np.float64)
-        if self.space.line is not None and self._along is not None:
-            apart = np.abs(self._along - self.space.line[x])
-        elif self.answers is None:
-            apart = self.space.distances[x]
+        if self.answers is not None:
+            apart = self._measured.row(x)
         else:
-            apart = self.space.measured(self.answers).row(x)
+            line = self.space.line
+            apart = self.space.distances[x] if line is None else np.abs(line - line[x])
         return apart**2 if self.name == "squared" else apart
 
     @cached_property

@@ -114,15 +114,7 @@ _ELLIPSOID = 1.0045
 
 @dataclass(frozen=True, eq=False)
 class Radii:
-    """Distances from secrets to reports, and how likely these are.
-
-    Attributes
-    ----------
-    said : Sidecar
-    promise : Promise
-    places : list
-        The coordinates of the reports as the data has them.
-    """
+    """Distances from secrets to reports, whose coordinates are `places`, and how likely these are."""
 
     said: Sidecar
     promise: Promise
