@@ -323,7 +323,7 @@ def _across(result: Result, radius: float) -> float:
     arrays = result.mechanism
     metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
     outlined = "space.positions.outlines" in arrays
-    cells = Cells.of(arrays, "space.", result.distances, metric) if outlined else None
+    cells = Cells.of(arrays, result.distances, metric) if outlined else None
     far = None if cells is None else cells.across(radius)
     if far is None:
         raise Broken("claims.json: a level between positions is claimed, but there are no cells that they lie in")

@@ -381,9 +381,8 @@ class _Compared:
             raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name in self.priors:
             other = self._under(name)
-            moved = replace(
-                about, named=other.named, problem=other.problem, certificate={"value": row["under"][name]}
-            )
+            claimed = {"value": row["under"][name]}
+            moved = replace(about, named=other.named, problem=other.problem, certificate=claimed)
             claims.require_value(moved, claims.attained(moved))
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"

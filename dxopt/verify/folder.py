@@ -230,8 +230,8 @@ class Result:
         most = number(self.problem, "max_loss") if self.objective == "adversary_error" else math.inf
         if self.objective == "adversary_error" and not math.isfinite(most):
             raise Broken(f"problem.npz: max_loss is {most}")
-        proven = (self.objective, self.losses, self.prior, self.asked_levels, Fraction(self.delta))
-        return Asked(*proven, self.guessed, most, self.shape, self.beliefs, self.priors)
+        posed = (self.objective, self.losses, self.prior, self.asked_levels, Fraction(self.delta))
+        return Asked(*posed, self.guessed, most, self.shape, self.beliefs, self.priors)
 
     @cached_property
     def beliefs(self) -> Beliefs | None:

@@ -65,8 +65,11 @@ def _agree_product(name: str, claimed: float, level: float, distance: float) -> 
         if claimed != level * distance:
             raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
         return
-    product = Fraction(level) * Fraction(distance)
-    _agree(name, Enclosed(product, product, product), claimed)
+    _agree(name, _exactly(Fraction(level) * Fraction(distance)), claimed)
+
+
+def _exactly(number: Fraction) -> Enclosed:
+    return Enclosed(number, number, number)
 
 
 def _additive_capacity(result: Result) -> Enclosed:
@@ -85,7 +88,7 @@ _EXACT: dict[str, Callable[[Result], Enclosed]] = {
     "expected_loss": lambda result: result.worth.expected_loss(result.losses),
     "worst_loss": lambda result: result.worth.largest_loss(result.all_losses, everyone(result.size)),
     "adversary_error": lambda result: result.worth.adversary_error(result.distances),
-    "utility": lambda result: Enclosed(*[result.worth.correct()] * 3),
+    "utility": lambda result: _exactly(result.worth.correct()),
     "additive_capacity": _additive_capacity,
 }
 _RATIOS: dict[str, Callable[[Result], Fraction]] = {

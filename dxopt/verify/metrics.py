@@ -221,17 +221,14 @@ def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
     return np.stack(np.unravel_index(np.arange(size), shape), axis=1).astype(np.float64) * float(spacing)
 
 
-def parameters_of(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> dict[str, Any]:
+def parameters_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
-    key = f"{prefix}.parameters"
-    if key not in arrays:
-        return {}
     try:
-        found = json.loads(str(arrays[key]))
+        found = json.loads(str(arrays.get("space.parameters", "{}")))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Broken(f"{key} is no object")
+        raise Broken("space.parameters is no object")
     return found
 
 

@@ -29,7 +29,7 @@ from dxopt.verify.bounds.dual import Asked, bound, factor_duals, line_dual, line
 from dxopt.verify.bounds.line import rough_line_bound
 from dxopt.verify.bounds.multipliers import joined, marginals, prior_missed, widened
 from dxopt.verify.claims import require_bound, require_value
-from dxopt.verify.exact import BITS, exp_bounds
+from dxopt.verify.exact import BITS, exp_bounds, weighed
 from dxopt.verify.files import Arrays, alike, indices, number, numbers, part
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.kernels import MOST_CELLS, NAMED, UNIT, LineKernel, Losses
@@ -171,10 +171,7 @@ class Product:
                 known[key] = factor.cost(belief, loss)
             cost = known[key]
             # What the report that gets the rests costs along this axis.
-            away = sum(
-                (Fraction(weight) * Fraction(float(loss.row(x)[report])) for x, weight in enumerate(belief.tolist())),
-                Fraction(0),
-            )
+            away = weighed(belief.tolist(), [Fraction(float(loss.row(x)[report])) for x in range(len(belief))])
             # A share of 1 - rest is drawn from the factors, and the rest goes to that report; costs may be negative.
             low += min(cost.low * (1 - most), cost.low * (1 - least)) + min(away * least, away * most)
             high += max(cost.high * (1 - least), cost.high * (1 - most)) + max(away * least, away * most)
@@ -366,8 +363,8 @@ def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wa
         return line_dual_bound(prior, losses.dense, prices, roots, steps, steps)
     # 2. No multipliers: the least that each secret pays.
     if "multiplier" in dual and not dual["multiplier"].size:
-        least = [Fraction(weight) * Fraction(float(losses.row(x).min())) for x, weight in enumerate(prior.tolist())]
-        return sum(least, Fraction(0)), "no dual needed"
+        least = [Fraction(float(losses.row(x).min())) for x in range(len(prior))]
+        return weighed(prior.tolist(), least), "no dual needed"
     # 3. Multipliers of any pairs, for which all distances are made.
     if max(len(space), losses.reports) > PAIRED_POINTS:
         raise Unproved(f"a dual of {len(space):,} points off a line is over the limit of {PAIRED_POINTS:,}")

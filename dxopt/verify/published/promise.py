@@ -76,7 +76,7 @@ class Promise:
     @cached_property
     def cells(self) -> Cells | None:
         """The places that positions stand for; None where there are none on the Earth."""
-        return Cells.of(self.arrays, "space.", self.table.distances, self.table.head["metric"])
+        return Cells.of(self.arrays, self.table.distances, self.table.head["metric"])
 
     def _unit(self) -> str:
         """Return the unit of the positions, or else of the distances; none for labels."""
@@ -135,11 +135,9 @@ class Radii:
         """Distances `(n, m)` between secrets and reports, along great circles on the Earth."""
         promise, head = self.promise, self.promise.table.head
         if promise.secret.kind == "earth" and promise.cells is not None:
-            chords = [
-                np.linalg.norm(on_sphere(np.asarray(self.places, dtype=float)) - centre, axis=1)
-                for centre in on_sphere(promise.cells.degrees)
-            ]
-            return 2 * np.arcsin(np.minimum(np.array(chords) / 2, 1.0)) * promise.cells.earth
+            places = on_sphere(np.asarray(self.places, dtype=float))
+            chords = np.array([np.linalg.norm(places - centre, axis=1) for centre in promise.cells.centres])
+            return 2 * np.arcsin(np.minimum(chords / 2, 1.0)) * promise.cells.earth
         if head["secrets_are_reports"]:
             return promise.table.distances
         points, others = (np.asarray(head[f"{who}_points"], dtype=float) for who in ("secret", "report"))
