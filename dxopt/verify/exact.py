@@ -23,7 +23,7 @@ HUGE = 2200
 _MANTISSA = 53
 _BEYOND = 3000
 """2^3000 is less than e^2200."""
-_MULTIPLES = 10 * HUGE
+MULTIPLES = 10 * HUGE
 
 
 @dataclass(frozen=True)
@@ -149,18 +149,18 @@ def is_power(number: Fraction, exponent: float, slack: Fraction, *, of_two: bool
 
     Exponents beyond those of products of doubles count as wrong.
     """
-    if abs(exponent) > _MULTIPLES:
+    if abs(exponent) > MULTIPLES:
         return False
     less, more = logarithm_of_two() if of_two else (Fraction(1), Fraction(1))
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
-    low = _exponential(min(below * less, below * more))[0]
-    return low <= number <= _exponential(max(above * less, above * more))[1]
+    low = exponential(min(below * less, below * more))[0]
+    return low <= number <= exponential(max(above * less, above * more))[1]
 
 
-def _exponential(exponent: Fraction) -> tuple[Fraction, Fraction]:
+def exponential(exponent: Fraction) -> tuple[Fraction, Fraction]:
     """Return rationals below and above e^exponent, for an exponent of either sign."""
     if exponent < 0:
-        low, high = _exponential(-exponent)
+        low, high = exponential(-exponent)
         return 1 / high, 1 / low
     low, high = exp_bounds(exponent)
     return Fraction(low, 1 << BITS), Fraction(high, 1 << BITS)
