@@ -23,6 +23,7 @@ from dxopt.verify.privacy import Channel
 from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
+Sums = tuple[list[list[int]], list[list[int]]]
 PREFIX = "belief_"
 _KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
 _SUM = Fraction(1, 10**9)
@@ -33,16 +34,7 @@ _FARTHEST = 710
 
 @dataclass(frozen=True)
 class Beliefs:
-    """p ordered pairs of beliefs over n secrets.
-
-    Attributes
-    ----------
-    first, second : (p, n) array
-    distances : list of Fraction
-    epsilon : Fraction
-        That was asked for.
-    names : list of str
-    """
+    """Ordered pairs of beliefs over n secrets, `(p, n)` each, their distances, and the level that was asked for."""
 
     first: Array
     second: Array
@@ -72,8 +64,8 @@ class Beliefs:
             raise Broken("problem.npz: a level or distance of beliefs is not positive and finite")
         return cls(first, second, [Fraction(one) for one in distances.tolist()], Fraction(epsilon), names)
 
-    def expected(self, channel: Channel) -> tuple[list[list[int]], list[list[int]]]:
-        """θK and θ'K, `(p, m)`, in one unit."""
+    def expected(self, channel: Channel) -> Sums:
+        """Return θK and θ'K, `(p, m)`, in one unit."""
         # both sides as rows of one array, so that they are over the same power of two
         exact = Exact.of(np.concatenate([self.first, self.second]))
         columns = list(zip(*channel.rows, strict=True))
@@ -81,29 +73,19 @@ class Beliefs:
         return sums[: len(self.first)], sums[len(self.first) :]
 
 
-def violated(
-    beliefs: Beliefs, sums: tuple[list[list[int]], list[list[int]]], epsilon: Fraction
-) -> tuple[int, int] | None:
-    """Return the first pair and report that break e^{εd}, or None, which proves that there is none."""
-    for pair, (ours, theirs) in enumerate(zip(*sums, strict=True)):
-        exponent = epsilon * beliefs.distances[pair]
+def violated(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
+    """Return the first pair and report that break a budget of 0 or more; None proves that there is none."""
+    for pair, (ours, theirs, budget) in enumerate(zip(*sums, budgets, strict=True)):
         for report, (left, right) in enumerate(zip(ours, theirs, strict=True)):
-            if left and not at_most(left, exponent, right):
+            if budget >= 0 and left and not at_most(left, budget, right):
                 return pair, report
     return None
 
 
-def is_least(beliefs: Beliefs, sums: tuple[list[list[int]], list[list[int]]], epsilon: Fraction) -> bool:
-    """Return whether some pair breaks budgets of t - (1 + t)·1e-11, t = εd, or all these are below 0."""
-    above = False
-    for pair, (ours, theirs) in enumerate(zip(*sums, strict=True)):
-        exponent = epsilon * beliefs.distances[pair]
-        reduced = exponent - (1 + exponent) * _AGREEMENT
-        if reduced >= 0:
-            above = True
-            if any(left and not at_most(left, reduced, right) for left, right in zip(ours, theirs, strict=True)):
-                return True
-    return not above
+def is_least(sums: Sums, budgets: Sequence[Fraction]) -> bool:
+    """Return whether some pair breaks t - (1 + t)·1e-11 for budgets t, or all these are below 0."""
+    reduced = [budget - (1 + budget) * _AGREEMENT for budget in budgets]
+    return max(reduced) < 0 or violated(sums, reduced) is not None
 
 
 def charged(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
@@ -125,15 +107,9 @@ def charged(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
     bits = max(costs.bits, exact + 2 * int(farthest) + _GUARD_BITS)
     rows = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
     for (pair, z), amount in zip(largest, amounts.rows[0], strict=False):
-        exponent = beliefs.epsilon * beliefs.distances[pair]
-        _charge(rows, z, amount << bits - exact, likely.rows[pair], likely.rows[count + pair], exponent)
+        # λ θ' is taken from the costs of the report, and λ e^{-εd} θ, rounded down, is given
+        taken = amount << bits - exact
+        given, _ = decayed(taken, beliefs.epsilon * beliefs.distances[pair])
+        for row, one, other in zip(rows, likely.rows[pair], likely.rows[count + pair], strict=True):
+            row[z] += given * one - taken * other
     return Costs(rows, bits)
-
-
-def _charge(
-    rows: list[list[int]], z: int, amount: int, first: Sequence[int], second: Sequence[int], exponent: Fraction
-) -> None:
-    """Take λ θ' from the costs of a report, and give λ e^{-εd} θ, rounded down."""
-    given, _ = decayed(amount, exponent)
-    for row, one, other in zip(rows, first, second, strict=True):
-        row[z] += given * one - amount * other

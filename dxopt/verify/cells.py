@@ -99,47 +99,42 @@ _GAP_SLACK, _GAP_ROUNDING = 5e-7, 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Centres on the Earth that positions near to them are moved to.
+    """Centres `(n, 3)` on the Earth that positions near to them are moved to, and their distances under a metric.
 
-    Attributes
-    ----------
-    degrees : (n, 2) array
-    distances : (n, n) array
-    metric : str or None
-        Of the distances, None where they are given.
-    earth : float
-        The radius of the Earth in the unit of the positions.
-    reach : float
-        How far a position is from its centre at most, along a great circle in that unit: to the corner of a cell, or
-        else to the next centre.
+    `earth` is the radius of the Earth in the unit of the positions, and `reach` the largest distance of a position
+    from its centre along a great circle in that unit: to the corner of a cell, or else to the next centre.
     """
 
-    degrees: Array
+    centres: Array
     distances: Array
     metric: str | None
     earth: float
     reach: float
 
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]], start: str, distances: Array, metric: str | None) -> Self | None:
-        """Those of arrays whose names begin so; None where they are not on the Earth."""
-        key = f"{start}positions.degrees"
+    def of(cls, arrays: Mapping[str, NDArray[Any]], distances: Array, metric: str | None) -> Self | None:
+        """Read the arrays of a space; None where they are not on the Earth."""
+        key = "space.positions.degrees"
         if key not in arrays:
-            key = f"{start}points"
+            key = "space.points"
             if key not in arrays or metric not in ON_EARTH:
                 return None
         size = len(distances)
         degrees = numbers(arrays, key, size, 2)
         centres = on_sphere(degrees)
-        earth = _earth(arrays, start)
-        _require_located(arrays, start, degrees, earth)
-        if f"{start}positions.outlines" not in arrays:
-            return cls(degrees, distances, metric, earth, _widest(centres) * earth)
-        outlines = numbers(arrays, f"{start}positions.outlines", size, None, 2)
+        key = "space.positions.unit"
+        unit = str(arrays[key]) if key in arrays else parameters_of(arrays).get("unit", "km")
+        if unit not in EARTH_RADIUS:
+            raise Broken(f"the unit of positions is {unit}")
+        earth = EARTH_RADIUS[unit]
+        _require_located(arrays, degrees, earth)
+        if "space.positions.outlines" not in arrays:
+            return cls(centres, distances, metric, earth, _widest(centres) * earth)
+        outlines = numbers(arrays, "space.positions.outlines", size, None, 2)
         _require_around(degrees, outlines)
         corners = on_sphere(outlines.reshape(-1, 2)).reshape(*outlines.shape[:2], 3)
         chord = float(np.linalg.norm(corners - centres[:, None, :], axis=2).max())
-        return cls(degrees, distances, metric, earth, _angle(chord) * earth)
+        return cls(centres, distances, metric, earth, _angle(chord) * earth)
 
     def across(self, radius: float, within: float | None = None) -> float | None:
         """Return the largest distance of centres that have positions within the radius of each other.
@@ -151,7 +146,7 @@ class Cells:
         if self.metric not in (*ON_EARTH, "euclidean"):
             return None
         sphere = self.reach if within is None else within
-        centres = on_sphere(self.degrees)
+        centres = self.centres
         longer, shorter = _stretches(self.metric, centres, sphere / self.earth)
         most = (radius + 2 * longer * sphere) * (1 + _SLACK)
         if len(centres) > _MOST:
@@ -164,13 +159,13 @@ class Cells:
         return _furthest(self.distances, centres, radius, most, sphere / self.earth, angle) or most
 
 
-def _require_located(arrays: Mapping[str, NDArray[Any]], start: str, degrees: Array, earth: float) -> None:
+def _require_located(arrays: Mapping[str, NDArray[Any]], degrees: Array, earth: float) -> None:
     """Broken unless the points are the positions `(n, 2)`, or these in the plane around them.
 
     A map in the plane is equirectangular: x = R cos(φ₀) (λ - λ₀) east and y = R (φ - φ₀) north, in radians, around
     the middle (φ₀, λ₀) of the ranges of latitudes and longitudes; longitudes count from the first one, modulo 360.
     """
-    points = numbers(arrays, f"{start}points", len(degrees), 2)
+    points = numbers(arrays, "space.points", len(degrees), 2)
     on_globe = bool((np.abs(points) <= (90.0, 360.0)).all())
     if on_globe and not (np.abs(on_sphere(points) - on_sphere(degrees)) > AGREEMENT).any():
         return
@@ -190,15 +185,6 @@ def _require_around(degrees: Array, outlines: Array) -> None:
         off = ~((corners.min(axis=1) <= degrees[:, axis]) & (degrees[:, axis] <= corners.max(axis=1)))
         if off.any():
             raise Broken(f"the position of secret {int(off.argmax())} is not in its cell")
-
-
-def _earth(arrays: Mapping[str, NDArray[Any]], start: str) -> float:
-    """Return the radius of the Earth in the unit of the positions, or else that of the metric."""
-    key = f"{start}positions.unit"
-    unit = str(arrays[key]) if key in arrays else parameters_of(arrays, start.rstrip(".")).get("unit", "km")
-    if unit not in EARTH_RADIUS:
-        raise Broken(f"the unit of positions is {unit}")
-    return EARTH_RADIUS[unit]
 
 
 def _angle(chord: float) -> float:

@@ -97,9 +97,7 @@ def check_distances(result: Result) -> str:
         if derived.shape != known.shape or not np.allclose(derived, known, rtol=metrics.AGREEMENT, atol=0.0):
             raise Broken("the distances of its space are not those of the result")
         if kind == "distances" and "space.points" in arrays:
-            raise Unproved(
-                "there are points, but the metric under which the distances are theirs is not derived here"
-            )
+            raise Unproved("there are points, but their metric is not derived here")
     else:
         metric = str(arrays["space.metric"])
         parameters = parameters_of(arrays)
@@ -145,10 +143,8 @@ def check_losses(result: Result) -> str:
         off = (losses != named) & ~(np.abs(losses - named) <= 1e-12 * named)
     if off.any():
         x, z = np.argwhere(off)[0].tolist()
-        raise Broken(
-            f"it is {losses[x, z]:.17g} in secret {result.secret(x)} and report {result.report(z)}, "
-            f"but {name} is {named[x, z]:.17g}"
-        )
+        where = f"in secret {result.secret(x)} and report {result.report(z)}"
+        raise Broken(f"it is {losses[x, z]:.17g} {where}, but {name} is {named[x, z]:.17g}")
     return f"{shape} losses, each as {name!r} defines it"
 
 
@@ -285,9 +281,7 @@ def check_gap(result: Result) -> str:
     tolerance = as_number(result.claims["tolerance"], "claims.json: tolerance")
     close = gap <= tolerance and _within(result, value, limit, tolerance)
     if not 0 <= tolerance < math.inf or (status == "optimal") != close:
-        raise Broken(
-            f"claims.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance:.3g}"
-        )
+        raise Broken(f"claims.json: status {status} does not fit a gap of {gap:.3g}, tolerance {tolerance:.3g}")
     return f"value and bound are {gap:.3g} of the value apart: {status}"
 
 
@@ -318,10 +312,8 @@ def check_within(result: Result) -> str:
         raise Broken(f"claims.json: within is {claimed!r}")
     far = _across(result, radius) if claimed["positions"] else radius
     if not result.epsilon * far <= level * (1 + _ROUNDING):
-        raise Broken(
-            f"claims.json: a level of {level:.10g} within {radius:.10g} takes an epsilon of {level / far:.10g}, but "
-            f"{result.epsilon:.10g} was asked for"
-        )
+        most = f"a level of {level:.10g} within {radius:.10g} takes an epsilon of {level / far:.10g}"
+        raise Broken(f"claims.json: {most}, but {result.epsilon:.10g} was asked for")
     between = "positions" if claimed["positions"] else "secrets"
     return f"{level:.10g} between {between} within {radius:.10g}, which are in places up to {far:.10g} apart"
 
@@ -331,7 +323,7 @@ def _across(result: Result, radius: float) -> float:
     arrays = result.mechanism
     metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
     outlined = "space.positions.outlines" in arrays
-    cells = Cells.of(arrays, "space.", result.distances, metric) if outlined else None
+    cells = Cells.of(arrays, result.distances, metric) if outlined else None
     far = None if cells is None else cells.across(radius)
     if far is None:
         raise Broken("claims.json: a level between positions is claimed, but there are no cells that they lie in")
@@ -353,9 +345,8 @@ def check_beliefs(result: Result) -> str:
         raise Broken(f"{result.source}: there is no belief_level, but there are pairs of beliefs")
     claimed = result.claimed("belief_level")
     if not 0 <= claimed <= pairs.epsilon:
-        raise Broken(
-            f"{result.source}: belief_level is {claimed:.17g}, but {float(pairs.epsilon):.17g} was asked for"
-        )
+        asked = float(pairs.epsilon)
+        raise Broken(f"{result.source}: belief_level is {claimed:.17g}, but {asked:.17g} was asked for")
     if not result.written:
         raise Broken("pairs of beliefs are claimed of a channel that is not written down")
     if (result.folder / TABLE).is_file():
@@ -363,14 +354,13 @@ def check_beliefs(result: Result) -> str:
     if result.delta or result.objective not in ("expected_loss", "worst_expected_loss", "worst_loss"):
         raise Broken(f"pairs of beliefs do not go with delta or {result.objective}")
     sums = pairs.expected(result.channel)
-    found = beliefs.violated(pairs, sums, Fraction(claimed))
+    budgets = [Fraction(claimed) * distance for distance in pairs.distances]
+    found = beliefs.violated(sums, budgets)
     if found is not None:
         pair, report = found
-        raise Broken(
-            f"the beliefs of pair {pair}, {pairs.names[pair]}, are told apart by report {result.report(report)} "
-            f"at belief_level {claimed:.17g}"
-        )
-    if not beliefs.is_least(pairs, sums, Fraction(claimed)):
+        told = f"are told apart by report {result.report(report)} at belief_level {claimed:.17g}"
+        raise Broken(f"the beliefs of pair {pair}, {pairs.names[pair]}, {told}")
+    if not beliefs.is_least(sums, budgets):
         raise Broken(f"{result.source}: belief_level {claimed:.17g} is not the least")
     reports = result.matrix.shape[1]
     return f"epsilon {claimed:.10g} holds for {len(pairs.first):,} ordered pairs of beliefs in {reports:,} reports"

@@ -68,9 +68,7 @@ def check_verdict(result: Result, status: object) -> str:
             raise Unproved("μ is not enclosed closely enough")
     known = "regular" if found is None else "not regular"
     if status != known:
-        raise Broken(
-            f"comparison.json: the verdict is {status}, but the prior is {known}: {found or 'μ is positive'}"
-        )
+        raise Broken(f"comparison.json: the verdict is {status}, but the prior is {known}: {found or 'μ ≥ 0'}")
     return found or "every entry of μ is 0 or more"
 
 
@@ -383,9 +381,8 @@ class _Compared:
             raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name in self.priors:
             other = self._under(name)
-            moved = replace(
-                about, named=other.named, problem=other.problem, certificate={"value": row["under"][name]}
-            )
+            claimed = {"value": row["under"][name]}
+            moved = replace(about, named=other.named, problem=other.problem, certificate=claimed)
             claims.require_value(moved, claims.attained(moved))
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"

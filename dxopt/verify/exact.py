@@ -23,7 +23,7 @@ HUGE = 2200
 _MANTISSA = 53
 _BEYOND = 3000
 """2^3000 is less than e^2200."""
-_MULTIPLES = 10 * HUGE
+MULTIPLES = 10 * HUGE
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,12 @@ def total(array: Array) -> Fraction:
     """Return the sum of an array of finite doubles `(k,)`."""
     exact = Exact.of(array)
     return Fraction(sum(exact.rows[0]), 1 << exact.bits)
+
+
+def weighed(weights: Sequence[float], values: Sequence[Fraction]) -> Fraction:
+    """Return Σ weights·values for finite doubles and rationals."""
+    pairs = zip(weights, values, strict=True)
+    return sum((Fraction(weight) * value for weight, value in pairs if weight), Fraction(0))
 
 
 def dot(left: Sequence[int], right: Sequence[int]) -> int:
@@ -143,18 +149,18 @@ def is_power(number: Fraction, exponent: float, slack: Fraction, *, of_two: bool
 
     Exponents beyond those of products of doubles count as wrong.
     """
-    if abs(exponent) > _MULTIPLES:
+    if abs(exponent) > MULTIPLES:
         return False
     less, more = logarithm_of_two() if of_two else (Fraction(1), Fraction(1))
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
-    low = _exponential(min(below * less, below * more))[0]
-    return low <= number <= _exponential(max(above * less, above * more))[1]
+    low = exponential(min(below * less, below * more))[0]
+    return low <= number <= exponential(max(above * less, above * more))[1]
 
 
-def _exponential(exponent: Fraction) -> tuple[Fraction, Fraction]:
+def exponential(exponent: Fraction) -> tuple[Fraction, Fraction]:
     """Return rationals below and above e^exponent, for an exponent of either sign."""
     if exponent < 0:
-        low, high = _exponential(-exponent)
+        low, high = exponential(-exponent)
         return 1 / high, 1 / low
     low, high = exp_bounds(exponent)
     return Fraction(low, 1 << BITS), Fraction(high, 1 << BITS)

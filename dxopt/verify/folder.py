@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,44 +22,34 @@ from dxopt.verify.privacy import Channel, Levels, bound_pairs
 from dxopt.verify.values import Worth
 from dxopt.verify.verdict import Broken, Unproved
 
-_FACTORS = 64
-
 
 def label(arrays: Arrays, index: int, prefix: str = "space") -> str:
     """Return the label of a point: as given, its index, or `(a, b)` of the parts of a product, the last fastest."""
     kind = str(arrays.get(f"{prefix}.kind", ""))
-    if kind == "product":
-        names: list[str] = []
-        for part in reversed(_parts(arrays, prefix)):
-            index, inner = divmod(index, _size(arrays, part))
-            names.append(label(arrays, inner, part))
-        return f"({', '.join(reversed(names))})"
     if kind in ("lattice", "torus"):
-        steps: list[str] = []
-        for size in reversed(arrays[f"{prefix}.shape"].tolist()):
-            index, step = divmod(index, size)
-            steps.append(str(step))
-        return steps[0] if len(steps) == 1 else f"({', '.join(reversed(steps))})"
+        steps = np.unravel_index(index, arrays[f"{prefix}.shape"])
+        return str(steps[0]) if len(steps) == 1 else f"({', '.join(map(str, steps))})"
+    if kind == "product":
+        parts = _parts(arrays, prefix)
+        steps = np.unravel_index(index, [_size(arrays, part) for part in parts])
+        names = [label(arrays, int(step), part) for part, step in zip(parts, steps, strict=True)]
+        return f"({', '.join(names)})"
     labels = arrays.get(f"{prefix}.labels")
     return str(labels[index]) if labels is not None and index < labels.size else str(index)
 
 
 def _parts(arrays: Arrays, prefix: str) -> list[str]:
-    count = number(arrays, f"{prefix}.factors")
-    if not 1 <= count <= _FACTORS:
-        raise Broken(f"{prefix}: a product of {count:g} factors")
-    return [f"{prefix}.{part}" for part in range(int(count))]
+    each = (f"{prefix}.{part}" for part in count())
+    return list(takewhile(lambda part: f"{part}.kind" in arrays, each))
 
 
 def _size(arrays: Arrays, prefix: str) -> int:
-    """Return the number of points, at least 1."""
-    kind = str(arrays.get(f"{prefix}.kind", ""))
+    kind = str(arrays[f"{prefix}.kind"])
     if kind == "product":
         return math.prod(_size(arrays, part) for part in _parts(arrays, prefix))
     if kind in ("lattice", "torus"):
-        return max(1, math.prod(arrays[f"{prefix}.shape"].tolist()))
-    labels = arrays.get(f"{prefix}.labels")
-    return 1 if labels is None else max(1, labels.size)
+        return math.prod(arrays[f"{prefix}.shape"].tolist())
+    return arrays[f"{prefix}.labels"].size
 
 
 Array = NDArray[np.float64]
@@ -66,16 +57,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Result:
-    """The contents of the files of a result, none of them trusted.
+    """Contents of the files of a result, none of them trusted.
 
-    Attributes
-    ----------
-    folder : Path
-    claims, named, certificate : dict
-        claims.json, and in it what was asked by name, and what was proven.
-    source : str
-        What claims `certificate`.
-    problem, mechanism, dual : mapping of names to arrays
+    `named` and `certificate` are the problem and the proof in claims.json; `source` is the file that has the latter.
     """
 
     folder: Path
@@ -246,19 +230,8 @@ class Result:
         most = number(self.problem, "max_loss") if self.objective == "adversary_error" else math.inf
         if self.objective == "adversary_error" and not math.isfinite(most):
             raise Broken(f"problem.npz: max_loss is {most}")
-        delta = Fraction(self.delta)
-        return Asked(
-            self.objective,
-            self.losses,
-            self.prior,
-            self.asked_levels,
-            delta,
-            self.guessed,
-            most,
-            self.shape,
-            self.beliefs,
-            self.priors,
-        )
+        posed = (self.objective, self.losses, self.prior, self.asked_levels, Fraction(self.delta))
+        return Asked(*posed, self.guessed, most, self.shape, self.beliefs, self.priors)
 
     @cached_property
     def beliefs(self) -> Beliefs | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.claims import distinguished
-from dxopt.verify.exact import BITS, Exact, exp_bounds, is_power
+from dxopt.verify.exact import BITS, MULTIPLES, Exact, exp_bounds, exponential, is_power
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit import claims as implicit
 from dxopt.verify.prior_sets import everyone
@@ -65,13 +65,11 @@ def _agree_product(name: str, claimed: float, level: float, distance: float) -> 
         if claimed != level * distance:
             raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
         return
-    product = Fraction(level) * Fraction(distance)
-    _agree(name, Enclosed(product, product, product), claimed)
+    _agree(name, _exactly(Fraction(level) * Fraction(distance)), claimed)
 
 
-def _utility(result: Result) -> Enclosed:
-    correct = result.worth.correct()
-    return Enclosed(correct, correct, correct)
+def _exactly(number: Fraction) -> Enclosed:
+    return Enclosed(number, number, number)
 
 
 def _additive_capacity(result: Result) -> Enclosed:
@@ -90,7 +88,7 @@ _EXACT: dict[str, Callable[[Result], Enclosed]] = {
     "expected_loss": lambda result: result.worth.expected_loss(result.losses),
     "worst_loss": lambda result: result.worth.largest_loss(result.all_losses, everyone(result.size)),
     "adversary_error": lambda result: result.worth.adversary_error(result.distances),
-    "utility": _utility,
+    "utility": lambda result: _exactly(result.worth.correct()),
     "additive_capacity": _additive_capacity,
 }
 _RATIOS: dict[str, Callable[[Result], Fraction]] = {
@@ -99,8 +97,8 @@ _RATIOS: dict[str, Callable[[Result], Fraction]] = {
 }
 """Measures in bits: the logarithms of these."""
 
-_CLOSE = Fraction(1, 10**13)
 _MARGIN = 1e-9
+_LARGEST = Fraction(10**308)
 Polynomial = tuple[int, int, int]
 
 
@@ -141,36 +139,35 @@ class _Case(NamedTuple):
         if self.cap() <= factor:
             return
         one, other = self.ratios()
+        least = float(min(factor, _LARGEST))
         for first in range(len(self.reports)):
             with np.errstate(invalid="ignore"):  # where all of one ratio are 0, nothing exceeds anything
                 most = np.maximum(one[first], one[first:]) * np.maximum(other[first], other[first:])
-            yield from ((first, first + int(later)) for later in np.flatnonzero(most * (1 + _MARGIN) > float(factor)))
+            yield from ((first, first + int(later)) for later in np.flatnonzero(most * (1 + _MARGIN) > least))
 
 
-def largest_factor(weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Sequence[int]) -> Fraction | None:
-    """Return the largest factor between beliefs with hiding and without, for any weights of reports; None if endless.
+def is_largest(
+    weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Sequence[int], exponent: float, slack: Fraction
+) -> bool:
+    """Return whether e^exponent, up to e^±slack, is the largest factor between beliefs with hiding and without.
 
-    Weights from 0 to 1 are events that a coin tells, and their scale cancels. If some weights exceed a factor f, two
-    reports do: two linear conditions have a solution with two. The largest f is guessed in doubles and then proven:
-    it is attained, and AB ≤ f(1 + 1e-13)CD is decided for all pairs of reports and all t by the signs of a quadratic.
-
-    Raises
-    ------
-    Unproved
-        If the guess is not good enough.
+    For any weights of reports: weights from 0 to 1 are events that a coin tells, and their scale cancels. If some
+    weights exceed a factor f, two reports do, as two linear conditions have a solution with two. Whether AB > f CD
+    for a pair of reports and some t is decided by the signs of a quadratic.
     """
     cases = list(_cases(weights, rows, instead))
-    if any(_endless(case, *pair) for case in cases for pair in case.silent_pairs()):
-        return None
-    best = Fraction(1)
-    for case in sorted(cases, key=_Case.cap, reverse=True):
-        if case.cap() > best:
-            best = max(best, _guessed(case))
-    limit = best * (1 + _CLOSE)
-    for case in cases:
-        if any(_exceeds(case.over(*pair), case.under(*pair), limit) for pair in case.pairs_above(limit)):
-            raise Unproved("the largest factor between two beliefs is not found in doubles")
-    return best
+    endless = any(_endless(case, *pair) for case in cases for pair in case.silent_pairs())
+    if endless or not 0 <= exponent <= MULTIPLES:
+        return endless and math.isinf(exponent)
+    low, high = exponential(Fraction(exponent) - slack)[0], exponential(Fraction(exponent) + slack)[1]
+    return (low <= 1 or exceeded(cases, low)) and not exceeded(cases, high)
+
+
+def exceeded(cases: Sequence[_Case], factor: Fraction) -> bool:
+    """Return whether some weights of two reports exceed a factor."""
+    return any(
+        _exceeds(case.over(*pair), case.under(*pair), factor) for case in cases for pair in case.pairs_above(factor)
+    )
 
 
 def _cases(weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Sequence[int]) -> Iterator[_Case]:
@@ -214,56 +211,6 @@ def _exceeds(over: Polynomial, under: Polynomial, factor: Fraction) -> bool:
     return linear > 0 and linear * linear > 4 * constant * square
 
 
-def _guessed(case: _Case) -> Fraction:
-    """Return the factor at the weights that are best in doubles: never above the largest."""
-    scale = [more + less for _, more, _, less in case.reports]
-    a, b, c, d = (
-        np.array([entry / size for entry, size in zip(column, scale, strict=True)])
-        for column in zip(*case.reports, strict=True)
-    )
-    over = _terms(a, b)
-    under = _terms(c, d)
-    with np.errstate(all="ignore"):
-        # where the derivative of the quotient vanishes, and at t = 0; all pairs both ways, so that t → ∞ is there too
-        zero = over[1] * under[0] - over[0] * under[1]
-        one = over[2] * under[0] - over[0] * under[2]
-        two = over[2] * under[1] - over[1] * under[2]
-        root = np.sqrt(one * one - zero * two)
-        weights = [
-            np.zeros_like(one),
-            (root - one) / two,
-            (-root - one) / two,
-            zero / (-one - root),
-            zero / (root - one),
-        ]
-        factors = [
-            (over[0] + t * (over[1] + t * over[2])) / (under[0] + t * (under[1] + t * under[2])) for t in weights
-        ]
-        factors[0] = np.where(under[0] > 0, factors[0], over[1] / under[1])
-    best = Fraction(0)
-    for t, factor in zip(weights, factors, strict=True):
-        usable = np.isfinite(t) & (t >= 0) & np.isfinite(factor)
-        first, second = np.unravel_index(int(np.argmax(np.where(usable, factor, -1.0))), factor.shape)
-        if usable[first, second]:
-            ratio = Fraction(float(t[first, second])) * Fraction(scale[first], scale[second])
-            best = max(best, _at(case, int(first), int(second), ratio))
-    return best
-
-
-def _terms(u: Array, v: Array) -> tuple[Array, Array, Array]:
-    mixed = np.outer(u, v)
-    ones = np.ones_like(mixed)
-    return (u * v)[:, None] * ones, mixed + mixed.T, (u * v) * ones
-
-
-def _at(case: _Case, first: int, second: int, weight: Fraction) -> Fraction:
-    over, under = case.over(first, second), case.under(first, second)
-    below = under[0] + weight * (under[1] + weight * under[2])
-    if below:
-        return (over[0] + weight * (over[1] + weight * over[2])) / below
-    return Fraction(over[1], under[1]) if under[1] else Fraction(0)
-
-
 _AT_MOST = ", at most"
 
 
@@ -286,15 +233,15 @@ def _check_beliefs(result: Result, name: str, claimed: float) -> None:
         _agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
         return
     # The claim is the logarithm of the largest factor of all events: ln f = claimed is checked as f = e^claimed.
+    slack = AGREEMENT * max(1, Fraction(min(claimed, MULTIPLES)))
     if hiding:
-        largest = largest_factor(Exact.of(result.prior).rows[0], result.channel.rows, members)
+        weights = Exact.of(result.prior).rows[0]
+        found = is_largest(weights, result.channel.rows, members, claimed, slack)
     else:
         largest = _of_knowing(result, members)
-    if largest is None:
-        if math.isfinite(claimed):
-            raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
-    elif not (claimed >= 0 and is_power(largest, claimed, AGREEMENT * max(1, Fraction(min(claimed, 1e300))))):
-        raise Broken(f"claims.json: {name} is {math.log(largest):.17g}, not {claimed:.17g}")
+        found = math.isinf(claimed) if largest is None else claimed >= 0 and is_power(largest, claimed, slack)
+    if not found:
+        raise Broken(f"claims.json: {name} is not {claimed:.17g}")
 
 
 def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
@@ -368,7 +315,7 @@ def _exponential(exponent: Fraction) -> Fraction:
 
 
 _LESS = Fraction(10**9 - 1, 10**9)
-_LARGEST = 699
+_BUDGET = 699
 
 
 def _check_records(result: Result, name: str, claimed: float, count: str | None) -> None:
@@ -402,7 +349,7 @@ def _check_least_level(result: Result, epsilon: float, delta: Fraction, claim: s
         return excess(result.channel, levels, delta)[1] if delta else violation(result.channel, levels)
 
     if math.isinf(epsilon):
-        if broken(np.where(result.distances > 0, 1.0, 0.0), Fraction(_LARGEST)) is None:
+        if broken(np.where(result.distances > 0, 1.0, 0.0), Fraction(_BUDGET)) is None:
             raise Broken(f"{claim}: epsilon is finite")
         return
     if epsilon < 0:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,6 @@ _NEAR = 1e-10
 
 def geodesics(here: Array, others: Array) -> Array:
     """Metres `(m,)` from a place `(2,)` to others `(m, 2)`, all latitude and longitude in degrees."""
-    degrees = np.vstack([here[None], others])
-    wrong = np.flatnonzero((np.abs(degrees) > (90.0, 360.0)).any(axis=1))
-    if degrees.shape[1] != 2 or len(wrong):
-        raise Broken(f"a place {degrees[wrong[0]].tolist() if len(wrong) else here} is no latitude and longitude")
     # 1. turned round so that -90 <= φ1 <= φ2 <= -φ1 and 0 <= λ <= 180, which changes no distance
     lat = np.broadcast_to(here[0], len(others))
     swap = np.abs(lat) < np.abs(others[:, 0])
@@ -78,20 +74,13 @@ def _on_meridian(first: Array, last: Array, around: Array) -> Array:
     return MINOR * half * (np.sqrt(1 + _SECOND * np.sin(sigma) ** 2) @ _WEIGHTS)
 
 
-class _Ends:
+class _Ends(NamedTuple):
     """Two ends by sine and cosine of their reduced latitudes; an end at a pole or on the equator is next to it."""
 
-    def __init__(self, first: Array, last: Array) -> None:
-        self.sin1, self.cos1 = _reduced(first)
-        self.sin2, self.cos2 = _reduced(last)
-        self.sin1 = np.minimum(self.sin1, -_TINY)
-
-    def at(self, rows: NDArray[np.int64]) -> _Ends:
-        """Return the ends of some rows."""
-        part = object.__new__(_Ends)
-        for name in ("sin1", "cos1", "sin2", "cos2"):
-            setattr(part, name, getattr(self, name)[rows])
-        return part
+    sin1: Array
+    cos1: Array
+    sin2: Array
+    cos2: Array
 
     def reached(self, sine: Array, cosine: Array) -> tuple[Array, Array, Array]:
         """Longitude gained, its derivative and the metres of ways with an azimuth at the first end (Eqs. 5 to 11)."""
@@ -136,7 +125,8 @@ def _reduced(latitude: Array) -> tuple[Array, Array]:
 
 def _by_azimuth(first: Array, last: Array, around: Array) -> Array:
     """Metres of ways over these longitudes."""
-    every = _Ends(first, last)
+    sin1, cos1 = _reduced(first)
+    every = _Ends(np.minimum(sin1, -_TINY), cos1, *_reduced(last))
     # 1. the azimuth on a sphere, and brackets: due north gains no longitude, due south half a turn
     sphere = around / np.sqrt(1 - _SQUARED * ((every.cos1 + every.cos2) / 2) ** 2)
     sphere = np.minimum(sphere, math.pi)
@@ -148,7 +138,7 @@ def _by_azimuth(first: Array, last: Array, around: Array) -> Array:
     active = np.arange(len(around))
     # 2. Newton's method; where a step leaves the brackets, or there were many, these are halved
     for turn in range(_MOST):
-        ends = every.at(active)
+        ends = _Ends(*(each[active] for each in every))
         now = sine[active], cosine[active]
         gained, slope, _ = ends.reached(*now)
         miss = gained - around[active]
@@ -231,17 +221,14 @@ def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
     return np.stack(np.unravel_index(np.arange(size), shape), axis=1).astype(np.float64) * float(spacing)
 
 
-def parameters_of(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> dict[str, Any]:
+def parameters_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
-    key = f"{prefix}.parameters"
-    if key not in arrays:
-        return {}
     try:
-        found = json.loads(str(arrays[key]))
+        found = json.loads(str(arrays.get("space.parameters", "{}")))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Broken(f"{key} is no object")
+        raise Broken("space.parameters is no object")
     return found
 
 
@@ -251,7 +238,6 @@ class Measured:
     Parameters
     ----------
     metric : object
-        A name, as problem.yaml or table.npz has it.
     parameters : dict
         `unit` of distances on the Earth, `diameter` of normalised_manhattan.
     points : (n, k) array
@@ -271,12 +257,9 @@ class Measured:
         if metric not in KNOWN:
             raise Unproved(f"{_name(metric)} distances are not derived from points")
         self.metric = str(metric)
-        numeric = points.dtype.kind in "fiu" and others.dtype.kind in "fiu"
         if points.ndim != 2 or others.ndim != 2 or points.shape[1] != others.shape[1]:
             raise Broken(f"points {points.shape} and {others.shape} have no {metric} distances")
         if self.metric not in ON_VALUES:
-            if not numeric:
-                raise Broken(f"points of {points.dtype} have no {metric} distances")
             points, others = (_finite(array) for array in (points, others))
         self.points = points
         self.others = others
@@ -337,10 +320,8 @@ def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
         bad = np.argwhere(distances > detour * (1 + 1e-12) + 1e-12 * largest)
         if len(bad):
             x, other = bad[0].tolist()
-            raise Broken(
-                f"from secret {secret(x)} to {secret(other)} it is {distances[x, other]:.17g}, "
-                f"but {detour[x, other]:.17g} by way of {secret(via)}"
-            )
+            way = f"from secret {secret(x)} to {secret(other)} it is {distances[x, other]:.17g}"
+            raise Broken(f"{way}, but {detour[x, other]:.17g} by way of {secret(via)}")
 
 
 def require_measured(
@@ -351,10 +332,8 @@ def require_measured(
         bad = measured.off(x, row)
         if len(bad):
             other = int(bad[0])
-            raise Broken(
-                f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}, "
-                f"but the {measured.metric} one of the points is {measured.shown(x, other):.17g}"
-            )
+            way = f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}"
+            raise Broken(f"{way}, but the {measured.metric} one is {measured.shown(x, other):.17g}")
 
 
 def on_sphere(degrees: Array) -> Array:
@@ -366,7 +345,7 @@ def on_sphere(degrees: Array) -> Array:
     if len(wrong):
         raise Broken(f"point {wrong[0]} is no latitude and longitude in degrees")
     # the cosine is the sine of what is missing to a right angle; longitudes are first brought to -180 up to 180
-    turned = np.where(np.abs(longitude) > 180, longitude - np.copysign(360.0, longitude), longitude)
+    turned = _turned(longitude)
     folded = np.where(np.abs(turned) > 90, np.copysign(180.0, turned) - turned, turned)
     to_axis = cosine_of_degrees(latitude)
     east = to_axis * _sine_of_degrees(folded)
@@ -410,6 +389,8 @@ def _diameter(parameters: Mapping[str, Any], points: Array) -> float:
 
 
 def _finite(points: Points) -> Array:
+    if points.dtype.kind not in "fiu":
+        raise Broken(f"points of {points.dtype} have no coordinates")
     found = points.astype(np.float64)
     if not np.isfinite(found).all():
         raise Broken(f"point {np.argwhere(~np.isfinite(found))[0].tolist()} is not finite")

@@ -148,15 +148,10 @@ def unlike(result: Result, other: Result, *, varied: str = "", names: Sequence[s
         if result.named.get(key) != other.named.get(key):
             return key
     free = {"distances", "losses", "prior_set.proof", *([varied, *_OF_SETS] if varied else [])}
-    compared = [
-        (key, result.problem.get(key), other.problem.get(key))
-        for key in sorted({*result.problem, *other.problem} - free)
-    ]
-    compared += [
-        (key, result.mechanism[key], other.mechanism[key])
-        for key in sorted({*result.mechanism} & {*other.mechanism})
-        if key.startswith(_SPACE)
-    ]
+    posed = sorted({*result.problem, *other.problem} - free)
+    spaces = sorted(key for key in {*result.mechanism} & {*other.mechanism} if key.startswith(_SPACE))
+    compared = [(key, result.problem.get(key), other.problem.get(key)) for key in posed]
+    compared += [(key, result.mechanism[key], other.mechanism[key]) for key in spaces]
     if result.written and other.written:
         compared.append(("distances", result.distances, other.distances))
         compared.append(("loss", result.all_losses, other.all_losses))
@@ -204,7 +199,7 @@ def _agree(name: str, key: str, claimed: object, known: object) -> None:
 
 
 def _text(content: object) -> str:
-    return f"{float(content):.17g}" if isinstance(content, float | Fraction) else repr(content)
+    return f"{content:.17g}" if isinstance(content, float) else repr(content)
 
 
 def _agree_closely(name: str, key: str, claimed: float, known: Fraction, size: Fraction) -> None:
@@ -312,9 +307,7 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
     whole = len(parts) == len(asked) and all(part.optimal for part in parts)
     status = content["status"]
     if (status == "optimal" and not whole) or (status == "feasible" and len(parts) < len(asked)):
-        raise Broken(
-            f"{SWEEP}: status is {status}, with {len(parts)} of {len(asked)} levels, not all of them optimal"
-        )
+        raise Broken(f"{SWEEP}: status is {status}, with {len(parts)} of {len(asked)} levels, not all optimal")
     return f"{len(parts)} of {len(asked)} levels"
 
 
@@ -393,18 +386,14 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part], levels: list[Fract
 
 def _by_budget(content: dict[str, Any], parts: Sequence[Part], budgets: list[Fraction]) -> _Band:
     """Return the band of errors over budgets: tangents above, chords below."""
-    _agree_each(
-        content,
-        values=[part.value for part in parts],
-        bounds=[part.bound for part in parts],
-        prices=[part.price for part in parts],
-    )
+    values, bounds, prices = ([getattr(part, name) for part in parts] for name in ("value", "bound", "price"))
+    _agree_each(content, values=values, bounds=bounds, prices=prices)
     width = budgets[-1] - budgets[0]
     return _Band(
         points=budgets,
         widths=[_furthest(first, second) for first, second in pairwise(parts)],
-        gaps=[part.bound - part.value for part in parts],
-        whole=parts[-1].bound - parts[0].value,
+        gaps=[above - below for above, below in zip(bounds, values, strict=True)],
+        whole=bounds[-1] - values[0],
         size=max(abs(part.value) + abs(part.bound) + part.price * width for part in parts),
     )
 
@@ -445,11 +434,7 @@ def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Ba
 def _agree_each(content: dict[str, Any], **known: list[Fraction]) -> None:
     """Broken unless lists of the file are the known ones, number by number."""
     for key, numbers in known.items():
-        claimed = _finite_list(content, key, FRONTIER)
-        if len(claimed) != len(numbers):
-            raise Broken(f"{FRONTIER}: there are {len(claimed)} {key} for {len(numbers)} parts")
-        for index, pair in enumerate(zip(claimed, numbers, strict=True)):
-            _agree(FRONTIER, f"{key} {index}", *pair)
+        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, numbers)))
 
 
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:

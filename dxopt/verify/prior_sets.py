@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, dot
+from dxopt.verify.exact import weighed
 from dxopt.verify.files import Arrays, number, numbers
 from dxopt.verify.verdict import Broken
 
@@ -53,11 +53,8 @@ class Totals:
     def largest(self, losses: Sequence[Fraction]) -> Fraction:
         """Bound the largest loss from above, by the numbers y."""
         numbers = [Fraction(one) for one in self.multipliers.tolist()]
-        rows = [[Fraction(one) for one in row] for row in self.forms.tolist()]
-        left = [
-            losses[x] - sum((y * row[x] for y, row in zip(numbers, rows, strict=True) if row[x]), Fraction(0))
-            for x in np.flatnonzero(self.reach).tolist()
-        ]
+        columns = self.forms.T.tolist()
+        left = [losses[x] - weighed(columns[x], numbers) for x in np.flatnonzero(self.reach).tolist()]
         numbers[-1] += max(left)
         sides = zip(numbers, self.low, self.high, strict=True)
         return sum((max(y * low, y * high) for y, low, high in sides), Fraction(0))
@@ -69,7 +66,7 @@ class Totals:
         for place, member in enumerate(members):
             shares = [Fraction(one) for one in member.tolist()]
             for form, low, high in zip(self.forms.tolist(), self.low, self.high, strict=True):
-                total = sum((Fraction(one) * p for one, p in zip(form, shares, strict=True) if one), Fraction(0))
+                total = weighed(form, shares)
                 if not low <= total <= high:
                     raise Broken(f"dual.npz: member {place} does not fit a total: {float(total):.17g}")
 
@@ -81,7 +78,7 @@ _CLOSE = 1e-12
 
 @dataclass(frozen=True)
 class Part:
-    """One part: its mass, and the secrets of its rows with their caps; of a hull the members instead."""
+    """One part: its mass, and the secrets of its rows with their caps; of a hull those that its members have."""
 
     mass: Fraction
     secrets: NDArray[np.int64]
@@ -92,11 +89,7 @@ class Part:
         """Return the loss of each row, given that of each secret."""
         if self.members is None:
             return [losses[x] for x in self.secrets.tolist()]
-        exact = Exact.of(self.members)
-        # the losses over one denominator, so that products are of integers
-        unit = math.lcm(*(loss.denominator for loss in losses))
-        whole = [loss.numerator * (unit // loss.denominator) for loss in losses]
-        return [Fraction(dot(row, whole), unit << exact.bits) for row in exact.rows]
+        return [weighed(member, losses) for member in self.members.tolist()]
 
     @property
     def rows(self) -> int:
@@ -189,27 +182,17 @@ class Priors:
             raise Broken(f"dual.npz: {len(weights)} weights do not fit the set of priors")
         kept = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
         ends = np.cumsum([part.rows for part in self.parts])[:-1]
-        own = [
-            one if part.caps is None else np.minimum(one, part.caps)
-            for part, one in zip(self.parts, np.split(kept, ends), strict=True)
-        ]
-        exact = [Exact.of(one) for one in own]
-        forms = [None if part.members is None else Exact.of(part.members) for part in self.parts]
-        bits = max(one.bits + (0 if form is None else form.bits) for one, form in zip(exact, forms, strict=True))
 
-        # 1. the prior
-        prior = [0] * self.size
+        # 1. the prior, over a power of two, as all numbers are doubles
+        exact = [Fraction(0)] * self.size
         sums = []
-        for part, one, form in zip(self.parts, exact, forms, strict=True):
-            [row] = one.rows
-            sums.append(Fraction(sum(row), 1 << one.bits))
-            if form is None:
-                for x, weight in zip(part.secrets.tolist(), row, strict=True):
-                    prior[x] += weight << bits - one.bits
-                continue
-            up = bits - one.bits - form.bits
-            for x, column in enumerate(zip(*form.rows, strict=True)):
-                prior[x] += dot(row, column) << up
+        for part, own in zip(self.parts, np.split(kept, ends), strict=True):
+            each = list(map(Fraction, (own if part.caps is None else np.minimum(own, part.caps)).tolist()))
+            sums.append(sum(each, Fraction(0)))
+            for place, x in enumerate(part.secrets.tolist()):
+                exact[x] += each[place] if part.members is None else weighed(part.members[:, x].tolist(), each)
+        bits = max(share.denominator for share in exact).bit_length() - 1
+        prior = [share.numerator * ((1 << bits) // share.denominator) for share in exact]
 
         # 2. what keeps it to the masses
         divisor = max(total / part.mass for total, part in zip(sums, self.parts, strict=True))

@@ -52,19 +52,10 @@ class Channel:
 
 @dataclass(frozen=True)
 class Levels:
-    """ε·d of the ordered pairs that are bound.
+    """Budgets ε·d of the ordered pairs that are bound, `(n, n)`.
 
-    Attributes
-    ----------
-    bound : (n, n) array of bool
-    which : (n, n) array
-        The index of each distance among the distinct ones.
-    distances : list of Fraction
-        The k distinct ones.
-    exponents : list of Fraction
-        ε·d of each.
-    below : (k,) array
-        Doubles below e^{εd} (1 - 2^-49).
+    `which` `(n, n)` is the index of each distance among the k distinct `distances`, `exponents` are their ε·d, and
+    `below` `(k,)` doubles below e^{εd} (1 - 2^-49).
     """
 
     bound: NDArray[np.bool_]
@@ -83,7 +74,7 @@ class Levels:
         return cls(bound, which.reshape(distances.shape), exact, exponents, below)
 
     def pairs(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Each secret x with the x' of its pairs."""
+        """Yield each secret x with the x' of its pairs."""
         for x, row in enumerate(self.bound):
             others = np.flatnonzero(row)
             if len(others):

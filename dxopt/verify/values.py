@@ -10,7 +10,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, dot
+from dxopt.verify.exact import Exact, dot, weighed
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -78,11 +78,8 @@ class Worth:
 
     def expected_loss(self, losses: Array) -> Enclosed:
         """Σ_x π_x Σ_z K[x, z] l(x, z)."""
-        found = Fraction(0)
-        size = Fraction(0)
-        for weight, (loss, terms) in zip(self.prior.tolist(), self.rows(losses), strict=True):
-            found += Fraction(weight) * loss
-            size += Fraction(weight) * terms
+        rows = self.rows(losses)
+        found, size = (weighed(self.prior.tolist(), [row[side] for row in rows]) for side in (0, 1))
         return Enclosed(found, found, size, self._lost(losses))
 
     def _lost(self, losses: Array) -> Fraction:

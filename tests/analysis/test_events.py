@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import dxopt as dx
 from dxopt.analysis import characterise as events
 from dxopt.verify import measures as checker
-from dxopt.verify.measures import largest_factor
-from dxopt.verify.verdict import Unproved
+from dxopt.verify.measures import is_largest
 
 
 def by_hand(first: np.ndarray, second: np.ndarray) -> float:
@@ -68,8 +67,9 @@ def test_the_limit_is_that_of_events_with_coins(seed: int) -> None:
     exact = counts[:, None] / counts.sum() * whole / whole[0].sum()
     hidden = counts[:, None] / counts.sum() * whole[hiding] / whole[0].sum()
     found = events.most_telling(exact, hidden)
-    factor = largest_factor(counts.tolist(), whole.tolist(), hiding.tolist())
-    assert found.limit == pytest.approx(math.inf if factor is None else math.log(factor), rel=1e-11, abs=1e-11)
+    numbers = counts.tolist(), whole.tolist(), hiding.tolist()
+    assert is_largest(*numbers, found.limit, Fraction(1, 10**11) * max(1, Fraction(min(found.limit, 1e3))))
+    assert math.isinf(found.limit) or not is_largest(*numbers, found.limit + 1e-9, Fraction(1, 10**10))
     coins = np.random.default_rng(seed).random(exact.shape[1])
     with_coins = [np.hstack([joint * coins, joint * (1 - coins)]) for joint in (exact, hidden)]
     again = events.most_telling(with_coins[0], with_coins[1])
@@ -148,16 +148,16 @@ def test_few_reports_are_tried_in_all_events() -> None:
     assert found.gain == pytest.approx(by_hand(plain, hidden))
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 2), 1 - Fraction(1, 10**12)])
-def test_the_checker_takes_no_factor_that_is_too_small(scale: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The guess in doubles is proven: a smaller one is exceeded by some weights of two reports."""
-    weights, rows, instead = [1, 0, 99, 0], [[8, 6, 1, 5], [1, 9, 1, 9], [1, 9, 1, 9], [1, 6, 8, 5]], [1, 1, 3, 3]
-    factor = largest_factor(weights, rows, instead)
-    assert factor is not None
-    guessed = checker._guessed
-    monkeypatch.setattr(checker, "_guessed", lambda case: guessed(case) * scale)
-    with pytest.raises(Unproved, match="not found"):
-        largest_factor(weights, rows, instead)
+@pytest.mark.parametrize("more", [-1, 1])
+def test_the_checker_takes_no_other_factor(more: int) -> None:
+    """A smaller one is exceeded by some weights of two reports, and a larger one by none."""
+    numbers = [1, 0, 99, 0], [[8, 6, 1, 5], [1, 9, 1, 9], [1, 9, 1, 9], [1, 6, 8, 5]], [1, 1, 3, 3]
+    matrix, prior = np.array(numbers[1]) / 20, np.array(numbers[0]) / 100
+    limit = events.most_telling(prior[:, None] * matrix, prior[:, None] * matrix[numbers[2]]).limit
+    assert limit > math.log(893 / 46)
+    assert is_largest(*numbers, limit, Fraction(1, 10**12))
+    for off in (1e-11, 0.5, limit + 1, math.inf):
+        assert not is_largest(*numbers, limit + more * off, Fraction(1, 10**12))
 
 
 @pytest.mark.parametrize(

@@ -79,4 +79,4 @@ def test_claims_of_conservative_great_circles() -> None:
 
 def test_no_place_on_the_earth() -> None:
     with pytest.raises(Broken, match="no latitude"):
-        geodesics(np.array([0.0, 0.0]), np.array([[91.0, 0.0]]))
+        Measured("geodesic", {"unit": "m"}, np.zeros((1, 2)), np.array([[91.0, 0.0]]))

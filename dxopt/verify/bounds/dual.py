@@ -36,7 +36,7 @@ from dxopt.verify.bounds.multipliers import (
     weighted_costs,
     widened,
 )
-from dxopt.verify.exact import Exact, dot, shifted
+from dxopt.verify.exact import Exact, dot, shifted, weighed
 from dxopt.verify.files import Arrays, indices, number, numbers, part
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.privacy import Levels
@@ -205,8 +205,7 @@ def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None) -
     if priors.regret:
         # No more than what was attained for each member comes off; and no regret is negative.
         kept = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0).tolist()
-        taken = sum((Fraction(one) * high for one, high in zip(kept, priors.highest, strict=True)), Fraction(0))
-        proven = max(proven - taken / divisor, Fraction(0))
+        proven = max(proven - weighed(kept, priors.highest) / divisor, Fraction(0))
     return proven, f"{how} under {np.count_nonzero(weights)} weights"
 
 

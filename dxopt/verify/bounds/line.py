@@ -37,6 +37,7 @@ _NOTHING = 2.0**-1000
 _FAR = 600
 Rows = Sequence[Sequence[int]]
 Steps = Sequence[Fraction]
+Factors = tuple[list[float], list[float]]
 
 
 def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: Steps, back: Steps) -> int:
@@ -103,12 +104,7 @@ def rough_line_bound(
 
 
 def _moved(
-    prior: Array,
-    losses: Callable[[int], Array],
-    prices: Array,
-    roots: NDArray[np.int64],
-    factors: tuple[list[float], list[float]],
-    noise: float,
+    prior: Array, losses: Callable[[int], Array], prices: Array, roots: Array, factors: Factors, noise: float
 ) -> Fraction:
     """Bound with one choice of what counts as rounding: all reports at once, secret by secret from both ends."""
     grow, shrink = factors

@@ -29,7 +29,7 @@ from dxopt.verify.bounds.dual import Asked, bound, factor_duals, line_dual, line
 from dxopt.verify.bounds.line import rough_line_bound
 from dxopt.verify.bounds.multipliers import joined, marginals, prior_missed, widened
 from dxopt.verify.claims import require_bound, require_value
-from dxopt.verify.exact import BITS, exp_bounds
+from dxopt.verify.exact import BITS, exp_bounds, weighed
 from dxopt.verify.files import Arrays, alike, indices, number, numbers, part
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.kernels import MOST_CELLS, NAMED, UNIT, LineKernel, Losses
@@ -80,10 +80,7 @@ class Written:
         found = violation(Channel.of(self.matrix), levels)
         if found is not None:
             x, other, z = found
-            raise Broken(
-                f"{name}: secrets {x} and {other} are told apart by report {z}: {self.matrix[x, z]:.17g} against "
-                f"{self.matrix[other, z]:.17g} at epsilon {float(epsilon):.17g}"
-            )
+            raise Broken(f"{name}: secrets {x} and {other} are told apart by report {z} at {float(epsilon):.17g}")
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
         """Return the exact expected loss."""
@@ -154,10 +151,8 @@ class Product:
         # The rests of any two rows, at the least distance and thus at all.
         least, most = self._rests()
         if most * (1 + 8 * UNIT) * (1 << BITS) > least * exp_bounds(min(room, Fraction(_FAR)))[0]:
-            raise Broken(
-                f"{name}: secrets may be told apart by the rest of their rows at epsilon {float(epsilon):.17g}: "
-                f"{float(most):.17g} against {float(least):.17g}"
-            )
+            apart = f"secrets may be told apart at epsilon {float(epsilon):.17g} by the rest of their rows"
+            raise Broken(f"{name}: {apart}: {float(most):.17g} against {float(least):.17g}")
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
         """Return the expected loss, factor by factor; Unproved where the loss is no sum over the axes."""
@@ -176,10 +171,7 @@ class Product:
                 known[key] = factor.cost(belief, loss)
             cost = known[key]
             # What the report that gets the rests costs along this axis.
-            away = sum(
-                (Fraction(weight) * Fraction(float(loss.row(x)[report])) for x, weight in enumerate(belief.tolist())),
-                Fraction(0),
-            )
+            away = weighed(belief.tolist(), [Fraction(float(loss.row(x)[report])) for x in range(len(belief))])
             # A share of 1 - rest is drawn from the factors, and the rest goes to that report; costs may be negative.
             low += min(cost.low * (1 - most), cost.low * (1 - least)) + min(away * least, away * most)
             high += max(cost.high * (1 - least), cost.high * (1 - most)) + max(away * least, away * most)
@@ -371,8 +363,8 @@ def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wa
         return line_dual_bound(prior, losses.dense, prices, roots, steps, steps)
     # 2. No multipliers: the least that each secret pays.
     if "multiplier" in dual and not dual["multiplier"].size:
-        least = [Fraction(weight) * Fraction(float(losses.row(x).min())) for x, weight in enumerate(prior.tolist())]
-        return sum(least, Fraction(0)), "no dual needed"
+        least = [Fraction(float(losses.row(x).min())) for x in range(len(prior))]
+        return weighed(prior.tolist(), least), "no dual needed"
     # 3. Multipliers of any pairs, for which all distances are made.
     if max(len(space), losses.reports) > PAIRED_POINTS:
         raise Unproved(f"a dual of {len(space):,} points off a line is over the limit of {PAIRED_POINTS:,}")

@@ -32,6 +32,7 @@ from dxopt.verify.bounds.multipliers import outer_sum, summands
 from dxopt.verify.exact import BITS, Exact, decayed
 from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.implicit.spaces import Space
+from dxopt.verify.metrics import Measured
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -73,11 +74,9 @@ class Losses:
         return self.matrix is not None and bool((self.matrix < 0).any())
 
     @cached_property
-    def _along(self) -> Array | None:
-        """Positions of the reports on a line."""
-        if self.space.line is None or self.answers is None:
-            return self.space.line
-        return self.answers[:, 0] if self.answers.shape[1] == 1 else None
+    def _measured(self) -> Measured:
+        """Distances from the secrets to reports that are elsewhere."""
+        return self.space.measured(self.answers)
 
     def row(self, x: int) -> Array:
         """Return l(x, ·), `(m,)`."""
@@ -85,12 +84,11 @@ class Losses:
             return self.matrix[x]
         if self.name == "binary":
             return (np.arange(len(self.space)) != x).astype(np.float64)
-        if self.space.line is not None and self._along is not None:
-            apart = np.abs(self._along - self.space.line[x])
-        elif self.answers is None:
-            apart = self.space.distances[x]
+        if self.answers is not None:
+            apart = self._measured.row(x)
         else:
-            apart = self.space.measured(self.answers).row(x)
+            line = self.space.line
+            apart = self.space.distances[x] if line is None else np.abs(line - line[x])
         return apart**2 if self.name == "squared" else apart
 
     @cached_property
@@ -231,10 +229,7 @@ class LineKernel:
         nearest = min(self.steps) / Fraction(self.level)
         room = epsilon * (1 - 2 * UNIT) * nearest
         if room - min(self.steps) < 2 * _LARGEST_ERROR * (1 + _LARGEST_ERROR * 2) + 8 * UNIT:
-            raise Broken(
-                f"{name}: its level {self.level:.17g} leaves no room for rounding below epsilon "
-                f"{float(epsilon):.17g}, between points {float(nearest):.6g} apart"
-            )
+            raise Broken(f"{name}: level {self.level:.17g} leaves no room for rounding below {float(epsilon):.17g}")
         # The slack: all pairs are seen in one pass from each side. The largest that any x so far allows at the next
         # point, shrunk by e^{-εd} with every step, is at most the least that the entry may be there. 2^-50 is room
         # for 4 roundings on both sides.
@@ -243,10 +238,8 @@ class LineKernel:
             most = before = 0
             for x in range(len(low))[::step]:
                 if most + (most >> 50) > low[x]:
-                    raise Broken(
-                        f"{name}: secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g} by report "
-                        f"{self.slack}, which gets what their rows are short of 1"
-                    )
+                    apart = f"secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g}"
+                    raise Broken(f"{name}: {apart} by report {self.slack}, which gets the rests of rows")
                 if high[x] > most:
                     most = high[x]
                     before = x

@@ -55,7 +55,7 @@ class Space:
             size = len(arrays[f"{prefix}.labels"])
             edges = numbers(arrays, f"{prefix}.edges", None, 2)
             lengths = numbers(arrays, f"{prefix}.lengths", None)
-            return cls(kind, given=_of_forest(size, edges.astype(np.int64), lengths))
+            return cls(kind, given=_along_edges(size, edges.astype(np.int64), lengths))
         if kind != "points":
             raise Unproved(f"distances of a {kind} are not derived")
         points = numbers(arrays, f"{prefix}.points", None, None)
@@ -160,25 +160,13 @@ class Space:
         return np.array_equal(self.distances, other.distances)
 
 
-def _of_forest(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
-    """Distances `(n, n)` along trees, infinite between them."""
-    found = np.full((size, size), np.inf)
-    # For each vertex, its neighbours and how far they are.
-    joined: list[list[tuple[int, float]]] = [[] for _ in range(size)]
-    for (a, b), length in zip(edges.tolist(), lengths.tolist(), strict=True):
-        joined[a].append((b, length))
-        joined[b].append((a, length))
-    # From a root that no tree has yet, vertices are added one by one: from a new one to all of the tree so far it is
-    # the edge to its parent and on from there.
-    for root in range(size):
-        tree = [root] if math.isinf(found[root, root]) else []
-        found[tree, tree] = 0.0
-        for parent in tree:
-            for child, length in joined[parent]:
-                if math.isinf(found[child, child]):
-                    found[child, tree] = found[tree, child] = found[parent, tree] + length
-                    found[child, child] = 0.0
-                    tree.append(child)
+def _along_edges(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
+    """Return distances `(n, n)` along edges, infinite where none lead (Floyd and Warshall)."""
+    found = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
+    for ends in (edges, edges[:, ::-1]):
+        np.minimum.at(found, (ends[:, 0], ends[:, 1]), lengths)
+    for via in range(size):
+        np.minimum(found, found[:, via, None] + found[via], out=found)
     return _checked(found)
 
 

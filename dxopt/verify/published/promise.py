@@ -38,9 +38,7 @@ class Promise:
             raise Broken("the sidecar has a negative distance")
         wanted = self._unit()
         if self.secret.within_unit != wanted:
-            raise Broken(
-                f"the sidecar says secret.within_unit {self.secret.within_unit!r}, the space gives {wanted!r}"
-            )
+            raise Broken(f"the sidecar says within_unit {self.secret.within_unit!r}, the space gives {wanted!r}")
         known = self.secret.within_from_space or self.secret.kind == "label"
         given = "" if known else f"not proven again: secret.within {self.secret.within:.10g}, which was given"
         if known and not abs(self.secret.within - self.reach) <= _ROUNDING * self.reach:
@@ -56,21 +54,15 @@ class Promise:
         if far is None:
             raise Broken("the sidecar promises a factor between positions, but distances are not those of positions")
         if not near.apart >= far * (1 - _ROUNDING):
-            raise Broken(
-                f"the sidecar says privacy.positions.apart {near.apart!r}: the secrets of two positions within "
-                f"{near.radius:.10g} may be {far!r} apart"
-            )
+            wrong = f"the secrets of two positions within {near.radius:.10g} may be {far!r} apart"
+            raise Broken(f"the sidecar says privacy.positions.apart {near.apart!r}: {wrong}")
         factor = math.exp(min(float(self.table.level("epsilon")) * far, _LARGEST))
         if not near.factor >= factor * (1 - _ROUNDING):
-            raise Broken(
-                f"the sidecar promises a factor of {near.factor!r} between positions within {near.radius:.10g}; "
-                f"the table proves no less than {factor!r}"
-            )
+            promised = f"a factor of {near.factor!r} between positions within {near.radius:.10g}"
+            raise Broken(f"the sidecar promises {promised}; the table proves no less than {factor!r}")
         if not self.secret.within_from_space and self.secret.within < self.reach * (1 - _ROUNDING):
-            raise Unproved(
-                f"the factor between positions takes that all were within {self.secret.within:.10g} of their "
-                f"secrets, as was given; those of the space may be {self.reach:.10g} away"
-            )
+            given = f"the factor takes that all were within {self.secret.within:.10g} of their secrets, as was given"
+            raise Unproved(f"{given}; positions of the space may be {self.reach:.10g} away")
         proven = f"a factor of {factor:.6g} between positions within {near.radius:.10g}"
         if near.factor <= factor * (1 + _ROUNDING):
             return f"{proven}: the sidecar promises exactly this"
@@ -84,7 +76,7 @@ class Promise:
     @cached_property
     def cells(self) -> Cells | None:
         """The places that positions stand for; None where there are none on the Earth."""
-        return Cells.of(self.arrays, "space.", self.table.distances, self.table.head["metric"])
+        return Cells.of(self.arrays, self.table.distances, self.table.head["metric"])
 
     def _unit(self) -> str:
         """Return the unit of the positions, or else of the distances; none for labels."""
@@ -122,15 +114,7 @@ _ELLIPSOID = 1.0045
 
 @dataclass(frozen=True, eq=False)
 class Radii:
-    """Distances from secrets to reports, and how likely these are.
-
-    Attributes
-    ----------
-    said : Sidecar
-    promise : Promise
-    places : list
-        The coordinates of the reports as the data has them.
-    """
+    """Distances from secrets to reports, whose coordinates are `places`, and how likely these are."""
 
     said: Sidecar
     promise: Promise
@@ -151,11 +135,9 @@ class Radii:
         """Distances `(n, m)` between secrets and reports, along great circles on the Earth."""
         promise, head = self.promise, self.promise.table.head
         if promise.secret.kind == "earth" and promise.cells is not None:
-            chords = [
-                np.linalg.norm(on_sphere(np.asarray(self.places, dtype=float)) - centre, axis=1)
-                for centre in on_sphere(promise.cells.degrees)
-            ]
-            return 2 * np.arcsin(np.minimum(np.array(chords) / 2, 1.0)) * promise.cells.earth
+            places = on_sphere(np.asarray(self.places, dtype=float))
+            chords = np.array([np.linalg.norm(places - centre, axis=1) for centre in promise.cells.centres])
+            return 2 * np.arcsin(np.minimum(chords / 2, 1.0)) * promise.cells.earth
         if head["secrets_are_reports"]:
             return promise.table.distances
         points, others = (np.asarray(head[f"{who}_points"], dtype=float) for who in ("secret", "report"))

@@ -98,10 +98,8 @@ class _Published:
             raise Unproved("the sidecar is of a frame and names no file, so that any file may stand beside it")
         found = digest(self.file)
         if found != output.sha256:
-            raise Broken(
-                f"its SHA-256 is {_short(found)}, in the sidecar {_short(output.sha256)}: it was changed since it "
-                "was written, or the sidecar is that of another file"
-            )
+            digests = f"its SHA-256 is {_short(found)}, in the sidecar {_short(output.sha256)}"
+            raise Broken(f"{digests}: it was changed, or the sidecar is that of another file")
         size = self.file.stat().st_size
         if output.bytes != size:
             raise Broken(f"it has {size:,} bytes, by the sidecar {output.bytes:,}")
@@ -113,10 +111,8 @@ class _Published:
         found = self.written[-32:].hex()
         claimed = self.said.mechanism.table_sha256
         if claimed != found:
-            raise Broken(
-                f"the sidecar names table {_short(claimed)}, and that of {self.source} is {_short(found)}: the file "
-                "is not of this mechanism"
-            )
+            digests = f"the sidecar names table {_short(claimed)}, and that of {self.source} is {_short(found)}"
+            raise Broken(f"{digests}: the file is not of this mechanism")
         sizes = {"secrets": len(head["secrets"]), "reports": len(head["reports"])}
         self._require_same("mechanism", {"name": head["name"], "bits": head["bits"], **sizes})
         return f"the sidecar names the table of {self.source}, SHA-256 {_short(found)}, made anew from its files"
@@ -196,16 +192,13 @@ class _Published:
         dropped = len(rows.dropped)
         unpaid = 0 if paid is None else paid.rows_left_out
         if rows.given - dropped - unpaid != total:
-            raise Broken(
-                f"there are {total:,} rows, but of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
-            )
+            left = f"of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
+            raise Broken(f"there are {total:,} rows, but {left}")
         policy = self.said.secret.outside
         off = rows.unusable + (0 if policy == "nearest" else rows.outside)
         if off != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
-            raise Broken(
-                f"{dropped:,} rows were left out, {rows.outside:,} were outside and {rows.unusable:,} unusable, "
-                f"which secret.outside {policy!r} does not allow"
-            )
+            counts = f"{dropped:,} rows were left out, {rows.outside:,} outside and {rows.unusable:,} unusable"
+            raise Broken(f"{counts}, which secret.outside {policy!r} does not allow")
         if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
             raise Broken("the sidecar counts rows that were left out twice, or not in order")
         if paid is not None:
@@ -285,9 +278,8 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
         raise SpecError("file", f"{path} is no file", "name one that dxopt apply wrote; the result by --result")
     require_readable(path)
     if not is_file(sidecar_of(path)):
-        raise SpecError(
-            "sidecar", f"{sidecar_of(path)} is missing", "put it there: dxopt apply wrote it beside the file"
-        )
+        fix = "put it there: dxopt apply wrote it beside the file"
+        raise SpecError("sidecar", f"{sidecar_of(path)} is missing", fix)
     verdict = verify_table(proven) if proven.suffix == SUFFIX else verify(proven, tell=tell)
     one = in_one("result", verdict.checks)
     told = f"{proven}: all {one.detail} proven again" if one.status is Outcome.HOLDS else f"{proven}: {one.detail}"

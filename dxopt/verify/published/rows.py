@@ -22,16 +22,9 @@ _WKB_POINT = 1
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The reports that some secret gives, each as coordinates, a label, or both.
+    """Reports that some secret gives, each as coordinates, a label, or both: `possible`, with their numbers.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Those that have coordinates, in this order, and then that of the label, where it is there.
-    coordinates : int
-        How many of the columns have coordinates.
-    possible : dict
-        The coordinates and the label of each report, with its number.
+    The first `coordinates` of the columns have coordinates, and the last one the label, where it is there.
     """
 
     columns: tuple[str, ...]
@@ -40,22 +33,17 @@ class Outputs:
 
     @classmethod
     def of(cls, table: TableFile, kind: str, where: Sequence[str], made: Sequence[str]) -> Outputs:
-        """Return the outputs of a table.
+        """Return the outputs of a table; Broken where it has no reports of this kind, or the columns have none.
 
         Parameters
         ----------
         table : TableFile
         kind : str
-            What the columns have: "earth" and "plane" are two coordinates, "value" is one, "label" none.
+            "earth" and "plane" are two coordinates, "value" is one, "label" none.
         where : sequence of str
             The columns that had the secrets.
         made : sequence of str
             The columns that the output has instead, or besides.
-
-        Raises
-        ------
-        Broken
-            If the table has no reports of this kind, or the columns have none.
         """
         labels = [str(label) for label in table.head["reports"]]
         places = places_of(table, kind)
@@ -126,17 +114,10 @@ Entries = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a file.
+    """Rows of a file, by the names of their columns.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns.
-    entries : callable
-        Given some of them, yields the number of each row and its entries: text in CSV; points of GeoJSON are
-        latitude and longitude.
-    noun : str
-        What the numbers count from 1, as `apply` does: lines of CSV, rows of Parquet, features of GeoJSON.
+    `entries` yields for some columns the number of each row and its entries: text in CSV; points of GeoJSON are
+    latitude and longitude. Numbers count lines of CSV, rows of Parquet, features of GeoJSON from 1, as `apply` does.
     """
 
     names: tuple[str, ...]
@@ -154,13 +135,7 @@ def require_readable(file: Path) -> None:
 
 
 def read_rows(file: Path) -> Rows:
-    """Return the rows of a file.
-
-    Raises
-    ------
-    Broken
-        If it is none of its ending; of CSV perhaps not before the row is read where that shows.
-    """
+    """Return the rows of a file; Broken where it is none of its ending, of CSV perhaps only as rows are read."""
     return _READERS[file.suffix.lower()](file)
 
 

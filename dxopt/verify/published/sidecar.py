@@ -210,13 +210,11 @@ class Sidecar(_Strict):
         TypeError, KeyError
             If fields are missing or unknown.
         """
-        found = {
-            name: _GROUPS[name](**entry) if name in _GROUPS and entry is not None else entry
-            for name, entry in content.items()
-        }
         near = content["privacy"]["positions"]
-        positions = None if near is None else Near(**near)
-        return cls(**{**found, "privacy": Privacy(**{**content["privacy"], "positions": positions})})
+        privacy = {**content["privacy"], "positions": None if near is None else Near(**near)}
+        grouped = {name: entry for name, entry in content.items() if name in _GROUPS and entry is not None}
+        groups = {name: _GROUPS[name](**entry) for name, entry in {**grouped, "privacy": privacy}.items()}
+        return cls(**{**content, **groups})
 
     def content(self) -> dict[str, Any]:
         """Return the fields, as in JSON."""
