@@ -13,7 +13,8 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dxopt.errors import SpecError
-from dxopt.proofs.candidate import AppliedReduction, Claim
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Claim
 from dxopt.results.folder import CLAIMS, DUAL, MECHANISM, NOTES, PROBLEM, TABLE
 from dxopt.results.measures import Beliefs
 from dxopt.runtime.plugins import Plugin

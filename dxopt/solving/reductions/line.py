@@ -27,7 +27,8 @@ from dxopt.mechanisms.kernel import (
 )
 from dxopt.model.mechanism import post_processed
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import LineDual
 from dxopt.solving.reductions.chain import Reduced
 from dxopt.spaces.kernels import ROOM, Path
