@@ -11,7 +11,7 @@ from dxopt.cli.shared import bad_input
 
 commands = typer.Typer()
 
-_RESULT = "A result folder that `solve` wrote, or the file of a table, *.npz or *.dxt."
+_RESULT = "A result folder that `solve` wrote, or the file of a table, *.dxt."
 _TO = "js (browser and Node), sql (PostgreSQL), duckdb, json, or dxt (the table file itself)."
 
 

@@ -80,7 +80,7 @@ def _require_prior(prior: str | None) -> None:
 
 @commands.command("apply", epilog="Example: dxopt apply results/town people.csv -o public.csv --lat lat --lon lon")
 def apply_table(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result folder, or a table: *.npz, *.dxt.")],
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result folder, or a table *.dxt.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA)],
     output: Annotated[Path, typer.Option("--output", "-o", help=_OUTPUT)],
     lat: Annotated[str | None, typer.Option(help="Column of latitudes, in degrees.")] = None,

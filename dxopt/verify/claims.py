@@ -34,7 +34,7 @@ _RESTS_ON = {
     "certificate.bound": [*_ARRAY_FILES, "dual.npz"],
     "certificate.gap": ["certificate.value", "certificate.bound"],
     "status": ["certificate.gap", "tolerance"],
-    "table": [*_ARRAY_FILES, "table.npz"],
+    "table": [*_ARRAY_FILES, "table.dxt"],
     "evaluation": _ARRAY_FILES,
 }
 _UNITS = ("distance", "loss", "value")

@@ -251,7 +251,7 @@ class Measured:
     Parameters
     ----------
     metric : object
-        A name, as problem.yaml or table.npz has it.
+        A name, as problem.yaml or a table has it.
     parameters : dict
         `unit` of distances on the Earth, `diameter` of normalised_manhattan.
     points : (n, k) array
