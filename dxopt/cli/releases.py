@@ -33,7 +33,7 @@ _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
 _OVER_BUDGET = "What becomes of rows that a person cannot pay for: refuse, or drop all but the first that are paid."
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
-_RESULT = "A result folder that `solve` wrote, or the file of a table, *.npz or *.dxt."
+_RESULT = "A result folder that `solve` wrote, or the file of a table, *.dxt."
 _TO = "js (browser and Node), sql (PostgreSQL), duckdb, json, or dxt (the table file itself)."
 _PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
 
@@ -82,7 +82,7 @@ def _require_prior(prior: str | None) -> None:
 
 @commands.command("apply", epilog="Example: dxopt apply results/town people.csv -o public.csv --lat lat --lon lon")
 def apply_table(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result folder, or a table: *.npz, *.dxt.")],
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result folder, or a table *.dxt.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA)],
     output: Annotated[Path, typer.Option("--output", "-o", help=_OUTPUT)],
     lat: Annotated[str | None, typer.Option(help="Column of latitudes, in degrees.")] = None,

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.files import DAMAGED, Arrays, once, plain_file
+from dxopt.verify.files import DAMAGED, once, plain_file
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import AGREEMENT, Measured, parameters_of, require_measured, require_triangles
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
@@ -29,6 +29,12 @@ _DIGEST = 32
 _BITS = (64, 128, 192, 256)
 _SECTIONS = ("starts", "reports", "steps", "distances")
 _SUM = 1e-9
+_LABELS = ("secrets", "reports")
+_POINTS = ("secret_points", "report_points")
+_HEAD = {
+    *("format", "version", "name", "bits", "epsilon", "delta", "pairs", "cost", "variation", "metric", "unit"),
+    *(*_LABELS, "secrets_are_reports", *_POINTS, "space", "sections"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +60,7 @@ class TableFile:
 
     @classmethod
     def of(cls, written: bytes) -> TableFile:
-        """The contents of the bytes; Broken where they are no table."""
+        """Read the bytes; Broken where they are no table."""
         if written[:8] != MAGIC:
             raise Broken("it does not begin as a table file does")
         length = int.from_bytes(written[8:16], "little")
@@ -79,37 +85,62 @@ class TableFile:
         prior = np.frombuffer(first["prior"], dtype="<f8").astype(np.float64) if "prior" in first else None
         return cls(head, distances, rows, steps, prior)
 
+    @cached_property
+    def counts(self) -> list[list[int]]:
+        """N, `(n, m)`, of rows that were checked."""
+        counts = [[0] * len(self.head["reports"]) for _ in self.rows]
+        for row, steps, whole in zip(self.rows, self.steps, counts, strict=True):
+            for report, low, high in zip(row, [0, *steps], [*steps, self.total], strict=True):
+                whole[report] = high - low
+        return counts
+
+    @cached_property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its space, as the arrays of mechanism.npz."""
+        return {f"space.{key}": np.asarray(value) for key, value in self.head["space"].items()}
+
     @property
     def total(self) -> int:
         """T, which every row sums to."""
         return 1 << int(self.head["bits"])
 
     def secret(self, x: int) -> str:
-        """The label of a secret, for messages."""
+        """Return the label of a secret, for messages."""
         return str(self.head["secrets"][x])
 
-    def level(self, name: str) -> Fraction:
-        """ε or δ; Broken where it is no finite number from 0."""
+    def number(self, name: str) -> Fraction:
+        """Return a number of the head; Broken where it is none, or not finite."""
         value = self.head[name]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise Broken(f"its {name} is {value!r}")
         return Fraction(value)
 
+    def level(self, name: str) -> Fraction:
+        """Return ε or δ; Broken where it is negative."""
+        if (found := self.number(name)) < 0:
+            raise Broken(f"its {name} is {float(found)}")
+        return found
+
+
+def bytes_of(file: Path) -> bytes:
+    """Read a file; ValueError where it is no plain one, or too large."""
+    return plain_file(file.parent, file.name).read_bytes()
+
 
 def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """The claims of a table file by name, each to be called; Broken where the file is no table."""
-    written = plain_file(file.parent, file.name).read_bytes()
-    yield "digest", partial(_check_digest, written)
+    """Yield the claims of a table file by name, each to be called."""
+    written = bytes_of(file)
+    yield "digest", partial(check_digest, written)
     try:
         table = TableFile.of(written)
     except (Broken, *DAMAGED) as error:
         reason = str(error)
         yield "file", partial(_fail, f"it is damaged: {reason or type(error).__name__}")
         return
-    yield "names", partial(_check_names, table)
+    yield "names", partial(check_names, table)
     yield "distances", partial(_check_distances, table)
     yield "rows", partial(_check_rows, table)
-    yield "privacy", partial(_check_private, table)
+    yield "privacy", partial(check_private, table)
     if table.prior is not None:
         yield "prior", partial(_check_prior, table.prior, len(table.rows))
 
@@ -131,62 +162,75 @@ def _require_sections(sections: dict[str, Any], room: int) -> None:
         raise Broken(f"its sections take {end:,} bytes, and there are {room:,}")
 
 
-def _check_digest(written: bytes) -> str:
+def check_digest(written: bytes) -> str:
+    """Compare the bytes with the digest at their end."""
     found = sha256(written[:-_DIGEST]).digest()
     if found != written[-_DIGEST:]:
         raise Broken("the file was changed or cut off since it was written")
     return f"SHA-256 {found.hex()}"
 
 
-def _check_names(table: TableFile) -> str:
+def check_names(table: TableFile) -> str:
+    """Check that labels, coordinates, metric and unit are those of the space, and that nothing else is said."""
     head = table.head
-    for key in ("secrets", "reports"):
+    if set(head) != _HEAD:
+        raise Broken(f"its head has other entries: {', '.join(sorted(set(head) ^ _HEAD))}")
+    for key, points in zip(_LABELS, _POINTS, strict=True):
         if not all(isinstance(label, str) for label in head[key]):
             raise Broken(f"{key} are not all text")
+        if head[points] is not None and np.asarray(head[points], dtype=float).shape[0] != len(head[key]):
+            raise Broken(f"{points} are not one for each of {len(head[key])}")
     if head["secrets_are_reports"] and head["secrets"] != head["reports"]:
         raise Broken("reports are said to be the secrets, but have other names")
-    for key, size in (("secret_points", len(head["secrets"])), ("report_points", len(head["reports"]))):
-        if head[key] is not None and np.asarray(head[key], dtype=float).shape[0] != size:
-            raise Broken(f"{key} are not one for each of {size}")
     if head["secrets_are_reports"] and head["secret_points"] != head["report_points"]:
         raise Broken("reports are said to be the secrets, but are elsewhere")
     labels = head["space"].get("labels")
     if labels is not None and [str(label) for label in labels] != head["secrets"]:
         raise Broken("its space has other names of the secrets")
+    kind = head["space"]["kind"]
+    points = table.arrays["space.points"] if kind == "points" else None
+    if kind not in ("points", "distances"):
+        points = Space.read(table.arrays).places
+    if kind != "distances" and head["secret_points"] != listed(points):
+        raise Broken("secret_points are not the points of its space")
+    if [head["metric"], head["unit"]] != _metric_of(table):
+        raise Broken(f"the metric is {head['metric']!r} in {head['unit']!r}, which its space has not")
     return f"{len(head['secrets']):,} secrets, {len(head['reports']):,} reports"
 
 
+def listed(points: NDArray[Any] | None) -> list[Any] | None:
+    """Return coordinates as the head has them: null where they are no number, nothing for texts."""
+    if points is None or points.dtype.kind != "f":
+        return None
+    return np.where(np.isnan(points), None, points).tolist()
+
+
+def _metric_of(table: TableFile) -> list[str | None]:
+    """Return the name of the metric of a space, and the unit that this has, each None where there is none."""
+    kind = table.head["space"]["kind"]
+    if kind == "torus":
+        return ["wrapped", None]
+    if kind not in ("points", "lattice"):
+        return [None, None]
+    return [str(table.arrays["space.metric"]), parameters_of(table.arrays).get("unit")]
+
+
 def _check_distances(table: TableFile) -> str:
-    """Distances obey the triangle inequality, and are those of the points or the space that the head describes."""
+    """Distances obey the triangle inequality, and are those of the space that the head describes."""
     distances = table.distances
     require_triangles(distances, table.secret)
-    arrays = {f"space.{key}": np.asarray(value) for key, value in table.head["space"].items()}
-    kind = str(arrays["space.kind"])
+    kind = table.head["space"]["kind"]
     if kind == "distances":
         return "given distances, which obey the triangle inequality"
-    points = _points(arrays)
-    claimed = table.head["secret_points"]
-    if points is not None and claimed is not None and not np.array_equal(points, np.asarray(claimed)):
-        raise Broken("secret_points are not the points of its space")
-    if kind == "points" and points is not None:
-        metric = str(arrays["space.metric"])
-        if metric != table.head["metric"]:
-            raise Broken(f"the metric is {table.head['metric']!r}, that of its space {metric!r}")
-        measured = Measured(metric, parameters_of(arrays), points, points)
+    if kind == "points":
+        points = table.arrays["space.points"]
+        measured = Measured(table.head["metric"], parameters_of(table.arrays), points, points)
         require_measured(measured, distances, table.secret, lambda x: f"secret {table.secret(x)}")
-        return f"the {metric} ones of the points"
-    derived = Space.read(arrays).distances
+        return f"the {table.head['metric']} ones of the points"
+    derived = Space.read(table.arrays).distances
     if derived.shape != distances.shape or not np.allclose(derived, distances, rtol=AGREEMENT, atol=0.0):
         raise Broken("they are not those of its space")
     return f"those of the {kind}"
-
-
-def _points(arrays: Arrays) -> NDArray[Any] | None:
-    """The points of a space that has some: numbers, or values under a metric that only tells them apart."""
-    kind = str(arrays["space.kind"])
-    if kind == "points":
-        return arrays["space.points"]
-    return Space.read(arrays).points if kind in ("lattice", "torus") else None
 
 
 def _check_rows(table: TableFile) -> str:
@@ -199,41 +243,25 @@ def _check_rows(table: TableFile) -> str:
     return f"steps rise from 0 to 2^{table.head['bits']} in every row"
 
 
-def _check_private(table: TableFile) -> str:
-    """The counts are private at ε and δ, in integers."""
+def check_private(table: TableFile) -> str:
+    """Check in integers that the counts are private at ε and δ; Broken names the secrets and the report."""
     _check_rows(table)
-    counts = [[0] * len(table.head["reports"]) for _ in table.rows]
-    for row, steps, whole in zip(table.rows, table.steps, counts, strict=True):
-        for report, low, high in zip(row, [0, *steps], [*steps, table.total], strict=True):
-            whole[report] = high - low
-    epsilon = table.level("epsilon")
-    delta = table.level("delta")
+    epsilon, delta = table.level("epsilon"), table.level("delta")
     pairs = table.head["pairs"]
     if pairs not in ("all", "adjacent"):
         raise Broken(f"its pairs are {pairs!r}")
     bound = bound_pairs(table.distances, pairs if delta else "all")
     levels = Levels.of(table.distances, bound, epsilon)
-    require_private(counts, table.head["bits"], levels, delta, table.secret, table.head["reports"].__getitem__)
-    return f"epsilon {float(epsilon):g}" + (f", delta {float(delta):g}" if delta else "") + ", in integers"
-
-
-def require_private(
-    counts: list[list[int]],
-    bits: int,
-    levels: Levels,
-    delta: Fraction,
-    secret: Callable[[int], str],
-    report: Callable[[int], str],
-) -> None:
-    """Check in integers that counts out of 2^bits are private; Broken names the secrets and the report."""
-    channel = Channel.integers(counts, 1 << bits)
+    channel = Channel.integers(table.counts, table.total)
     violated = excess(channel, levels, delta)[1] if delta else violation(channel, levels)
     if violated is not None:
         x, other, z = violated
+        report = table.head["reports"][z]
         raise Broken(
-            f"secrets {secret(x)} and {secret(other)} are told apart by report {report(z)}: "
-            f"{counts[x][z]} against {counts[other][z]} out of 2^{bits}"
+            f"secrets {table.secret(x)} and {table.secret(other)} are told apart by report {report}: "
+            f"{table.counts[x][z]} against {table.counts[other][z]} out of 2^{table.head['bits']}"
         )
+    return f"epsilon {float(epsilon):g}" + (f", delta {float(delta):g}" if delta else "") + ", in integers"
 
 
 def _check_prior(prior: Array, size: int) -> str:

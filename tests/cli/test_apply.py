@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from tests.judges.releases import metres
+from tests.material.checks import change_array
 from tests.material.people import people, town
 
 pd = pytest.importorskip("pandas")
@@ -54,7 +55,7 @@ def test_a_result_folder_is_applied_with_its_prior(result: Path, data: Path) -> 
     assert said["prior"]["name"] == "of the table"
     assert said["columns"]["left_out"] == ["note"]
     assert said["command"][0] == "dxopt"
-    table = dx.IntegerTable.load(result / "table.npz")
+    table = dx.IntegerTable.load(result / "table.dxt")
     frame = pd.read_csv(output)
     space = table.space
     weights = np.arange(1, 21).tolist()
@@ -65,9 +66,9 @@ def test_a_result_folder_is_applied_with_its_prior(result: Path, data: Path) -> 
 
 
 def test_a_table_is_applied_and_warnings_are_printed(data: Path, tmp_path: Path) -> None:
-    town().save(tmp_path / "town.npz")
+    town().save(tmp_path / "town.dxt")
     pd.DataFrame({**people(), "address": "x"}).to_csv(data, index=False)
-    done = call("apply", tmp_path / "town.npz", data, "-o", tmp_path / "out.csv", *COLUMNS, "--json")
+    done = call("apply", tmp_path / "town.dxt", data, "-o", tmp_path / "out.csv", *COLUMNS, "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == json.loads((tmp_path / "out.csv.dxopt.json").read_text(encoding="utf-8"))
     assert done.stderr.startswith("warning: data: columns are kept that may locate somebody: 'address'")
@@ -157,19 +158,16 @@ def test_a_release_without_a_key_is_named_in_the_ledger(result: Path, data: Path
 
 def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "broken.npz").write_bytes(b"no")
+    (tmp_path / "broken.dxt").write_bytes(b"no")
     (tmp_path / "town.yaml").write_text("epsilon: 1\n", encoding="utf-8")
     (tmp_path / "notes.txt").write_text("no\n", encoding="utf-8")
     altered = tmp_path / "altered"
     shutil.copytree(result, altered)
-    with np.load(result / "table.npz") as stored:
-        arrays = {name: stored[name].copy() for name in stored.files}
-    arrays["epsilon"] = arrays["epsilon"] / 2
-    np.savez(altered / "table.npz", **arrays)
+    change_array(altered / "table.dxt", "epsilon", lambda epsilon: epsilon / 2)
     for path, words in {
         "none": "file: .*none does not exist; check the name",
         "empty": "table: .* has none: it is no result folder",
-        "broken.npz": "file: .* is no saved table, or damaged",
+        "broken.dxt": "table: .* is no table file",
         "town.yaml": "table: .*town.yaml is a problem file; run `dxopt solve` on it first, and name its result",
         "notes.txt": "table: .*notes.txt is no result folder, and no table file; name the folder that `dxopt solve`",
         "altered": "secrets .* are told apart by report",

@@ -67,7 +67,7 @@ def test_the_good_file_gives_0_and_a_result_folder(town: Path) -> None:
         "dual.npz",
         "claims.json",
         "notes.json",
-        "table.npz",
+        "table.dxt",
         "digests.json",
         "input.json",
     }

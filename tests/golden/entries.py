@@ -643,7 +643,7 @@ def saved_again() -> list[Any]:
             (GEOMETRIC, dx.tight_constraints(GRID, 1.5), dx.classic.planar_laplace(PLACES, epsilon=1))
         ):
             found.save(folder / f"{at}.npz")
-        TABLE.save(folder / "table.npz")
+        TABLE.save(folder / "table.dxt")
         reports = [
             dx.load(dx.solve(asked).save(folder / f"report-{at}"))
             for at, asked in enumerate(
@@ -652,7 +652,7 @@ def saved_again() -> list[Any]:
         ]
         sweep = dx.EpsilonSweep.load(dx.sweep(problem(SMALL), [0.5, 1], ["tight"]).save(folder / "sweep"))
         mechanisms = [dx.Mechanism.load(folder / f"{at}.npz") for at in range(3)]
-        return [*mechanisms, dx.IntegerTable.load(folder / "table.npz"), *reports, sweep]
+        return [*mechanisms, dx.IntegerTable.load(folder / "table.dxt"), *reports, sweep]
 
 
 def fields(found: Any, *names: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Imports nothing from the package that it judges.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tests.judges.exact import exp_enclosure, row_sum_errors, violations
+from tests.judges.table_file import Reader, arrays_of, file_of
 
 Deviations = Callable[[Path], Iterable[tuple[str, float]]]
 FALSE = 4e-12
@@ -25,12 +27,28 @@ TRUE = 2.5e-13
 
 def read_arrays(folder: Path, name: str) -> dict[str, Any]:
     """The arrays of a file; distances are in the other one where nothing else says what they are."""
-    with np.load(folder / f"{name}.npz") as stored:
-        found = dict(stored)
+    found = contents(folder / f"{name}.{'dxt' if name == 'table' else 'npz'}")
     if name == "problem" and "distances" not in found:
         inner = read_arrays(folder, "mechanism")
         found |= {"distances": inner["space.distances"]} if "space.distances" in inner else {}
     return found
+
+
+def contents(file: Path) -> dict[str, Any]:
+    """The arrays of a file, or those of a table file."""
+    if file.suffix == ".dxt":
+        return arrays_of(file.read_bytes())
+    with np.load(file) as stored:
+        return dict(stored)
+
+
+def packed(arrays: dict[str, Any], suffix: str = ".npz") -> bytes:
+    """The bytes of a file of arrays, or of a table file."""
+    if suffix == ".dxt":
+        return file_of(arrays)
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
 
 
 def read_claims(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -199,15 +217,23 @@ def _table(
 ) -> float:
     """In rationals throughout; triples are decided by enclosures of 400 bits."""
     table = read_arrays(folder, "table")
+    written = Reader((folder / "table.dxt").read_bytes())
     prior = asked["prior"]
     distances = asked["distances"]
     total = 2 ** int(table["bits"])
     epsilon = float(table["epsilon"])
     delta = float(table["delta"])
-    counts = [[int.from_bytes(bytes(count), "big") for count in row] for row in table["counts"]]
-    if any(sum(row) != total for row in counts) or (epsilon, delta) != (proof["epsilon"], proof["delta"]):
+    counts = [[0] * matrix.shape[1] for _ in written.reports]
+    for row, reports, steps in zip(counts, written.reports, written.steps, strict=True):
+        ends = [0, *(int.from_bytes(step, "big") for step in steps), total]
+        if sorted(set(reports)) != sorted(reports) or sorted(set(ends)) != ends or max(reports) >= len(row):
+            return 1.0
+        for z, low, high in zip(reports, ends, ends[1:], strict=False):
+            row[z] = high - low
+    if (epsilon, delta) != (proof["epsilon"], proof["delta"]):
         return 1.0
-    same = {key: array for key, array in own.items() if key.startswith("space.")} | {"prior": prior}
+    same = {key: array for key, array in own.items() if key.startswith("space.")}
+    same |= {"prior": prior, "distances": distances}
     if any(key in table and not np.array_equal(table[key], known) for key, known in same.items()):
         return 1.0
     for x, y in np.argwhere(np.isfinite(distances) & ~np.eye(len(prior), dtype=bool)).tolist():

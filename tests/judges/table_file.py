@@ -8,6 +8,8 @@ import json
 import struct
 from typing import Any
 
+import numpy as np
+
 
 class Reader:
     """The head and rows of a table file `*.dxt`."""
@@ -52,6 +54,47 @@ class Reader:
         for step in self.steps[x]:
             found += [step, (int.from_bytes(step, "big") - 1).to_bytes(self.width, "big")]
         return found
+
+
+_HEAD = {"labels": "secrets", "secrets": "secrets_are_reports", "points": "secret_points"}
+_SECTIONS = {"starts": "<u8", "which": "<u4", "steps": "u1", "distances": "<f8", "prior": "<f8"}
+"""What entries of the head, and sections, are called among arrays; `which` is the section `reports`."""
+
+
+def arrays_of(written: bytes) -> dict[str, np.ndarray]:
+    """The entries of the head that are not null, those of the space, and the sections, as arrays."""
+    length = int.from_bytes(written[8:16], "little")
+    head = json.loads(written[16 : 16 + length])
+    body = written[16 + length : -32]
+    sections, space = head.pop("sections"), head.pop("space")
+    found = {key: head.pop(called) for key, called in _HEAD.items()} | head
+    found |= {f"space.{key}": value for key, value in space.items()}
+    arrays = {key: np.array(value) for key, value in found.items() if value is not None}
+    for key, kind in _SECTIONS.items():
+        first, size = sections.get("reports" if key == "which" else key, (0, 0))
+        if size or key == "steps":
+            arrays[key] = np.frombuffer(body[first : first + size], kind)
+    arrays["distances"] = arrays["distances"].reshape(len(arrays["labels"]), -1)
+    return arrays
+
+
+def file_of(arrays: dict[str, Any]) -> bytes:
+    """The table file of such arrays, with its digest."""
+    head: dict[str, Any] = dict.fromkeys(("metric", "unit", "cost", "variation", "secret_points", "report_points"))
+    space, places, body = {}, {}, b""
+    for key, array in arrays.items():
+        if key in _SECTIONS:
+            section = np.asarray(array).astype(_SECTIONS[key]).tobytes()
+            places["reports" if key == "which" else key] = [len(body), len(section)]
+            body += section + bytes(-len(section) % 8)
+        elif key.startswith("space."):
+            space[key.removeprefix("space.")] = np.asarray(array).tolist()
+        else:
+            head[_HEAD.get(key, key)] = np.asarray(array).tolist()
+    text = json.dumps({**head, "space": space, "sections": places}).encode()
+    text += b" " * (-len(text) % 8)
+    written = b"dxtable1" + len(text).to_bytes(8, "little") + text + body
+    return written + hashlib.sha256(written).digest()
 
 
 def keyed(key: bytes, digest: str, person: str, secret: str, release: str, width: int) -> bytes:

@@ -16,6 +16,7 @@ import dxopt as dx
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.results.compared import Compared
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
+from tests.judges.result import contents, packed
 
 T = TypeVar("T")
 ROW_SUM_ERROR = Fraction(1, 2**50)
@@ -45,11 +46,10 @@ def weights(space: dx.MetricSpace, *, period: int = 5) -> dx.Prior:
 
 
 def change_array(file: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Tamper with one array of a saved result."""
-    with np.load(file) as stored:
-        arrays = dict(stored)
+    """Tamper with one array of a saved result, or of its table."""
+    arrays = contents(file)
     arrays[name] = change(arrays[name])
-    np.savez_compressed(file, **arrays)
+    file.write_bytes(packed(arrays, file.suffix))
 
 
 def change_claims(folder: Path, **changes: Any) -> None:

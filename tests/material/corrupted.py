@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dxopt.results.folder import write_digests
-from tests.judges.result import read_arrays, read_json
+from tests.judges.result import contents, packed, read_arrays, read_json
 
-NO_CLAIMS = {"prices", "space.labels", "report_points", "secrets", "pairs", "name", "format"}
+NO_CLAIMS = {"prices", "space.labels", "report_points", "points", "secrets", "version", "pairs", "name", "format"}
 
 
 SEED = 20261121
@@ -22,9 +22,8 @@ SEED = 20261121
 def slots_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
     """The numbers that are claims or that claims are about: a file, and a path within it."""
     found: list[tuple[str, tuple[Any, ...]]] = []
-    for file in sorted(folder.glob("*.npz")):
-        with np.load(file) as stored:
-            arrays = dict(stored)
+    for file in sorted([*folder.glob("*.npz"), *folder.glob("*.dxt")]):
+        arrays = contents(file)
         found += [
             (file.name, (key,))
             for key, array in arrays.items()
@@ -49,8 +48,8 @@ def moved(value: float, rng: np.random.Generator) -> float:
 def corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Generator) -> str:
     """Change one number of a file, and write the digests again."""
     file = folder / name
-    if name.endswith(".npz"):
-        arrays = read_arrays(folder, name.removesuffix(".npz"))
+    if name.endswith((".npz", ".dxt")):
+        arrays = read_arrays(folder, file.stem)
         key = path[0]
         array = arrays[key].copy()
         finite = np.argwhere(np.isfinite(array))
@@ -58,9 +57,10 @@ def corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Gener
         whole = array.dtype.kind in "iu"
         old = array[index].item()
         one = 1 if rng.random() < 0.5 else -1
-        array[index] = (old + one) % 256 if array.dtype == np.uint8 else old + one if whole else moved(old, rng)
+        new = old + one if whole else moved(old, rng)
+        array[index] = new % (np.iinfo(array.dtype).max + 1) if array.dtype.kind == "u" else new
         arrays[key] = array
-        np.savez_compressed(file, **arrays)
+        file.write_bytes(packed(arrays, file.suffix))
         path = (*path, *map(int, index))
     elif name.endswith(".json"):
         content = read_json(folder, name.removesuffix(".json"))

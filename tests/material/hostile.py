@@ -23,7 +23,7 @@ from dxopt.errors import DxoptError
 from tests.material.endless import boasting, bomb, endless, pipe
 
 LINE = "space: {kind: line, size: 3}\n"
-ARRAYS = ("problem.npz", "mechanism.npz", "dual.npz", "table.npz")
+ARRAYS = ("problem.npz", "mechanism.npz", "dual.npz")
 
 
 def wide(file: Path, size: int = 3_000_000_000) -> None:
@@ -110,7 +110,7 @@ def results(whole: Path, folder: Path) -> dict[str, Path]:
         for damage in (endless, pipe, boasting, hole, wide, many):
             damages[f"{damage.__name__} {file}"] = (file, damage)
         damages[f"bomb {file}"] = (file, partial(bomb, size=4 << 30))
-    for file in ("claims.json", "notes.json", "problem.yaml", "digests.json", "input.json"):
+    for file in ("claims.json", "notes.json", "problem.yaml", "digests.json", "input.json", "table.dxt"):
         for damage in (endless, pipe, hole, deep, aliases):
             damages[f"{damage.__name__} {file}"] = (file, damage)
     found = {}

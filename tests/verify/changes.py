@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from ruamel.yaml import YAML
 
+from tests.judges.result import contents, packed
+
 Change = tuple[str, str, Callable[[], bytes]]
 WORDS = (
     ("euclidean", "manhattan", "chebyshev", "haversine", "hamming", "discrete", "wrapped", "given distances"),
@@ -41,7 +43,7 @@ FACTORS = {
 def changes(file: Path) -> Iterator[Change]:
     """Every entry of a file changed, or taken away."""
     match file.suffix:
-        case ".npz":
+        case ".npz" | ".dxt":
             yield from _of_arrays(file)
         case ".json" | ".yaml":
             text = file.read_text(encoding="utf-8")
@@ -157,22 +159,14 @@ def _as_table(rows: Callable[[], list[Any]]) -> bytes:
 
 
 def _of_arrays(file: Path) -> Iterator[Change]:
-    with np.load(file) as stored:
-        arrays = {key: stored[key] for key in stored}
+    arrays = contents(file)
     for key, array in arrays.items():
         for change, other in _other_arrays(array):
             if other.dtype.kind == array.dtype.kind and np.array_equal(other, array):
                 continue
-            yield key, change, partial(packed, {**arrays, key: other})
+            yield key, change, partial(packed, {**arrays, key: other}, file.suffix)
         rest = {name: other for name, other in arrays.items() if name != key}
-        yield key, "missing", partial(packed, rest)
-
-
-def packed(arrays: dict[str, Any]) -> bytes:
-    """The bytes of a file of arrays."""
-    stream = io.BytesIO()
-    np.savez(stream, **arrays)
-    return stream.getvalue()
+        yield key, "missing", partial(packed, rest, file.suffix)
 
 
 def _other_arrays(array: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

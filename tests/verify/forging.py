@@ -27,6 +27,7 @@ import dxopt as dx
 from dxopt.release.tables import IntegerTable
 from dxopt.results.folder import write_digests
 from dxopt.verify import verify_all
+from tests.judges.result import contents, packed
 from tests.material.forged_kinds import KINDS
 from tests.verify.changes import changes
 from tests.verify.harmless import reason
@@ -100,7 +101,7 @@ def loaded(folder: Path) -> bool:
 def tabled(folder: Path) -> bool:
     """Whether `IntegerTable.load` takes the table of a result."""
     try:
-        IntegerTable.load(folder / "table.npz")
+        IntegerTable.load(folder / "table.dxt")
     except (dx.SpecError, dx.CertificateError):
         return False
     return True
@@ -113,21 +114,21 @@ READ = {
         name.rsplit("/")[-1] in ("claims.json", "comparison.json")
         or name.endswith(("problem.npz", "mechanism.npz", "dual.npz", "comparison.npz"))
     ),
-    "table": lambda name: name == "table.npz",
+    "table": lambda name: name == "table.dxt",
 }
 """The files that each of them reads."""
 
 
 def together(folder: Path) -> Iterator[Forgery]:
     """All entries that repeat each other changed alike."""
-    for path, change, names, contents in repeated(Files.of(folder)):
-        yield Forgery("together", path, change, names, contents)
+    for path, change, names, changed in repeated(Files.of(folder)):
+        yield Forgery("together", path, change, names, changed)
 
 
 def scaled(folder: Path) -> Iterator[Forgery]:
     """All quantities of some kinds scaled alike."""
-    for change, names, contents in scalings(Files.of(folder)):
-        yield Forgery("scaled", "", change, names, contents)
+    for change, names, changed in scalings(Files.of(folder)):
+        yield Forgery("scaled", "", change, names, changed)
 
 
 def every_forgery(folder: Path) -> Iterator[Forgery]:
@@ -147,10 +148,10 @@ def accepted(
     for count, forgery in enumerate(every_forgery(honest)):
         if (count - start) % every or not any(map(READ[reader], forgery.names)):
             continue
-        contents = forgery.contents()
-        if all(_alike(honest / name, content) for name, content in contents.items()):
+        changed = forgery.contents()
+        if all(_alike(honest / name, content) for name, content in changed.items()):
             continue
-        for name, content in contents.items():
+        for name, content in changed.items():
             (folder / name).write_bytes(content)
         redigest(folder)
         if takes(folder):
@@ -167,6 +168,8 @@ def _alike(file: Path, content: bytes) -> bool:
                 stored[key].dtype == other[key].dtype and stored[key].tobytes() == other[key].tobytes()
                 for key in other
             )
+    if file.suffix == ".dxt":
+        return packed(contents(file), ".dxt") == content
     if file.suffix in (".json", ".yaml"):
         before, after = (YAML(typ="safe").load(text) for text in (file.read_text(encoding="utf-8"), content.decode()))
         return json.dumps(before) == json.dumps(after)
@@ -187,7 +190,7 @@ def main() -> int:
             honest = KINDS[kind](base / "honest")
             total = sum(1 for _ in every_forgery(honest))
             for reader in chosen.reader:
-                if (reader == "table" and not (honest / "table.npz").is_file()) or not READERS[reader](honest):
+                if (reader == "table" and not (honest / "table.dxt").is_file()) or not READERS[reader](honest):
                     continue
                 found = [*accepted(honest, base / reader, reader, chosen.every)]
                 unexplained = [one for one in found if reason(kind, reader, one.file, one.path, one.change) is None]

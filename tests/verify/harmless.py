@@ -47,15 +47,15 @@ RULES = (
     Rule(r"claims\.json: problem\.loss", "a loss of another name counts as given", "(?!distance).*"),
     Rule(r"claims\.json: problem\.loss_by_distance", "losses are in the arrays, or follow from the name"),
     Rule(r"claims\.json: problem\.units\..*", "units are words, and convert nothing"),
-    Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(.*\.)?unit", "units are words, and convert nothing"),
+    Rule(r"(table|mechanism)\.(npz|dxt): (\d+/)*space\.(.*\.)?unit", "units are words, and convert nothing"),
     Rule(r"claims\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
     Rule(r"claims\.json: table", "why there is no table"),
-    Rule(r"(table|mechanism)\.npz: (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
+    Rule(r"(table|mechanism)\.(npz|dxt): (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
     Rule(
-        r"(mechanism|table)\.npz: (\d+/)*(labels|reports|space\.(\d+\.)*labels)",
+        r"(mechanism|table)\.(npz|dxt): (\d+/)*(labels|reports|space\.(\d+\.)*labels)",
         "names of secrets and reports",
     ),
-    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.positions\..*", "where places are on a map"),
+    Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.positions\..*", "where places are on a map"),
     Rule(r"claims\.json: evaluation(\..*)?|claims\.json: beliefs(\..*)?", "`verify` proves measures", readers="load"),
     Rule(r"comparison\.json: .*", "computed again from the parts, or left to `verify`", readers="load"),
     Rule(r"comparison\.npz: \d+/matrix", "another baseline, whose figures are computed", readers="load"),
@@ -77,8 +77,8 @@ RULES = (
     ),
     Rule(r"comparison\.json: refinements\.1\.shortfall", "as before: it is a refinement", _MORE, kinds="irregular"),
     Rule(r"comparison\.json: refinements\.\d+\.(better|worse)", "proven of the pair that is named", ".+"),
-    Rule(r"table\.npz: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
-    Rule(r"table\.npz: prior", "draws do not need it", "missing"),
+    Rule(r"table\.dxt: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
+    Rule(r"table\.dxt: prior", "draws do not need it", "missing"),
     # 2. What was asked for is given, and all is proven of it.
     Rule(r"problem\.npz: (prior|losses)", "is given, and all is computed of it", readers="load"),
     Rule(r"problem\.npz: losses", "is given, and all is proven of it", kinds=".*own loss|beliefs.*"),
@@ -104,12 +104,12 @@ RULES = (
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
     Rule(r"claims\.json: certificate\.epsilon", "no level was asked for", "null", kinds="unprotected|beliefs"),
     Rule(
-        r"(table|mechanism)\.npz: (\d+/)*pairs|claims\.json: problem\.pairs",
+        r"(table|mechanism)\.(npz|dxt): (\d+/)*pairs|claims\.json: problem\.pairs",
         "without δ all pairs are bound",
         kinds="(?!.*(relaxed|adjacent)).*",
     ),
-    Rule(r"(mechanism|problem|table|comparison)\.npz: .*", "the same as text", "as text"),
-    Rule(r"(mechanism|table)\.npz: (\d+/)*secrets", "reports may be as good as secrets", "the other one"),
+    Rule(r"(mechanism|problem|table|comparison)\.(npz|dxt): .*", "the same as text", "as text"),
+    Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*secrets", "reports may be as good as secrets", "the other one"),
     Rule(
         r"claims\.json: evaluation\.(smallest_delta|delta of one record)",
         "within 1e-11 of the least δ, and proven",
@@ -126,18 +126,20 @@ RULES = (
     Rule(r"comparison\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
     # 4. Other points with the same distances.
     Rule(
-        r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?(points|metric)|report_points)",
+        r"(mechanism|table)\.(npz|dxt): (\d+/)*((space\.(\d+\.)*)?(points|metric)|report_points)",
         "such distances count the coordinates that differ",
         kinds="product of coordinates|hamming|discrete|words",
     ),
     Rule(
-        r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?points|report_points)",
+        r"(mechanism|table)\.(npz|dxt): (\d+/)*((space\.(\d+\.)*)?points|report_points)",
         "mirrored, or given distances: the same ones",
         r"reversed.*|all negative|times -1\.0|rolled|entry 1 negative|first two .*",
     ),
     Rule(r"mechanism\.npz: report_points", "reports are given where they are, and losses follow"),
-    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*parameters", "a norm has no parameters"),
-    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"),
+    Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.(\d+\.)*parameters", "a norm has no parameters"),
+    Rule(
+        r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"
+    ),
     Rule(r"problem\.npz: distances", "those of the space are taken", "missing", "load"),
     Rule(
         r"mechanism\.npz: (\d+/)*space\.(\d+\.)*metric",
@@ -145,16 +147,16 @@ RULES = (
         "first (manhattan|chebyshev|euclidean)",
     ),
     Rule(
-        r"(mechanism|table)\.npz: (\d+/)*space\.\d+\.kind|mechanism\.npz: \d+/space\.kind",
+        r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.\d+\.kind|mechanism\.npz: \d+/space\.kind",
         "a torus of 2 by 2",
         "first lattice",
     ),
     Rule(
-        r"(mechanism|table)\.npz: space\.0\.metric",
+        r"(mechanism|table)\.(npz|dxt): space\.0\.metric",
         "two points at distance 1 under any",
         kinds="parts",
     ),
-    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.edges", "the same edges, of one length", kinds="tree"),
+    Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.edges", "the same edges, of one length", kinds="tree"),
     # 5. What is proven whatever it is.
     Rule(r"dual\.npz: .*", "whatever a dual has, it proves the bound that is claimed"),
     Rule(r"comparison\.npz: \d+/remap/(channel|weights)", "a remap, of which nothing is claimed"),
@@ -177,16 +179,19 @@ RULES = (
     Rule(
         r"problem\.npz: (distances|losses)", "the mechanism has the space", readers="load", kinds="product.*|.*line"
     ),
-    Rule(r"(?!table\.npz).*|table\.npz: (epsilon|delta)", "not read, or a weaker level", _LESS, readers="table"),
-    Rule(r"(?!table\.npz).*", "not read", readers="table"),
-    Rule(r"table\.npz: .*", "not read", readers="load"),
-    Rule(r"table\.npz: (space\..*|report_points)", "other distances, at a level that is proven", readers="table"),
-    Rule(r"table\.npz: pairs", "a weaker level", "first adjacent", "table"),
+    Rule(r"(?!table\.dxt).*|table\.dxt: (epsilon|delta)", "not read, or a weaker level", _LESS, readers="table"),
+    Rule(r"(?!table\.dxt).*", "not read", readers="table"),
+    Rule(r"table\.dxt: .*", "not read", readers="load"),
     Rule(
-        r"table\.npz: counts",
+        r"table\.dxt: (space\..*|report_points|points|distances|metric|unit)",
+        "other distances, at a level that is proven",
+        readers="table",
+    ),
+    Rule(r"table\.dxt: pairs", "a weaker level", "first adjacent", "table"),
+    Rule(
+        r"table\.dxt: (starts|which|steps)",
         "another table that is as private; `verify` has the result",
-        "(reversed|first two|first twice) .*",
-        "table",
+        readers="table",
     ),
 )
 

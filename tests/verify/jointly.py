@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from ruamel.yaml import YAML
 
-from tests.verify.changes import packed
+from tests.judges.result import contents, packed
 
 Keys = tuple[Any, ...]
 QUANTITIES: dict[str, str] = {
-    "points": r".*\.npz: (.*[/.])?(points|report_points|spacing)",
-    "names": r".*\.npz: (.*[/.])?(labels|reports)",
-    "degrees": r".*\.npz: (space\.)?positions\.(degrees|outlines|streets)",
-    "distances": r".*\.npz: (.*[/.])?(distances|lengths)",
+    "points": r".*\.(npz|dxt): (.*[/.])?(points|report_points|spacing)",
+    "names": r".*\.(npz|dxt): (.*[/.])?(labels|reports)",
+    "degrees": r".*\.(npz|dxt): (space\.)?positions\.(degrees|outlines|streets)",
+    "distances": r".*\.(npz|dxt): (.*[/.])?(distances|lengths)",
     "losses": r".*\.npz: (losses|adversary_loss|max_loss)",
     "epsilon": r".*[:.] (.*[/.])?(epsilon|level|realised|asked|epsilons|below|from|to)(\.\d+)?",
     "values": r".*[:.] (.*[/.])?(value|bound|remapped|cost|prices|multiplier|price|values|bounds|under|expected_loss"
@@ -44,9 +44,8 @@ class Files:
         found = cls(folder)
         for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "digests.json"):
             name = str(file.relative_to(folder))
-            if file.suffix == ".npz":
-                with np.load(file) as stored:
-                    found.arrays[name] = {key: stored[key] for key in stored}
+            if file.suffix in (".npz", ".dxt"):
+                found.arrays[name] = contents(file)
             elif file.suffix == ".json":
                 found.plain[name] = json.loads(file.read_text(encoding="utf-8"))
             elif file.suffix == ".yaml":
@@ -75,7 +74,7 @@ class Files:
                 inner = inner[key]
             inner[keys[-1]] = other
         written = {name: json.dumps(content).encode() for name, content in plain.items()}
-        return written | {name: packed(content) for name, content in arrays.items()}
+        return written | {name: packed(content, Path(name).suffix) for name, content in arrays.items()}
 
 
 def leaves(content: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:

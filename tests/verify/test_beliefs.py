@@ -147,9 +147,9 @@ def test_a_table_of_integers_beside_beliefs(forged: Path, tmp_path: Path) -> Non
     problem = believed(1, private=True)
     folder = dx.solve(problem).save(tmp_path / "both")
     plain = dx.solve(problem.but(beliefs=None)).save(tmp_path / "plain")
-    shutil.copy(plain / "table.npz", folder / "table.npz")
+    shutil.copy(plain / "table.dxt", folder / "table.dxt")
     assert "nothing is proven for pairs of beliefs" in refused(folder)["beliefs"]
-    assert not (forged / "table.npz").exists()
+    assert not (forged / "table.dxt").exists()
 
 
 @pytest.mark.parametrize("objective", ["expected_loss", "worst_loss"])

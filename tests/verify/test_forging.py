@@ -58,7 +58,7 @@ def test_honest_results_hold(honest: Callable[[str], Path], kind: str) -> None:
 def test_no_stronger_claim_passes(honest: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
     folder = honest(kind)
     for reader, takes in READERS.items():
-        if (reader == "table" and not (folder / "table.npz").is_file()) or not takes(folder):
+        if (reader == "table" and not (folder / "table.dxt").is_file()) or not takes(folder):
             continue
         start = list(KINDS).index(kind)
         found = accepted(folder, tmp_path / reader, reader, EVERY, start)
@@ -82,12 +82,12 @@ def _edit(file: Path, change: Callable[[Any], object]) -> None:
 def test_a_map_that_contradicts_the_points(forged: Callable[[str], Path], kind: str) -> None:
     """Places are shown a tenth of a degree further apart: whoever shows a map refuses it."""
     folder = forged(kind)
-    for name in ("mechanism.npz", "table.npz"):
+    for name in ("mechanism.npz", "table.dxt"):
         change_array(folder / name, "space.positions.degrees", lambda d: d[0] + (d - d[0]) * 1.1)
     with pytest.raises(dx.SpecError, match="positions"):
         dx.load(folder)
     with pytest.raises(dx.SpecError, match="positions"):
-        IntegerTable.load(folder / "table.npz")
+        IntegerTable.load(folder / "table.dxt")
 
 
 def test_gaps_are_relative(forged: Callable[[str], Path]) -> None:

@@ -507,7 +507,7 @@ def test_a_forged_result_proves_nothing(copy: Path) -> None:
 
 
 def test_a_result_without_a_table_is_refused(copy: Path) -> None:
-    (copy / "wards" / "table.npz").unlink()
+    (copy / "wards" / "table.dxt").unlink()
     assert (
         "so that nothing can have been drawn"
         in failing(verify_published(copy / "public.csv", copy / "wards"))["table"]

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 
 from dxopt.verify.table_file import _require_sections
-from dxopt.verify.tables import read_counts
 from dxopt.verify.verdict import Broken
-
-
-@pytest.mark.parametrize("bits", [64, 128, 192, 256, 320, -256, 0])
-def test_tables_are_of_so_many_bits(bits: int) -> None:
-    result = SimpleNamespace(matrix=np.ones((1, 1)), secret=str)
-    count = np.frombuffer((1 << max(bits, 0)).to_bytes(41, "big"), dtype=np.uint8)[None, None]
-    arrays = {"counts": count, "bits": np.array(bits)}
-    if bits in (64, 128, 192, 256):
-        assert read_counts(result, arrays) == (bits, [[1 << bits]])  # pyright: ignore[reportArgumentType]
-    else:
-        with pytest.raises(Broken, match="its counts are of uint8"):
-            read_counts(result, arrays)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("size", [-1, -7, 1.0, "8", None, True])

@@ -54,7 +54,7 @@ def test_untouched_results_hold(kind: str, tmp_path: Path) -> None:
 
 
 def test_table_is_saved_and_proven(folder: Path) -> None:
-    table = dx.IntegerTable.load(folder / "table.npz")
+    table = dx.IntegerTable.load(folder / "table.dxt")
     report = dx.load(folder)
     assert table.epsilon == report.certificate.epsilon
     assert "2^64" in verify(folder).of("table").detail
@@ -62,20 +62,20 @@ def test_table_is_saved_and_proven(folder: Path) -> None:
 
 
 def test_folders_without_table_or_digests(folder: Path, tmp_path: Path) -> None:
-    for name in ("table.npz", "digests.json"):
+    for name in ("table.dxt", "digests.json"):
         (folder / name).unlink()
     dx.load(folder)
     verdict = verify(folder)
     assert verdict.of("digests").status is Outcome.NOT_REPROVED
     assert verdict.of("table").status is Outcome.FAILS
     free = dx.solve(adversary(None)).save(tmp_path / "free")
-    assert not (free / "table.npz").exists()
+    assert not (free / "table.dxt").exists()
     assert verify(free).of("table").detail == "none was claimed: no privacy was asked for"
 
 
 def test_an_earlier_table_does_not_stay(folder: Path) -> None:
     dx.solve(adversary(None)).save(folder)
-    assert not (folder / "table.npz").exists()
+    assert not (folder / "table.dxt").exists()
     assert verify(folder).outcome is Outcome.HOLDS
 
 
@@ -148,7 +148,7 @@ def test_a_violation_below_the_precision_of_doubles_is_seen(folder: Path) -> Non
     while not failing(verify(folder)):
         shrunk = float(np.nextafter(shrunk, 0.0))
         change_claims(folder, epsilon=shrunk, table="none")
-        (folder / "table.npz").unlink(missing_ok=True)
+        (folder / "table.dxt").unlink(missing_ok=True)
         write_digests(folder)
     assert set(failing(verify(folder))) == {"privacy"}
     assert shrunk > report.certificate.epsilon * (1 - 1e-9)
@@ -171,21 +171,13 @@ def test_realised_levels_are_the_least(tmp_path: Path, step: float) -> None:
     assert ("not the least" if step > 0 else "by more than delta") in failing(verify(saved))["privacy"]
 
 
-@pytest.mark.parametrize(
-    ("taken", "given", "found"),
-    [(0, 1, "of secret (1, 0) sum to +1 off"), (1 << 50, 1 << 50, "are told apart by report")],
-)
-def test_tables_that_do_not_hold(folder: Path, taken: int, given: int, found: str) -> None:
-    def moved(counts: np.ndarray) -> np.ndarray:
-        row = [int.from_bytes(count.tobytes(), "big") for count in counts[3]]
-        row[row.index(max(row))] -= taken
-        row[row.index(min(row))] += given
-        changed = counts.copy()
-        changed[3] = [list(count.to_bytes(counts.shape[2], "big")) for count in row]
-        return changed
+def test_tables_that_do_not_hold(folder: Path) -> None:
+    def moved(steps: np.ndarray) -> np.ndarray:
+        first, second, *others = steps.view(">u8").tolist()
+        return np.array([first // 2 + second // 2, second, *others], dtype=">u8").view("u1")
 
-    change_array(folder / "table.npz", "counts", moved)
-    assert found in failing(verify(folder))["table"]
+    change_array(folder / "table.dxt", "steps", moved)
+    assert "are told apart by report" in failing(verify(folder))["table"]
 
 
 def test_detours(tmp_path: Path) -> None:

@@ -105,13 +105,13 @@ PRINTED = {
 WRITTEN = {
     "README.md": ("results/my-grid/claims.json",),
     "docs/start.md": ("results/first/claims.json",),
-    "docs/production.md": ("beds.npz",),
+    "docs/production.md": ("beds.dxt",),
     "docs/start/counts.md": ("results/ward-cases/claims.json",),
     "docs/start/positions.md": ("town.png", "public.csv", "public.csv.dxopt.json", "results/town/claims.json"),
     "docs/guides/comparing.md": ("town.svg", "town.png", "town-first.pdf", "results/frontier/frontier.json"),
     "docs/guides/large-spaces.md": ("city.npz",),
     "docs/guides/locations.md": ("city.png", "island.png"),
-    "docs/guides/sampling.md": ("town.npz",),
+    "docs/guides/sampling.md": ("town.dxt",),
 }
 
 

@@ -28,7 +28,7 @@ def test_there_is_one_of_each_kind() -> None:
         "sweep.json",
         "comparison.json",
         "comparison.npz",
-        "table.npz",
+        "table.dxt",
         "dual.npz",
     } <= kinds
     assert {folder.name for folder in RESULTS} == {*MADE}
@@ -71,5 +71,5 @@ def test_mechanisms_load(name: str) -> None:
 
 
 def test_integer_tables_load() -> None:
-    table = dx.IntegerTable.load(SAVED / "mechanisms" / "table.npz")
+    table = dx.IntegerTable.load(SAVED / "mechanisms" / "table.dxt")
     assert table.epsilon == pytest.approx(1.0, rel=1e-6)

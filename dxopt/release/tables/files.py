@@ -21,43 +21,69 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
-from dxopt.model.reports import pack_reports, unpack_reports
 from dxopt.release.tables.proof import Counts
-from dxopt.runtime.archive import DAMAGED, SUFFIX, read, write
+from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.reading import MOST_ARRAYS, content, is_file, is_folder, no_result, read_json
 from dxopt.spaces.archive import pack, unpack
 
 Parts = dict[str, Any]
 DXT = ".dxt"
+IN_RESULTS = "table.dxt"
 MAGIC = b"dxtable1"
 VERSION = 1
 _AGAIN = "write it again, by dxopt export or IntegerTable.save"
 _NUMBERS = ("epsilon", "delta", "cost", "variation")
+_FOR_PROOFS = ("space", "cost", "variation")
+"""Entries of the head that a draw can do without."""
 
 
-def write_dxt(parts: Parts, file: Path) -> Path:
-    """Write what a table is made of to a file `*.dxt`; SpecError where it cannot be written."""
+def save_table(parts: Parts, file: Path) -> Path:
+    """Write what a table is made of to a file; see `IntegerTable.save`."""
+    if file.suffix != DXT:
+        raise SpecError("file", f"{file} has no ending {DXT}", f"name it {file.stem}{DXT}")
     written = encoded(parts)
     with replacing(file, "file") as stream:
         stream.write(written)
     return file
 
 
-def read_dxt(file: Path) -> Parts:
-    """Read the parts of a table from a file `*.dxt`, unproven; SpecError where it is damaged."""
+def load_table(file: Path) -> Parts:
+    """Read the parts of a table that `save_table` wrote, not yet proven; see `IntegerTable.load`."""
+    if is_folder(file):
+        file = _inside(file)
+    if file.suffix != DXT and is_file(file):
+        fix = f"name the folder that `dxopt solve` wrote, or a file *{DXT}"
+        raise no_result(file, "table", "is no result folder, and no table file", fix)
     try:
         return decoded(content(file, MOST_ARRAYS))
     except (FileNotFoundError, NotADirectoryError):
         raise SpecError("file", f"{file} does not exist", "check the name") from None
-    except OSError as error:
-        raise SpecError("table", f"{file} cannot be read: {error.strerror}", "name the file of a table") from None
     except SpecError as error:
         raise error.at("table", f"{file} {error.wrong}") from None
+    except (OSError, ValueError) as error:
+        raise SpecError("table", f"{file} cannot be read: {error}", "name the file of a table") from None
+
+
+def _inside(folder: Path) -> Path:
+    """Return the table of a result folder; SpecError, with the reason that the result gives, where it has none."""
+    table = folder / IN_RESULTS
+    if not is_file(table):
+        try:
+            reason = read_json(folder / "claims.json")["table"]
+        except (OSError, ValueError, LookupError, TypeError):
+            fix = "name a result with a table, or the file of one"
+            raise SpecError("table", f"{folder} has none: it is no result folder", fix) from None
+        fix = (
+            "name a result with a table (results have one for up to 368 secrets that are reports), or make it in "
+            f"Python: dx.integer_table(dx.load({str(folder)!r}).mechanism).save('table.dxt'), and name that file"
+        )
+        raise SpecError("table", f"{folder} has none: {reason}", fix)
+    return table
 
 
 def encoded(parts: Parts, source: str | None = None) -> bytes:
-    """The bytes of the file; with the digest of a `source`, of a smaller one that only draws: it cannot be proven."""
+    """Return the bytes of the file; with the digest of a `source`, of a smaller one that only draws, unproven."""
     # 1. rows without the reports that they never give
     counts: Counts = parts["counts"]
     width = parts["bits"] // 8
@@ -87,7 +113,8 @@ def encoded(parts: Parts, source: str | None = None) -> bytes:
     # 3. the head, filled up with spaces
     described = head(parts)
     if source is not None:
-        described = _short(described) | {"unit": parts["space"].unit or None, "source": source}
+        described = {key: value for key, value in described.items() if key not in _FOR_PROOFS}
+        described |= {"unit": parts["space"].unit or None, "source": source}
     text = json.dumps(described | {"sections": places}, ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (-len(text) % 8)
     written = MAGIC + len(text).to_bytes(8, "little") + text + body
@@ -95,13 +122,7 @@ def encoded(parts: Parts, source: str | None = None) -> bytes:
 
 
 def decoded(written: bytes) -> Parts:
-    """The inverse of `encoded`.
-
-    Raises
-    ------
-    SpecError
-        If the bytes are no table, were changed, or contradict each other.
-    """
+    """Invert `encoded`; SpecError where the bytes are no table, were changed, or contradict each other."""
     if written[:8] != MAGIC:
         raise SpecError("table", "is no table file", _AGAIN)
     if sha256(written[:-32]).digest() != written[-32:]:
@@ -114,27 +135,25 @@ def decoded(written: bytes) -> Parts:
         raise SpecError("table", "is damaged", _AGAIN) from None
 
 
-def _short(content: dict[str, Any]) -> dict[str, Any]:
-    """A head without what only a proof needs."""
-    return {key: value for key, value in content.items() if key not in ("space", "cost", "variation")}
-
-
 def head(parts: Parts) -> dict[str, Any]:
     """Return the head's description of a table, without its sections."""
     space = parts["space"]
     reports: Reports = parts["reports"]
-    described = {key.removeprefix("space."): array.tolist() for key, array in pack(space).items()}
-    if described["kind"] in ("tree", "distances"):
-        # a tree is read back by its distances, as nothing but NumPy is needed then
-        kept = ("labels", *(key for key in described if key == "unit" or key.startswith("positions.")))
-        described = {"kind": "distances"} | {key: described[key] for key in kept}
+    packed = pack(space)
     metric = space.metric
+    if str(packed["space.kind"]) in ("tree", "distances"):
+        # a tree is read back by its distances, as nothing but NumPy is needed then; points of numbers stand apart
+        texts = ("space.points",) if "space.points" in packed and packed["space.points"].dtype.kind == "U" else ()
+        kept = ("space.labels", "space.unit", *texts, *(key for key in packed if key.startswith("space.positions.")))
+        packed = {"space.kind": np.asarray("distances")} | {key: packed[key] for key in kept if key in packed}
+        metric = None
+    described = {key.removeprefix("space."): array.tolist() for key, array in packed.items()}
     return {
         "format": "dxopt table",
         "version": VERSION,
         "name": parts["name"],
         "bits": parts["bits"],
-        **{name: _number(parts[name]) for name in _NUMBERS},
+        **{name: None if math.isnan(parts[name]) else parts[name] for name in _NUMBERS},
         "pairs": parts["pairs"],
         "metric": None if metric is None else metric.name,
         "unit": getattr(metric, "unit", None),
@@ -147,12 +166,11 @@ def head(parts: Parts) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
 def _points(points: NDArray[Any] | None) -> list[Any] | None:
-    return points.tolist() if points is not None and points.dtype.kind == "f" else None
+    """Return coordinates where they are numbers; of null values they are null."""
+    if points is None or points.dtype.kind != "f":
+        return None
+    return np.where(np.isnan(points), None, points).tolist()
 
 
 def _parts(written: bytes) -> Parts:
@@ -174,20 +192,22 @@ def _parts(written: bytes) -> Parts:
     arrays = {f"space.{key}": np.asarray(value) for key, value in found["space"].items()}
     if found["space"]["kind"] == "distances":
         arrays["space.distances"] = section("distances", "<f8").reshape(size, size).astype(np.float64)
+        if found["secret_points"] is not None:
+            arrays["space.points"] = np.asarray(found["secret_points"], dtype=float)
     space = unpack(arrays)
     points = found["report_points"]
     named = Reports(tuple(found["reports"]), None if points is None else np.asarray(points, dtype=float))
     reports = Reports.of(space) if found["secrets_are_reports"] else named
 
     # 3. counts are the differences of steps
-    counts = _dxt_counts(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
+    counts = _counts(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
     prior = section("prior", "<f8").astype(np.float64) if "prior" in found["sections"] else None
     claims = {name: math.nan if found[name] is None else float(found[name]) for name in _NUMBERS}
     known = {"space": space, "reports": reports, "counts": counts, "bits": found["bits"], "prior": prior}
     return known | claims | {"pairs": found["pairs"], "name": found["name"]}
 
 
-def _dxt_counts(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]) -> Counts:
+def _counts(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]) -> Counts:
     counts = np.zeros((len(content["secrets"]), len(content["reports"])), dtype=object)
     width = content["bits"] // 8
     numbers = steps.tobytes()
@@ -200,74 +220,3 @@ def _dxt_counts(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any]
         some = [high - low for low, high in zip([0, *sums], [*sums, 1 << content["bits"]], strict=True)]
         counts[x, reports[first:last]] = some
     return counts
-
-
-FORMAT = 1
-"""The version of files of tables."""
-CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variation": float, "name": str}
-
-
-def save_table(parts: Parts, file: Path) -> Path:
-    """Write what a table is made of to a file; see `IntegerTable.save`."""
-    if file.suffix == DXT:
-        return write_dxt(parts, file)
-    if file.suffix != SUFFIX:
-        wrong = f"{file} has neither the ending {SUFFIX} nor {DXT}"
-        fix = f"name it {file.stem}{SUFFIX}, or {file.stem}{DXT} for other languages"
-        raise SpecError("file", wrong, fix)
-    claims = {name: parts[name] for name in CLAIMS}
-    known = {} if parts["prior"] is None else {"prior": parts["prior"]}
-    counts = {"bits": parts["bits"], "counts": _bytes(parts["counts"], parts["bits"])}
-    return write(file, counts | claims | known | pack(parts["space"]) | pack_reports(parts["reports"]), FORMAT)
-
-
-def load_table(file: Path) -> Parts:
-    """Read the parts of a table that `save_table` wrote, not yet proven; see `IntegerTable.load`."""
-    if is_folder(file):
-        file = _inside(file)
-    if file.suffix == DXT:
-        return read_dxt(file)
-    if file.suffix != SUFFIX and is_file(file):
-        fix = f"name the folder that `dxopt solve` wrote, or a file *{SUFFIX} or *{DXT}"
-        raise no_result(file, "table", "is no result folder, and no table file", fix)
-    return read(file, _unpacked, FORMAT, "table")
-
-
-def _inside(folder: Path) -> Path:
-    """The table of a result folder; SpecError, with the reason that the result gives, where it has none."""
-    table = folder / "table.npz"
-    if not is_file(table):
-        try:
-            reason = read_json(folder / "claims.json")["table"]
-        except (OSError, ValueError, LookupError, TypeError):
-            fix = "name a result with a table, or the file of one"
-            raise SpecError("table", f"{folder} has none: it is no result folder", fix) from None
-        fix = (
-            "name a result with a table (results have one for up to 368 secrets that are reports), or make it in "
-            f"Python: dx.integer_table(dx.load({str(folder)!r}).mechanism).save('table.dxt'), and name that file"
-        )
-        raise SpecError("table", f"{folder} has none: {reason}", fix)
-    return table
-
-
-def _unpacked(arrays: dict[str, NDArray[Any]]) -> Parts:
-    space = unpack(arrays)
-    claims: Parts = {name: kind(arrays[name]) for name, kind in CLAIMS.items()}
-    counts = {"counts": _counts(arrays["counts"]), "bits": int(arrays["bits"])}
-    known = {"space": space, "reports": unpack_reports(arrays, space), "prior": arrays.get("prior")}
-    return known | counts | claims
-
-
-def _bytes(counts: Counts, bits: int) -> NDArray[np.uint8]:
-    """The counts as bytes `(n, m, k)`, the highest first."""
-    width = bits // 8 + 1
-    written = b"".join(count.to_bytes(width, "big") for count in counts.ravel().tolist())
-    return np.frombuffer(written, dtype=np.uint8).reshape(*counts.shape, width)
-
-
-def _counts(stored: NDArray[np.uint8]) -> Counts:
-    """The counts `(n, m)` from their bytes."""
-    *shape, width = stored.shape
-    written = stored.astype(np.uint8, copy=False).tobytes()
-    counts = [int.from_bytes(written[i : i + width], "big") for i in range(0, len(written), width)]
-    return np.array(counts, dtype=object).reshape(shape)

@@ -240,7 +240,7 @@ class IntegerTable(Sampler):
             )
 
     def save(self, file: str | Path) -> Path:
-        """Write the table to a file, which `load` reads back: `*.npz`, or `*.dxt` for other languages.
+        """Write the table to a file `*.dxt`, which `load` and other languages read.
 
         Raises
         ------

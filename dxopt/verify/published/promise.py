@@ -69,14 +69,9 @@ class Promise:
         return f"{proven}: the sidecar promises {near.factor:.6g}, which is no better"
 
     @cached_property
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The space of the table."""
-        return {f"space.{key}": np.asarray(value) for key, value in self.table.head["space"].items()}
-
-    @cached_property
     def cells(self) -> Cells | None:
         """The places that positions stand for; None where there are none on the Earth."""
-        return Cells.of(self.arrays, self.table.distances, self.table.head["metric"])
+        return Cells.of(self.table.arrays, self.table.distances, self.table.head["metric"])
 
     def _unit(self) -> str:
         """Return the unit of the positions, or else of the distances; none for labels."""
@@ -94,9 +89,9 @@ class Promise:
             return 0.0
         if self.cells is not None:
             return self.cells.reach
-        metric, points = str(self.arrays.get("space.metric")), self.arrays.get("space.points")
-        if str(self.arrays["space.kind"]) in ("lattice", "torus") and metric in NORMS:
-            half = np.full((1, len(self.arrays["space.shape"])), float(self.arrays["space.spacing"]) / 2)
+        metric, points = str(self.table.arrays.get("space.metric")), self.table.arrays.get("space.points")
+        if str(self.table.arrays["space.kind"]) in ("lattice", "torus") and metric in NORMS:
+            half = np.full((1, len(self.table.arrays["space.shape"])), float(self.table.arrays["space.spacing"]) / 2)
             return float(NORMS[metric](half)[0])
         if points is not None and points.ndim == 2 and points.shape[1] == 1 and metric in NORMS:
             return float(np.diff(np.sort(points[:, 0].astype(float))).max(initial=0.0)) / 2
@@ -141,7 +136,7 @@ class Radii:
         if head["secrets_are_reports"]:
             return promise.table.distances
         points, others = (np.asarray(head[f"{who}_points"], dtype=float) for who in ("secret", "report"))
-        measured = Measured(head["metric"], parameters_of(promise.arrays), points, others)
+        measured = Measured(head["metric"], parameters_of(promise.table.arrays), points, others)
         return np.array([measured.row(x) for x in range(len(points))])
 
     @cached_property

@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.verify.files import DAMAGED, digest, is_file, plain_file
-from dxopt.verify.folder import Result
+from dxopt.verify.files import CLAIMS, DAMAGED, TABLE, digest, is_file, read_json
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, in_one
 from dxopt.verify.proving import checked, verify, verify_table
 from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii
 from dxopt.verify.published.rows import REPORT, Outputs, Rows, as_double, places_of, read_rows, require_readable
 from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
-from dxopt.verify.table_file import SUFFIX, TableFile
-from dxopt.verify.tables import table_bytes
+from dxopt.verify.table_file import SUFFIX, TableFile, bytes_of
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict
 
 _LEVELS = ("epsilon", "delta")
@@ -115,7 +113,7 @@ class _Published:
             raise Broken(f"{digests}: the file is not of this mechanism")
         sizes = {"secrets": len(head["secrets"]), "reports": len(head["reports"])}
         self._require_same("mechanism", {"name": head["name"], "bits": head["bits"], **sizes})
-        return f"the sidecar names the table of {self.source}, SHA-256 {_short(found)}, made anew from its files"
+        return f"the sidecar names the table of {self.source}, SHA-256 {_short(found)}"
 
     def _check_privacy(self) -> str:
         """Check that the levels, the metric and the unit in the sidecar are those of the table."""
@@ -247,7 +245,7 @@ _LEFT = (
 def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     """Prove a result again, and that a published file and its sidecar belong to its mechanism.
 
-    The table that the sidecar names by a digest is made anew from the files of the result, after these were proven.
+    The table that the sidecar names by a digest is that of the result, which was proven before.
     What is proven is told in `note`: that reports were drawn honestly is not, as no file can show it. The sidecar may
     promise no more than the table proves: the factor between positions, and the radii. It holds data alone, and a
     field that is unknown is refused. What it says of keys and ledgers is no claim.
@@ -289,17 +287,14 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
 
 
 def _checks(file: Path, result: Path) -> Iterator[Check]:
-    """Check a file and its sidecar; the table is made anew first."""
+    """Yield the checks of a file and its sidecar."""
     try:
         said = read_sidecar(sidecar_of(file))
     except Broken as error:
         yield Check("sidecar", Outcome.FAILS, str(error))
         return
     try:
-        if result.suffix == SUFFIX:
-            written = plain_file(result.parent, result.name).read_bytes()
-        else:
-            written = table_bytes(Result.read(result))
+        written = _table(result)
     except (Broken, *DAMAGED) as error:
         yield Check("table", Outcome.FAILS, str(error) or type(error).__name__)
         return
@@ -308,6 +303,17 @@ def _checks(file: Path, result: Path) -> Iterator[Check]:
         return
     for name, claim in _Published(file, said, str(result), written).checks().items():
         yield checked(name, claim)
+
+
+def _table(result: Path) -> bytes:
+    """Return the bytes of the table file of a result."""
+    if result.suffix == SUFFIX:
+        return bytes_of(result)
+    if not is_file(result / TABLE):
+        reason = read_json(result, CLAIMS).get("table")
+        told = f" ({reason})" if isinstance(reason, str) else ""
+        raise Broken(f"{result} has no table{told}, so that nothing can have been drawn from it")
+    return bytes_of(result / TABLE)
 
 
 def _note(file: Path, result: Path) -> str:

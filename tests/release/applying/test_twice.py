@@ -175,13 +175,13 @@ def test_so_many_rows_are_looked_at_and_no_more(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_command_prints_it_and_an_error_leaves_nothing(tmp_path: Path) -> None:
-    counts().save(tmp_path / "beds.npz")
+    counts().save(tmp_path / "beds.dxt")
     (tmp_path / "a.csv").write_text("ward,beds\na,3\na,3\n", encoding="utf-8")
-    given = ["apply", str(tmp_path / "beds.npz"), str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]
+    given = ["apply", str(tmp_path / "beds.dxt"), str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]
     done = CliRunner().invoke(app, [*given, "--column", "beds", "--within", "0"])
     assert done.exit_code == 0 and done.stderr.startswith("warning: data: 1 line is the same as an earlier one")
     with warnings.catch_warnings():
         warnings.simplefilter("error", dx.PlausibilityWarning)
         with pytest.raises(dx.PlausibilityWarning, match="1 line is the same"):
             dx.apply(counts(), tmp_path / "a.csv", tmp_path / "c.csv", column="beds")
-    assert {path.name for path in tmp_path.iterdir()} == {"beds.npz", "a.csv", "b.csv", "b.csv.dxopt.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"beds.dxt", "a.csv", "b.csv", "b.csv.dxopt.json"}

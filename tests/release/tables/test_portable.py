@@ -57,7 +57,6 @@ def test_is_read_back_and_proven_from_its_bytes(name: str, tmp_path: Path) -> No
     assert read.prior is not None
     assert table.prior is not None
     assert read.prior.tolist() == table.prior.tolist()
-    assert dx.IntegerTable.load(table.save(tmp_path / "table.npz")).digest == table.digest
     assert read.save(tmp_path / "again.dxt").read_bytes() == file.read_bytes()
     verdict = verify_table(file)
     assert verdict.outcome is Outcome.HOLDS, str(verdict)
@@ -88,7 +87,7 @@ def test_a_result_folder_has_one(tmp_path: Path) -> None:
     table = dx.IntegerTable.load(report.save(tmp_path / "result"))
     assert table.prior is not None
     assert table.prior.tolist() == [0.1, 0.2, 0.3, 0.4]
-    (tmp_path / "result" / "table.npz").unlink()
+    (tmp_path / "result" / "table.dxt").unlink()
     with pytest.raises(dx.SpecError, match=r"table: .*result has none: "):
         dx.IntegerTable.load(tmp_path / "result")
     said = tmp_path / "result" / "claims.json"
@@ -100,7 +99,7 @@ def test_a_result_folder_has_one(tmp_path: Path) -> None:
         dx.IntegerTable.load(tmp_path)
 
 
-Change = Callable[[dict[str, Any], bytearray], None]
+Change = Callable[[dict[str, Any], bytearray], object]
 
 
 def rewritten(file: Path, change: Change) -> Path:
@@ -172,7 +171,7 @@ def _metric(head: dict[str, Any], body: bytearray) -> None:
     [
         (_less_private, "privacy"),
         (_nearer, "distances"),
-        (_moved, "distances"),
+        (_moved, "names"),
         (_step, "privacy"),
         (_falling, "rows"),
         (_twice, "rows"),
@@ -180,10 +179,12 @@ def _metric(head: dict[str, Any], body: bytearray) -> None:
         (_renamed, "names"),
         (_reports, "names"),
         (_overlapping, "file"),
-        (_metric, "distances"),
+        (_metric, "names"),
+        (lambda head, body: head.update(unit="m"), "names"),
+        (lambda head, body: head.update(extra=1), "names"),
         (lambda head, body: head.update(version=2), "file"),
         (lambda head, body: head.update(bits=72), "file"),
-        (lambda head, body: head.pop("space"), "distances"),
+        (lambda head, body: head.pop("space"), "names"),
         (lambda head, body: head.update(delta=-1.0), "privacy"),
         (lambda head, body: head.update(pairs="none"), "privacy"),
         (lambda head, body: body.extend(bytes(8)), "file"),
@@ -217,6 +218,43 @@ def test_a_file_that_was_cut_off(file: Path, length: int) -> None:
 def test_a_table_that_is_not_private_is_not_loaded(file: Path) -> None:
     with pytest.raises(dx.CertificateError, match="told apart"):
         dx.IntegerTable.load(rewritten(file, _less_private))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda head, body: head.update(delta=-1.0),
+        lambda head, body: head.update(epsilon=1e999),
+        lambda head, body: head.update(bits=72),
+        lambda head, body: head.update(bits=128),
+        lambda head, body: head.update(version=2),
+        lambda head, body: head["reports"].pop(),
+        lambda head, body: head.pop("space"),
+        _falling,
+    ],
+)
+def test_a_forged_file_is_not_loaded(file: Path, change: Change) -> None:
+    with pytest.raises(dx.SpecError):
+        dx.IntegerTable.load(rewritten(file, change))
+
+
+def test_a_delta_of_less_is_not_loaded(tmp_path: Path) -> None:
+    delta = 2.0**-10
+    claim = dx.Privacy(1e-3, "by hand", delta)
+    matrix = [[1 - delta, delta, 0.0], [1 - delta, 0.0, delta]]
+    mechanism = dx.Mechanism.from_matrix(dx.line(2), matrix, dx.Reports.at([[0.0], [0.5], [1.0]]), privacy=claim)
+    file = dx.integer_table(mechanism).save(tmp_path / "table.dxt")
+    assert dx.IntegerTable.load(file).delta == delta
+    with pytest.raises(dx.CertificateError):
+        dx.IntegerTable.load(rewritten(file, lambda head, body: head.update(delta=head["delta"] / 1.01)))
+
+
+@pytest.mark.parametrize("name", ["file/table.dxt", f"{'x' * 300}.dxt", "missing/table.dxt", "table.txt"])
+def test_files_that_cannot_be_written(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(dx.SpecError) as refused:
+        tables()["wide"].save(tmp_path / name)
+    assert refused.value.field == "file"
 
 
 def test_the_copy_in_a_script_only_draws(file: Path) -> None:
