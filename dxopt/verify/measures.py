@@ -99,7 +99,6 @@ _RATIOS: dict[str, Callable[[Result], Fraction]] = {
 
 _MARGIN = 1e-9
 _LARGEST = Fraction(10**308)
-Polynomial = tuple[int, int, int]
 
 
 class _Case(NamedTuple):

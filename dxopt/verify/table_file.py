@@ -202,7 +202,7 @@ def listed(points: NDArray[Any] | None) -> list[Any] | None:
     """Return coordinates as the head has them: null where they are no number, nothing for texts."""
     if points is None or points.dtype.kind != "f":
         return None
-    return np.where(np.isnan(points), None, points).tolist()
+    return np.where(np.isnan(points), np.array(None), points.astype(object)).tolist()
 
 
 def _metric_of(table: TableFile) -> list[str | None]:
