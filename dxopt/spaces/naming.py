@@ -7,7 +7,7 @@ is one label. A list, an array or a pandas Series names several points. A label 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -141,12 +141,7 @@ class Naming:
         SpecError
             About the field `called`, if not exactly one of the four is given, or there is no such point.
         """
-        readers: tuple[tuple[Any, Callable[[Any], Indices]], ...] = (
-            (bare, self._by_label),
-            (label, self._by_label),
-            (index, self._by_index),
-            (point, self._by_point),
-        )
+        readers = (bare, self._by_label), (label, self._by_label), (index, self._by_index), (point, self._by_point)
         given = [(value, read) for value, read in readers if value is not None]
         if len(given) != 1:
             wrong = "is given twice" if given else "is missing"
