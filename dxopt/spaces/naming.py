@@ -38,15 +38,7 @@ class SeveralPoints(SpecError):
 
 @dataclass(frozen=True, eq=False)
 class Naming:
-    """Finds points by label, index or coordinates; see the rule above.
-
-    Attributes
-    ----------
-    labels : sequence of str, length n
-    points : (n, k) array or None
-    noun : str
-        What the points are, in errors.
-    """
+    """Finds points, which errors call a noun, by label, index or coordinates; see the rule above."""
 
     labels: Sequence[str]
     points: NDArray[Any] | None = field(default=None, repr=False)
