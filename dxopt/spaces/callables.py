@@ -22,16 +22,9 @@ MOST_CALLS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Called:
-    """Distances by a function of two points, called for each ordered pair.
+    """Distances by a function of two points, of the user or of a plug-in, called for each ordered pair.
 
-    Attributes
-    ----------
-    function : callable
-    flat : bool
-        Whether points were given as numbers and not as rows of coordinates, and are passed so.
-    name : str
-    plugin : Plugin or None
-        Whose function it is, where that is no function of the user.
+    `flat` says that points were given as numbers and not as rows of coordinates, and are passed so.
     """
 
     function: Distance

@@ -12,13 +12,7 @@ EQUAL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TightChains:
-    """Mark the points joined by tight chains of allowed steps.
-
-    Attributes
-    ----------
-    missing : (k, 2) array
-        The pairs at a finite distance above 0 that no such chain joins, up to 1e-9 relative.
-    """
+    """Pairs of points `(k, 2)` at a finite distance above 0 that no tight chain joins, up to 1e-9 relative."""
 
     missing: NDArray[np.int64]
     _before: NDArray[np.int32]

@@ -51,8 +51,7 @@ def embedding(
     normalise : bool
         Divide each vector by its length. Euclidean distances are then chords, which order words as the angle between
         their vectors (cosine similarity) does.
-    metric : str or Metric
-    unit : str
+    metric, unit
         As for `MetricSpace.from_points`.
 
     Raises

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import Any, overload
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -26,11 +26,7 @@ class LazyLabels(Sequence[str]):
     def _index(self, label: str) -> int:
         """Find the first index of a label; ValueError where there is none."""
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+    def __getitem__(self, index: int | slice) -> Any:
         # a range turns slices and negative indices into indices from 0 to n - 1
         wanted = range(len(self))[index]
         return tuple(map(self._label, wanted)) if isinstance(wanted, range) else self._label(wanted)

@@ -64,9 +64,7 @@ def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
     size : int
         Points, 1 or more.
     step : float
-        The distance of neighbours.
-    unit : str
-        What they are in or count, such as "EUR" or "people".
+        The distance of neighbours, in a unit such as "EUR" or "people".
 
     Raises
     ------
@@ -93,12 +91,9 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
     Parameters
     ----------
     shape : sequence of int
-        Points along each axis.
     spacing : float
-        The distance of neighbours.
+        The distance of neighbours, in a unit such as "km".
     metric : {"euclidean", "manhattan", "chebyshev"}
-    unit : str
-        That of `spacing`, such as "km".
 
     Raises
     ------
@@ -120,15 +115,7 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
 def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
     """Make a grid whose opposite sides are joined: a ring in one dimension, a torus in two.
 
-    Parameters
-    ----------
-    shape, spacing, metric, unit
-        As for `grid`.
-
-    Raises
-    ------
-    SpecError
-        As for `grid`.
+    Parameters, and errors raised, are those of `grid`.
 
     Examples
     --------

@@ -302,13 +302,9 @@ class NormalisedManhattan(OnNumbers):
         return replace(self, diameter=width)
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        return _differences(rows, columns).sum(axis=2) / _known(self.diameter)
-
-
-def _known(diameter: float | None) -> float:
-    if diameter is None:
-        raise SpecError("diameter", "is not known yet", "prepare the metric with the points first")
-    return diameter
+        if self.diameter is None:
+            raise SpecError("diameter", "is not known yet", "prepare the metric with the points first")
+        return _differences(rows, columns).sum(axis=2) / self.diameter
 
 
 @METRICS.register("chebyshev")
@@ -351,64 +347,3 @@ class Discrete(_OnValues):
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         return (rows[:, None, :] != columns[None, :, :]).any(axis=2).astype(float)
-
-
-@dataclass(frozen=True)
-class OverTraces:
-    """`d_∞` on traces (Cha13): the largest distance between points at the same time.
-
-    Points of the space are traces of `length` steps, flattened step by step to `length · k` coordinates.
-    """
-
-    length: int
-    step: Metric = Euclidean()  # pyright: ignore[reportAssignmentType]
-    name = "traces"
-
-    @property
-    def symmetric(self) -> bool:
-        return self.step.symmetric
-
-    def prepare(self, points: NDArray) -> OverTraces:
-        if self.length < 1 or points.shape[1] % self.length:
-            raise SpecError("length", f"{points.shape[1]} columns are not {self.length} equal steps", "mend it")
-        return OverTraces(self.length, self.step.prepare(points.reshape(len(points) * self.length, -1)))
-
-    def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        steps_r = rows.reshape(len(rows), self.length, -1)
-        steps_c = columns.reshape(len(columns), self.length, -1)
-        return np.max([self.step.block(steps_r[:, t], steps_c[:, t]) for t in range(self.length)], axis=0)
-
-
-@dataclass(frozen=True)
-class WithNull:
-    """A metric on values to which a null value is added: `d(∅, v)` is the diameter of the values (CABP13 §5).
-
-    A point whose coordinates are all NaN is the null value.
-    """
-
-    values: Metric = Euclidean()  # pyright: ignore[reportAssignmentType]
-    diameter: float | None = None
-    name = "with_null"
-
-    @property
-    def symmetric(self) -> bool:
-        return self.values.symmetric
-
-    def prepare(self, points: NDArray) -> WithNull:
-        present = points[~_is_null(points)]
-        if not len(present):
-            raise SpecError("points", "every point is the null value", "give at least one value")
-        values = self.values.prepare(present)
-        return WithNull(values, float(values.block(present, present).max()))
-
-    def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        null_r = _is_null(rows)
-        null_c = _is_null(columns)
-        distance = self.values.block(np.nan_to_num(rows), np.nan_to_num(columns))
-        distance[null_r[:, None] != null_c[None, :]] = _known(self.diameter)
-        distance[null_r[:, None] & null_c[None, :]] = 0.0
-        return distance
-
-
-def _is_null(points: NDArray) -> NDArray[np.bool_]:
-    return np.asarray(np.isnan(points).all(axis=1))

@@ -7,7 +7,7 @@ is one label. A list, an array or a pandas Series names several points. A label 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -38,15 +38,7 @@ class SeveralPoints(SpecError):
 
 @dataclass(frozen=True, eq=False)
 class Naming:
-    """Finds points by label, index or coordinates; see the rule above.
-
-    Attributes
-    ----------
-    labels : sequence of str, length n
-    points : (n, k) array or None
-    noun : str
-        What the points are, in errors.
-    """
+    """Finds points, which errors call a noun, by label, index or coordinates; see the rule above."""
 
     labels: Sequence[str]
     points: NDArray[Any] | None = field(default=None, repr=False)
@@ -141,12 +133,7 @@ class Naming:
         SpecError
             About the field `called`, if not exactly one of the four is given, or there is no such point.
         """
-        readers: tuple[tuple[Any, Callable[[Any], Indices]], ...] = (
-            (bare, self._by_label),
-            (label, self._by_label),
-            (index, self._by_index),
-            (point, self._by_point),
-        )
+        readers = (bare, self._by_label), (label, self._by_label), (index, self._by_index), (point, self._by_point)
         given = [(value, read) for value, read in readers if value is not None]
         if len(given) != 1:
             wrong = "is given twice" if given else "is missing"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import ragged
+from dxopt.numerics.coerce import as_numbers, ragged
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
 
 _LATITUDE = {"lat", "lats", "latitude", "latitudes"}
@@ -161,10 +161,7 @@ def as_wgs84(given: Any, field: str) -> Any:
 
 def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
     """Return rows of finite numbers as an array `(m, columns)`; SpecError where they are none."""
-    try:
-        located = np.array(rows, dtype=float, order="C")
-    except (TypeError, ValueError):
-        raise SpecError("points", "are not all numbers", "give one row of coordinates per place") from None
+    located = np.array(as_numbers(rows, "points", "give one row of coordinates per place"), order="C")
     if located.ndim != 2 or located.shape[1] != columns:
         what = "(latitude, longitude)" if columns == 2 else f"{columns} coordinates"
         raise SpecError("points", f"have shape {located.shape}", f"give rows of {what}")

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 def product_columns(points: NDArray, metric: Metric) -> list[NDArray] | None:
     """Return the values of each column where points `(n, k)` are a product under a prepared metric, else None.
 
-    A full product of two or more columns in row-by-row order, the last column fastest, is a product under hamming,
-    manhattan and normalised_manhattan, which are sums over columns; its factors are the columns under the summands.
-    Values that repeat are left to methods that join points at distance 0.
+    A full product of two or more columns, the last one fastest, is one under hamming, manhattan and
+    normalised_manhattan, which are sums over columns. Values that repeat are left to methods that join points at
+    distance 0.
     """
     if points.shape[1] == 1 or not isinstance(metric, Hamming | Manhattan | NormalisedManhattan):
         return None
@@ -93,10 +93,8 @@ class Structure:
         Of a lattice, a torus or an even path.
     factors : tuple of MetricSpace
         Of a product.
-    edges : (m, 2) int64 array
-        Indices of the two ends of each edge of a tree.
-    lengths : (m,) array
-        Lengths of those edges, positive.
+    edges, lengths : (m, 2) int64 array, (m,) array
+        The two ends of each edge of a tree, and its length, positive.
     """
 
     kind: Kind = "general"
@@ -127,7 +125,6 @@ class MetricSpace:
     points : (n, k) array or None
     metric : Metric or None
         None where distances were given, come from a graph, or are sums over factors.
-    structure : Structure
     positions : Positions or None
         Where the points are on the Earth, where `points` are not in degrees; see `spaces.geo`.
     axes : tuple of str

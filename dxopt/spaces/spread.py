@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Diameter and least distance of a space.
+    """The diameter and the least distances of a space.
 
     Attributes
     ----------

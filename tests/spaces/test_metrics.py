@@ -14,8 +14,6 @@ from dxopt.spaces.metrics import (
     METRICS_ON_EARTH,
     Haversine,
     NormalisedManhattan,
-    OverTraces,
-    WithNull,
 )
 
 CORNERS = [[0.0, 0.0], [3.0, 4.0], [-1.0, 1.0]]
@@ -103,23 +101,6 @@ def test_normalised_manhattan_with_a_given_diameter() -> None:
             dx.MetricSpace.from_points(CORNERS, NormalisedManhattan(diameter))
     with pytest.raises(dx.SpecError, match="diameter"):
         dx.MetricSpace.from_points([[1.0], [1.0]], "normalised_manhattan")
-
-
-def test_traces() -> None:
-    here, there = [0.0, 0.0], [3.0, 4.0]
-    traces = [here + here, here + there, there + there]
-    space = dx.MetricSpace.from_points(traces, OverTraces(2))
-    assert space.distances == pytest.approx(np.array([[0, 5, 5], [5, 0, 5], [5, 5, 0]]))
-    with pytest.raises(dx.SpecError, match="length"):
-        dx.MetricSpace.from_points(traces, OverTraces(3))
-
-
-def test_null_value_is_a_diameter_away() -> None:
-    space = dx.MetricSpace.from_points([[0.0], [2.0], [math.nan], [5.0]], WithNull())
-    expected = [[0, 2, 5, 5], [2, 0, 5, 3], [5, 5, 0, 5], [5, 3, 5, 0]]
-    assert space.distances == pytest.approx(np.array(expected, dtype=float))
-    with pytest.raises(dx.SpecError, match="null"):
-        dx.MetricSpace.from_points([[math.nan]], WithNull())
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

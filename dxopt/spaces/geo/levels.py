@@ -17,12 +17,7 @@ _ROUNDING = 1e-9
 class Level(float):
     """ε, with the level and the radius that it was derived from, which a problem keeps as `Problem.within`.
 
-    Attributes
-    ----------
-    level, radius : float
-        As they were asked for.
-    positions : bool
-        Whether they are about positions, and not about the places of the space.
+    `positions` says whether they are about positions, and not about the places of the space.
 
     Examples
     --------

@@ -34,11 +34,9 @@ class Near:
     index : (m,) array
         Of the nearest point, the first of equally near ones.
     apart : (m,) array
-        How far it is, in the unit of the positions of the space, or of its coordinates.
+        How far it is, in the `unit` of the positions of the space, or in that of its coordinates, which is blank.
     outside : (m,) array of bool
         Which locations are outside of the space; none where its metric gives no scale to tell that.
-    unit : str
-        Of `apart`; blank for coordinates.
     """
 
     index: NDArray[np.int64]

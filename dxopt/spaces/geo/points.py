@@ -120,11 +120,6 @@ _ROUND = 355.0
 class Box:
     """The locations between two latitudes and two longitudes, in degrees; it crosses ±180° where west > east.
 
-    Parameters
-    ----------
-    south, west, north, east : float
-        Degrees.
-
     Raises
     ------
     SpecError
@@ -229,7 +224,7 @@ def bounding_grid(
     project : bool
         Straight distances on a local map, see `points`; those on the globe otherwise.
     metric : {"haversine", "conservative_haversine", "geodesic"}
-        Distances on the globe, see `points`.
+        See `points`.
 
     Raises
     ------

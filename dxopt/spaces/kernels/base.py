@@ -18,14 +18,7 @@ ROOM = 600.0
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """An approximate solution of Φw = b.
-
-    Attributes
-    ----------
-    values : (n,) array
-    error : float
-        Proven: no entry is further from the exact solution; infinite where nothing is known.
-    """
+    """An approximate solution `(n,)` of Φw = b, and a proven bound on the error of each entry, perhaps infinite."""
 
     values: Array
     error: float

@@ -46,7 +46,7 @@ class Walk:
     @classmethod
     def of(cls, size: int, edges: Indices) -> Walk:
         """Walk over `size` points that edges `(m, 2)` join without cycles, from the first point of each tree."""
-        large = _is_large(size)
+        large = size >= COMPILED_FROM
         # The slots of each point: one for each edge that it has. Short integers, so that more of them stay in cache.
         first = np.zeros(size + 1, dtype=np.int32)
         np.cumsum(np.bincount(edges.reshape(-1), minlength=size), out=first[1:])
@@ -111,7 +111,7 @@ class Walk:
         `p` and `q` are those of the edge to each parent, by place, `step` the relative rounding of one step, and
         `vector` is `(n,)` or `(n, k)`.
         """
-        large = _is_large(len(vector))
+        large = len(vector) >= COMPILED_FROM
         # Compiled loops take one vector at a time; lists of rows all of them at once.
         if large and vector.ndim == 2:
             each = [self.sums(p, q, step, column) for column in vector.T]
@@ -131,20 +131,15 @@ class Walk:
 
     def closure(self, p: Array, vector: Array) -> Array:
         """Run `tree_loops.closure` for a vector `(n,)` by point."""
-        (best,) = _run(loops.closure, _is_large(len(vector)), (self.above, p), (self.by_place(vector),))
+        (best,) = _run(loops.closure, len(vector) >= COMPILED_FROM, (self.above, p), (self.by_place(vector),))
         return self.by_point(best)
 
     def distances(self, lengths: Array, point: int) -> Array:
         """Return the distances `(n,)` from a point, given the lengths of the edges to the parents by place."""
         unknown = np.full(len(lengths), math.inf)
         source = int(self.place[point])
-        (away,) = _run(loops.distances, _is_large(len(lengths)), (self.above, lengths, source), (unknown,))
+        (away,) = _run(loops.distances, len(lengths) >= COMPILED_FROM, (self.above, lengths, source), (unknown,))
         return self.by_point(away)
-
-
-def _is_large(points: int) -> bool:
-    """Return True if this many points are worth compiled loops."""
-    return points >= COMPILED_FROM
 
 
 def _run(

@@ -35,11 +35,10 @@ class Claim:
 
     Attributes
     ----------
-    query, metric : str
     family_c : FamilyC
         Whether the query is in the family C (Prop 5), with witnesses.
     sensitivity : Sensitivity
-        Found by brute force; `apart` are two answers that no tight chain of expansive steps joins.
+        Found by brute force.
     optimality : Optimality
         What Thms 8 to 10 prove of the truncated geometric mechanism, given that sensitivity.
     statement : str
@@ -65,7 +64,7 @@ class Claim:
     holds: bool | None
 
     def cells(self) -> tuple[str, ...]:
-        """One line of the table."""
+        """Write one line of the table."""
         apart = self.sensitivity.apart
         return (
             self.query,
@@ -82,13 +81,7 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """All claims on one universe; prints as a table.
-
-    Attributes
-    ----------
-    universe : Universe
-    rows : tuple of Claim
-        Metric by metric.
+    """All claims on one universe, metric by metric; prints as a table.
 
     Examples
     --------
@@ -111,17 +104,14 @@ class Claims:
 
 
 def claims(universe: Universe) -> Claims:
-    """Sum, average, minimum, median and maximum under every metric between databases, next to the claims of CABP13.
+    """Compare sum, average, minimum, median and maximum under every metric between databases with CABP13.
 
     The claims are about V = q[0..k] with absent records, the empty database excluded (CABP13 §5.1): all five are in
     the family C and d_V(V)-sensitive for d_h (Props 4, 5), uniformly d_V(V)-sensitive for the normalised Manhattan
     distance (Thm 11), uniformly 1-sensitive for d_1 (Thm 12) and, but for the sum, for d_∞ (Thm 13). The average
     turns out not to be uniformly sensitive. On other universes the table shows whether they would hold there.
 
-    Parameters
-    ----------
-    universe : Universe
-        Databases of numbers, without the empty one. Thousands take seconds.
+    The universe has databases of numbers; thousands take seconds.
 
     Raises
     ------

@@ -28,8 +28,6 @@ class Query:
 
     Attributes
     ----------
-    name : str
-    universe : Universe
     answers : tuple
         The different ones, Y, in order.
     index : (n,) array
@@ -73,13 +71,7 @@ class Query:
         return cls(name, universe, tuple(answers), index)
 
     def nearest(self, secrets: MetricSpace) -> NDArray[np.float64]:
-        """Return the least distances between secrets with two answers, `(k, k)`, read in blocks.
-
-        Raises
-        ------
-        SpecError
-            If the space is not about as many secrets as the query.
-        """
+        """Return the least distances between secrets with two answers, `(k, k)`; SpecError as for `induced`."""
         require(secrets, len(self.index), "secrets")
         # columns are sorted by answer, so that each answer is one run of them, and each minimum one of `reduceat`
         groups = Partition(self.index)

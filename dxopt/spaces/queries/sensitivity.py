@@ -63,15 +63,7 @@ class Sensitivity:
 
 
 def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sensitivity:
-    """Find the sensitivity of a query with respect to d_X and d_Y, and whether it is uniform.
-
-    Parameters
-    ----------
-    query : Query
-    secrets : MetricSpace
-        d_X on its universe.
-    answers : MetricSpace
-        d_Y on its answers, such as `query.space()`.
+    """Find the sensitivity of a query with respect to d_X on secrets and d_Y on answers, and whether it is uniform.
 
     Raises
     ------
