@@ -18,7 +18,6 @@ from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.coerce import as_numbers
 from dxopt.proofs.user_channel import certify
 from dxopt.spaces.labels import Tuples
-from dxopt.spaces.space import MetricSpace
 
 MOST_CELLS = 5_000_000
 """The most probabilities of all tuples."""
@@ -70,23 +69,15 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     labels = Tuples(tuple(tuple(one.reports.labels) for one in mechanisms))
     name = " and ".join(getattr(one, "name", "mechanism") for one in mechanisms)
     epsilon = math.nextafter(math.fsum(level.epsilon for level in levels), math.inf)
-    return _proven(rows, first.space, epsilon, delta, levels, Reports(labels), name)
+    level = _level(epsilon, delta, levels)
+    return certify(rows, first.space, reports=Reports(labels), repair=True, name=name, **level)
 
 
-def _proven(
-    rows: np.ndarray,
-    space: MetricSpace,
-    epsilon: float,
-    delta: float,
-    levels: Sequence[Privacy],
-    reports: Reports,
-    name: str,
-) -> Mechanism:
-    """Prove what mechanisms of these levels were made into, at ε and at a δ that is rounded up."""
+def _level(epsilon: float, delta: float, levels: Sequence[Privacy]) -> dict[str, Any]:
+    """Return ε, a δ that is rounded up, and the pairs to prove of what mechanisms of these levels are made into."""
     # Pairs that only one of them binds are not bound together.
     pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
-    above = math.nextafter(delta, 1.0) if delta else 0.0
-    return certify(rows, space, epsilon, reports=reports, delta=above, pairs=pairs, repair=True, name=name)
+    return {"epsilon": epsilon, "delta": math.nextafter(delta, 1.0) if delta else 0.0, "pairs": pairs}
 
 
 def _require_few(cells: int) -> None:
@@ -167,9 +158,9 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
             raise SpecError("mechanisms", "have different reports", "write visible=True, or take the same reports")
         matrix, reports = np.sum(rows, axis=0), first.reports
     names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
-    return _proven(
-        matrix, first.space, epsilon, delta, levels, reports, f"{names}, {'seen' if visible else 'unseen'}"
-    )
+    level = _level(epsilon, delta, levels)
+    name = f"{names}, {'seen' if visible else 'unseen'}"
+    return certify(matrix, first.space, reports=reports, repair=True, name=name, **level)
 
 
 def _shares(weights: ArrayLike | None, size: int) -> list[float]:

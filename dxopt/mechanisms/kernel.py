@@ -28,8 +28,6 @@ POWERS = {"distance": 1, "squared": 2}
 """The losses that are powers of the distance."""
 _FEW_CELLS = 10_000_000
 _CLOSE = 1e-9
-
-
 _LARGEST_REST = 1e-5
 """The largest part of a row that may go to the slack report."""
 PAIRED_POINTS = 50_000
@@ -44,8 +42,6 @@ _LARGEST_CUT = 1e-3
 """ε' is lowered by less than this part of ε; where more would be needed, points are too close for a proof."""
 _LEAST_BUDGET = 1e-300
 """Smaller budgets count as this one, so that no quotient overflows."""
-_ROUNDINGS = 8
-"""Relative roundings of 2^-53 for which the ε of the base leaves room."""
 
 
 def lowered_epsilon(space: MetricSpace, epsilon: float, roundings: float, distance_error: float = 0.0) -> float:
@@ -205,7 +201,7 @@ class KernelMechanism(Mechanism):
         return isinstance(self._offsets, Toeplitz | Circulant) or (bool(along) and loss.name in POWERS)
 
     def cost_by_rows(self, prior: Array, losses: Callable[[Indices], Array]) -> float:
-        """Σ_x π_x Σ_z K[x, z] l(x, z) from a function that gives the losses `(k, n)` of k secrets, in O(n²) time.
+        """Return the cost from a function that gives the losses `(k, n)` of k secrets, in O(n²) time.
 
         Raises
         ------
@@ -216,9 +212,8 @@ class KernelMechanism(Mechanism):
 
         size = len(self.space)
         if size > PAIRED_POINTS:
-            raise UnsupportedError(
-                "loss", f"needs every pair of {size:,} points", "use a named loss, and the secrets as reports"
-            )
+            fix = "use a named loss, and the secrets as reports"
+            raise UnsupportedError("loss", f"needs every pair of {size:,} points", fix)
         likely = np.flatnonzero(prior)
         total = []
         for secrets in np.split(likely, range(_BLOCK, len(likely), _BLOCK)):
@@ -396,12 +391,7 @@ def read(arrays: Arrays) -> KernelMechanism:
 class RemappedMechanism(Mechanism):
     """A kernel mechanism that reports `table[i]` instead of i. Made by `remapped`, which proves it private.
 
-    Attributes
-    ----------
-    base : KernelMechanism
-        The mechanism before the remap; it reports secrets.
-    table : (n,) int64 array
-        For each secret that the base may report, the index of the report given instead.
+    `table` `(n,)` has for each secret that `base` may report the index of the report given instead.
     """
 
     space: MetricSpace
@@ -439,7 +429,7 @@ class RemappedMechanism(Mechanism):
 
 def epsilon_of_base(space: MetricSpace, epsilon: float) -> float:
     """Return the ε' at which a kernel mechanism has to be private for its remap to be private at ε."""
-    return lowered_epsilon(space, epsilon, _ROUNDINGS)
+    return lowered_epsilon(space, epsilon, 8)
 
 
 def remapped(base: KernelMechanism, table: Indices, reports: Reports, epsilon: float) -> RemappedMechanism:
@@ -448,12 +438,7 @@ def remapped(base: KernelMechanism, table: Indices, reports: Reports, epsilon: f
     An entry of the remap is the sum of the base's entries over the reports that become one, and sums obey the same
     inequalities (CABP13 §3). In doubles each sum is off by 2^-53 relative and a little more, for which the ε of the
     base, at most `epsilon_of_base`, leaves room. Row sums stay within 2^-50 of 1, as those of the base are within
-    2^-52. No entry of the base underflows.
-
-    Raises
-    ------
-    CertificateError
-        If the ε of the base leaves no such room, or the table does not fit.
+    2^-52. No entry of the base underflows. CertificateError where there is no such room, or the table does not fit.
     """
     if base.privacy is None or base.privacy.epsilon > epsilon_of_base(base.space, epsilon):
         raise CertificateError("the level of the mechanism to remap leaves no room for rounding")

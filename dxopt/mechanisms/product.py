@@ -39,11 +39,9 @@ class ProductMechanism(Mechanism):
     Attributes
     ----------
     factors : tuple of Mechanism
-        The mechanisms of the coordinates, each with the points of its space as reports.
+        Those of the coordinates, each with the points of its space as reports.
     held : float
-        The part of each row that is held back for the slack report, about 1e-13.
-    slack : int
-        Index of the slack report, which gets the rest of each row.
+        The part of each row that is held back for the slack report of the index `slack`, about 1e-13.
     floor : float
         Positive entries of the factors count as this at least, so that no product of them underflows.
     distance_error : float
@@ -182,19 +180,9 @@ def product_mechanism(
     d > 0, and for d = 0 rows are equal, being computed alike from equal rows. The rest makes row sums 1 up to one
     rounding.
 
-    Parameters
-    ----------
-    factors : sequence of Mechanism
-        Proven private at `epsilon_of_factors` or below, in the order of the coordinates; they report their secrets.
-    distance_error : float
-        Bounds the relative error of the distances of the space against the sums over its factors.
-
-    Raises
-    ------
-    CertificateError
-        If a factor is not proven at such an ε', or does not fit.
-    UnsupportedError
-        If points are too close to be proven.
+    The space has its factors by structure; those of the mechanism report their secrets, in the order of the
+    coordinates. CertificateError where one is not proven at `epsilon_of_factors` or does not fit, UnsupportedError
+    where points are too close to be proven.
     """
     # The factors have to fit the space, and be proven at an ε' that leaves room for the roundings of a product.
     count = len(factors)
@@ -227,18 +215,17 @@ def product_mechanism(
     )
 
 
-def _require_same(space: MetricSpace, side: MetricSpace) -> None:
-    """Raise CertificateError unless a factor is on one side of the product, with all of its distances."""
-    same = len(space) == len(side)
-    if same and space.structure.kind == side.structure.kind == "path":
-        same = np.array_equal(space.points, side.points)  # pyright: ignore[reportArgumentType]
-    elif same and len(space) <= PAIRED_POINTS:
-        same = np.array_equal(space.distances, side.distances)
-    elif same:
-        mine, theirs = pack(space), pack(side)
-        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
-    if not same:
-        raise CertificateError("a factor of the product has other distances than the space")
+def _same(space: MetricSpace, side: MetricSpace) -> bool:
+    """Return True if the space of a factor has all distances of a side of the product."""
+    if len(space) != len(side):
+        return False
+    if space.structure.kind == side.structure.kind == "path":
+        return np.array_equal(space.points, side.points)  # pyright: ignore[reportArgumentType]
+    if len(space) <= PAIRED_POINTS:
+        return np.array_equal(space.distances, side.distances)
+    mine = pack(space)
+    theirs = pack(side)
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
 
 
 def read(arrays: Arrays) -> Mechanism:
@@ -249,8 +236,8 @@ def read(arrays: Arrays) -> Mechanism:
     space = unpack(arrays)
     if len(factors) != len(sides(space)):
         raise CertificateError(f"{len(factors)} factors do not fit the space")
-    for factor, side in zip(factors, sides(space), strict=True):
-        _require_same(factor.space, side)
+    if not all(_same(factor.space, side) for factor, side in zip(factors, sides(space), strict=True)):
+        raise CertificateError("a factor of the product has other distances than the space")
     # The error of distances is not taken from the file alone, as privacy rests on it.
     doubt = max(float(arrays["doubt"]), error_of_sums(len(factors)))
     return product_mechanism(space, factors, float(arrays["epsilon"]), doubt)

@@ -44,12 +44,7 @@ def feasible(space: MetricSpace, epsilon: float, solution: Weights, kernel: Syst
 
     They are within 1e-6 of exact ones, relative to the largest, or Φw is as near to 1 as that in proportion to how
     far entries of Φ are from 1. Entries that cannot be told from 0 are taken as 0. Where Φ is singular, linear
-    programming looks for a solution.
-
-    Raises
-    ------
-    UnsupportedError
-        If doubles cannot tell whether there are such weights.
+    programming looks for a solution. UnsupportedError where doubles cannot tell whether there are such weights.
     """
     # Some weight is negative for certain, so that no such mechanism exists.
     if len(solution.negative):
@@ -89,16 +84,6 @@ def untold(epsilon: float) -> UnsupportedError:
     return UnsupportedError("epsilon", wrong, _LARGER)
 
 
-def require_apart(problem: Problem) -> None:
-    """Raise UnsupportedError where `proofs.repair` would join points that matter, as their rows are next to alike."""
-    budgets = problem.budgets
-    index = Partition.joining(budgets <= ALIKE).index
-    joined = budgets[index[:, None] == index]
-    if joined.max() > _NEARLY * budgets[np.isfinite(budgets)].max():
-        wrong = f"at {problem.epsilon:g} doubles cannot keep the rows of a tight-constraints mechanism apart"
-        raise UnsupportedError("epsilon", wrong, _LARGER)
-
-
 def missing(
     space: MetricSpace,
     epsilon: float,
@@ -109,32 +94,27 @@ def missing(
 ) -> NoTightMechanism:
     """Return the error that names the offending points and, if asked, the ε from which on there is a mechanism."""
     exists_from = epsilon_above(space, np.ones(len(space)), epsilon, progress) if diagnose else None
-    where, negative = _offending(space, epsilon, solution)
-    found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
-    return NoTightMechanism(
-        "method",
-        f"no tight-constraints mechanism exists at epsilon = {epsilon:g}: {where}",
-        f"{found}use method: optimal",
-        negative=negative,
-        exists_from=exists_from,
-    )
-
-
-def _offending(space: MetricSpace, epsilon: float, solution: Weights) -> tuple[str, tuple[str, ...]]:
-    """Return why there is no mechanism, and the labels of points of negative weight, the most negative first."""
     below = solution.negative
     values = solution.values
     # Where Φ is singular, the solution of the least norm is looked at.
     if values is None:
         values = np.linalg.lstsq(np.exp(-epsilon * space.distances), np.ones(len(space)), rcond=None)[0]
         below = np.flatnonzero(values < 0)
-    if not len(below):
-        return "the constraint matrix is singular", ()
+    # The labels of points of negative weight, the most negative first.
     worst = below[np.argsort(values[below], kind="stable")]
-    labels = tuple(space.labels[int(point)] for point in worst)
-    more = f" and {len(below) - _NAMED:,} more" if len(below) > _NAMED else ""
-    singular = "the constraint matrix is singular, and " if solution.values is None else ""
-    return f"{singular}the weight of {', '.join(labels[:_NAMED])}{more} is negative", labels
+    negative = tuple(space.labels[int(point)] for point in worst)
+    reasons = ["the constraint matrix is singular"] if solution.values is None or not negative else []
+    if negative:
+        more = f" and {len(negative) - _NAMED:,} more" if len(negative) > _NAMED else ""
+        reasons.append(f"the weight of {', '.join(negative[:_NAMED])}{more} is negative")
+    found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
+    return NoTightMechanism(
+        "method",
+        f"no tight-constraints mechanism exists at epsilon = {epsilon:g}: {', and '.join(reasons)}",
+        f"{found}use method: optimal",
+        negative=negative,
+        exists_from=exists_from,
+    )
 
 
 WRITTEN_POINTS = 1_000
@@ -157,30 +137,25 @@ def refuses_tight(problem: Problem) -> str | None:
 def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     """Make the channel K[x, z] = e^{-εd(x, z)} w_z with Φw = 1 and, where it is optimal, the dual that proves it.
 
-    It is exact for binary loss and a regular prior (ECP14, Definition 6, Propositions 6 to 8, Theorems 2 and 4).
-
-    Parameters
-    ----------
-    diagnose : bool
-        Where there is no such mechanism, search for an ε from which on there is.
-
-    Raises
-    ------
-    UnsupportedError
-        If the problem is refused, or ε is too small for doubles to tell, or to hold the mechanism.
-    NoTightMechanism
-        If there is no such mechanism.
+    It is exact for binary loss and a regular prior (ECP14, Definition 6, Propositions 6 to 8, Theorems 2 and 4). If
+    asked to diagnose, a search finds the ε from which on there is a mechanism where there is none (NoTightMechanism).
+    UnsupportedError where the problem is refused, or ε is too small for doubles to tell, or to hold the mechanism.
     """
     reason = refuses_tight(problem)
     if reason:
         raise MethodRefused("tight", reason)
-    require_apart(problem)
+    # Points that `proofs.repair` would join, as their rows are next to alike, must not matter.
+    budgets = problem.budgets
+    index = Partition.joining(budgets <= ALIKE).index
+    if budgets[index[:, None] == index].max() > _NEARLY * budgets[np.isfinite(budgets)].max():
+        wrong = f"at {problem.epsilon:g} doubles cannot keep the rows of a tight-constraints mechanism apart"
+        raise UnsupportedError("epsilon", wrong, _LARGER)
     solution = weighting(problem.space, problem.epsilon)
     found = feasible(problem.space, problem.epsilon, solution)
     if found is None:
         raise missing(problem.space, problem.epsilon, solution, diagnose=diagnose)
     dual = _dual(problem)
-    return Candidate(np.exp(-problem.budgets) * found, dual, "valid" if dual is None else "exact")
+    return Candidate(np.exp(-budgets) * found, dual, "valid" if dual is None else "exact")
 
 
 def _dual(problem: Problem) -> Dual | None:

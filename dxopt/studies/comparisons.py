@@ -196,23 +196,25 @@ def compare(
             problem = reference.problem
         entries = _made(problem, asked, reference, options, stop)
         for name, other in others.items():
-            found = _NOT_STARTED if stop.interrupted else _under(other, **options)
+            try:
+                found = _NOT_STARTED if stop.interrupted else _solved(other, "auto", **options)
+            except SpecError as error:  # its loss may be over the budget
+                if error.field != "max_loss":
+                    raise
+                found = f"the budget {error.wrong}"
             entries[f"{OPTIMAL} for {name}"] = _optimum(found, stop, name)
         there = {name: entry.mechanism for name, entry in entries.items() if entry.mechanism is not None}
         drawn = {name: _remap_in_the_worst_case(problem, one) for name, one in there.items()}
         remaps = {name: (remap.channel, remap.weights) for name, remap in drawn.items() if remap is not None}
-        regular = None if stop.interrupted else _verdict(problem)
+        regular = None
+        written = problem.why_coupled is None and problem.loss.is_binary and len(problem.space) <= VERDICT_POINTS
+        if written and not stop.interrupted:
+            # A regular prior makes the tight-constraints mechanism optimal for binary loss.
+            decided = verdict(problem.prior, problem.space, problem.epsilon)
+            regular = Regularity(decided.status, decided.reason)
         order = {} if stop.interrupted else ordered(there)
     evidence = Evidence(problem, entries, others, remaps, tuple(order.values()))
     return stop.delivered(Comparison.of(evidence, tuple(order), regular, interrupted=stop.interrupted))
-
-
-def _verdict(problem: Problem) -> Regularity | None:
-    """Decide whether the prior is regular, which makes the tight-constraints mechanism optimal for binary loss."""
-    if problem.why_coupled is not None or not problem.loss.is_binary or len(problem.space) > VERDICT_POINTS:
-        return None
-    found = verdict(problem.prior, problem.space, problem.epsilon)
-    return Regularity(found.status, found.reason)
 
 
 def _made(
@@ -261,16 +263,6 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
         return error.wrong
     except (SolveError, CertificateError) as error:
         return str(error)
-
-
-def _under(problem: Problem, **options: Any) -> Report | str:
-    """Return the optimum for another prior, or why there is none: its loss may be over the budget."""
-    try:
-        return _solved(problem, "auto", **options)
-    except SpecError as error:
-        if error.field != "max_loss":
-            raise
-        return f"the budget {error.wrong}"
 
 
 def _of_own(problem: Problem, own: Own, tolerance: float) -> Entry:

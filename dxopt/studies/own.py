@@ -47,12 +47,8 @@ class Own:
     def proven(self, problem: Problem) -> Mechanism:
         """Prove the mechanism as private as the problem asks for, and within its budget.
 
-        Where privacy fails by rounding alone, entries are moved by 1e-9 at most.
-
-        Raises
-        ------
-        SpecError
-            If it does not fit the problem, is not private, or its expected loss is over the budget.
+        Where privacy fails by rounding alone, entries are moved by 1e-9 at most. SpecError where it does not fit the
+        problem, is not private, or its expected loss is over the budget.
         """
         given = self.given
         if callable(given):
@@ -86,10 +82,7 @@ Methods = Iterable[Method] | Mapping[str, Given] | str | Given
 def checked_methods(methods: Methods | None) -> list[str | Own]:
     """Return mechanisms by name and of one's own, all that have names by default, the optimum first.
 
-    Raises
-    ------
-    SpecError
-        If there is none of a name, one is no mechanism, or a name of one's own is taken.
+    SpecError where there is none of a name, one is no mechanism, or a name of one's own is taken.
     """
     asked = [OPTIMAL, *(COMPARABLE if methods is None else _listed(methods))]
     # names once each; mechanisms of one's own in their place, under names that no other row has

@@ -104,12 +104,8 @@ def proven(
 ) -> Mechanism:
     """Make a mechanism, repair it, and prove it private for ε·d, up to δ.
 
-    The loss is what the repair keeps small; by default it counts all wrong reports alike.
-
-    Raises
-    ------
-    SpecError
-        If ε or δ is out of range, or the mechanism does not exist for the space (UnsupportedError).
+    The loss is what the repair keeps small; by default it counts all wrong reports alike. SpecError where ε or δ is
+    out of range, or the mechanism does not exist for the space (UnsupportedError).
     """
     if loss is None:
         loss = "binary" if reports is None else np.zeros((len(space), len(reports)))

@@ -135,14 +135,8 @@ def largest_private_rate(
 
     Where a larger rate does not raise the realised ε, the rate stays as it is; it ends at 64 times the safe one.
 
-    Parameters
-    ----------
-    channel : callable
-        The channel `(n, m)` at a rate.
-    safe : float
-        A rate at which it is private at ε; what is returned where there are no two secrets apart.
-    resolution : float
-        How close to a rate that is not private the search ends, as a part of it, where the realised ε jumps.
+    At the safe rate the channel is private at ε; it is returned where no two secrets are apart. Where the realised ε
+    jumps, the search ends within the resolution of a rate that is not private, relative.
     """
     # Pairs that count as one point bind nothing.
     distances = space.distances

@@ -107,14 +107,7 @@ def nodes_around(secrets: int, dimensions: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Place discretised noise: offsets around each secret at rate 1, the same multiples for every rate.
-
-    Attributes
-    ----------
-    secrets, reports : (n, k) and (m, k) array
-    offsets : (n, q, k) array
-        The offsets of q nodes from each secret, times the rate.
-    """
+    """Discretised noise: `offsets` `(n, q, k)` of q nodes from each secret at rate 1, the same multiples for any."""
 
     secrets: Array
     reports: Array
@@ -173,8 +166,7 @@ def multivariate_laplace(
 
     The noise falls on finitely many nodes, so that its masses are exact; see `dx.noise.MultivariateLaplace` for the
     continuous noise of the paper, of which nothing is proven in doubles. In many dimensions moving to the nearest of
-    few reports hides much more than the noise alone: with β = ε, as in the paper, the matrix uses a part of ε only.
-    Up to 999 secrets β is raised until it is used up.
+    few reports hides much more than the noise alone, so that up to 999 secrets β is raised until ε is used up.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from dxopt.spaces.archive import unpack
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 _REACH = 40.0
 """Nodes end where the density of any cell above the floor has fallen by e^{-40}."""
@@ -173,8 +174,6 @@ def _whole_cells(shape: tuple[int, int], rate: float) -> Array:
     return masses * (rate**2 / (2 * math.pi))
 
 
-Indices = NDArray[np.int64]
-
 NAME = "planar_laplace"
 SLACK = 1e-11
 """Reduction of the level per step for the rounding of entries and of row sums."""
@@ -191,12 +190,7 @@ class OnGrid(Mechanism):
     relative for the rounding of the coordinates, and by 1e-11 for that of the entries and their row sums, which is
     checked. No entry is below 1e-250.
 
-    Attributes
-    ----------
-    masses : (2·rows, 2·columns) array
-        The masses of cells by how far away and of which kind they are; see `border_masses`.
-    totals : (n,) array
-        The sum of each row before it is divided by that.
+    `masses` are those of `border_masses`, and `totals` `(n,)` the sum of each row before it is divided by that.
     """
 
     space: MetricSpace
@@ -210,10 +204,7 @@ class OnGrid(Mechanism):
     def of(cls, space: MetricSpace, epsilon: float) -> OnGrid:
         """Make the mechanism of a grid that `PlanarLaplace` does not refuse, proven private at ε.
 
-        Raises
-        ------
-        CertificateError
-            If rounding is not within what ε was lowered by.
+        CertificateError where rounding is not within what ε was lowered by.
         """
         rows, columns = space.structure.shape
         rate = level_per_step(space, epsilon)

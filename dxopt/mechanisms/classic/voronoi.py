@@ -25,9 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import CertificateError, UnsupportedError
+from dxopt.errors import CertificateError
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 _STEEPEST = 6.0
 """A section ends where βR has grown by this, so that a polynomial of low degree follows e^{-βR} on it."""
@@ -44,14 +46,8 @@ _LAST_ORDER = 16
 def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bool) -> Array:
     """Return F, or a - F if `inside`, of pieces `(k,)` of lines: 1/(2π) ∫ of G or 1 - G over their directions.
 
-    Parameters
-    ----------
-    height : (k,) array
-        h > 0, the distance of the secret to each line.
-    start, end : (k,) arrays
-        Where each piece begins and ends, as lengths along its line from the foot; may be infinite.
-    rate : float
-        β.
+    The secret is at a `height` h > 0 from each line; `start` and `end` are lengths along it from the foot, which may
+    be infinite; the rate is β.
     """
     # From lengths along the line to s.
     with np.errstate(over="ignore"):
@@ -113,8 +109,6 @@ def _mass(reach: Array, *, inside: bool) -> Array:
     values[small] = series * part**2
     return values
 
-
-Indices = NDArray[np.int64]
 
 ALIKE = 1e-9
 """Lengths below this part of the extent of all sites count as 0."""
@@ -213,10 +207,8 @@ def openings(sites: Array, pairs: Indices, low: Array, high: Array) -> Array:
     return opening / opening.sum()
 
 
-Mask = NDArray[np.bool_]
-
 CELLS = 50_000_000
-"""The most masses that are computed: secrets times sites."""
+"""The most masses that `planar_laplace` computes: secrets times sites."""
 _BLOCK = 1_000_000
 """About as many pairs of a secret and a ridge, or of a secret and a site, are treated at a time."""
 _EDGE_ON = 1e-15
@@ -287,18 +279,8 @@ class Voronoi:
         """Return the mass `(n, m)` of each cell under noise of rate β around each secret `(n, 2)`; rows sum to 1.
 
         Where some sites are nearer to each other than 1e-5 of the extent of all, corners of cells are known to fewer
-        digits, and rows may sum to 1 only up to 1e-6; they are scaled.
-
-        Raises
-        ------
-        UnsupportedError
-            If there are more than 50 million.
-        CertificateError
-            If those of a secret do not sum to 1 up to 1e-6.
+        digits, and rows may sum to 1 only up to 1e-6; they are scaled. Beyond that it is a CertificateError.
         """
-        count = len(secrets) * len(self.sites)
-        if count > CELLS:
-            raise UnsupportedError("space", f"asks for {count:,} cells", f"planar_laplace has {CELLS:,} at most")
         step = max(1, _BLOCK // max(len(self.pairs), len(self.sites)))
         secrets = secrets - self.centre
         blocks = [self._block(secrets[i : i + step], rate) for i in range(0, len(secrets), step)]
@@ -331,7 +313,17 @@ class Voronoi:
         # two cells takes that sum. Where G underflows, F is 0. Edge-on, a and F are 0, unless the secret is on the
         # ridge itself: then both its cells are near, and a - F is 0, as 1 - G(0) is.
         distance = np.hypot(beyond, np.maximum(np.maximum(start, -end), 0.0))
-        near = self._distances(secrets, distance) < _NEAR / rate
+        # A cell is as far as the nearest of its ridges, a minimum over groups of ridges sorted by cell. It is at
+        # 0 where its site is the nearest one to the secret, and infinitely far where it is empty.
+        cells = self.pairs.T.ravel()
+        order = np.argsort(cells, kind="stable")
+        occupied, starts = np.unique(cells[order], return_index=True)
+        cell_distance = np.full((len(secrets), len(self.sites)), np.inf)
+        cell_distance[:, occupied] = np.minimum.reduceat(distance[:, order % len(self.pairs)], starts, axis=1)
+        offset = secrets[:, None, :] - self.sites[occupied]
+        own = occupied[(offset**2).sum(axis=2).argmin(axis=1)]
+        cell_distance[np.arange(len(secrets)), own] = 0.0
+        near = cell_distance < _NEAR / rate
         of_near = near[:, self.pairs]
         for_far = ~of_near.all(axis=2) & (beyond != 0) & (rate * distance < _UNDERFLOW)
         for_near = of_near.any(axis=2) & (beyond != 0)
@@ -360,19 +352,3 @@ class Voronoi:
         far_masses = flow(for_far, inside=False)
         near_masses = self.opening - flow(for_near, inside=True)
         return np.where(near, near_masses, far_masses)
-
-    def _distances(self, secrets: Array, to_ridges: Array) -> Array:
-        """Return distances of secrets to cells `(n, m)`, given those to the ridges; ∞ for cells that are empty."""
-        # Outside of a cell, it is as far as the nearest of its ridges: a minimum over groups of ridges sorted by
-        # cell.
-        cells = self.pairs.T.ravel()
-        order = np.argsort(cells, kind="stable")
-        occupied, starts = np.unique(cells[order], return_index=True)
-        distances = np.full((len(secrets), len(self.sites)), np.inf)
-        distances[:, occupied] = np.minimum.reduceat(to_ridges[:, order % len(self.pairs)], starts, axis=1)
-
-        # Inside, it is 0: the secret is in the cell of its nearest site.
-        offset = secrets[:, None, :] - self.sites[occupied]
-        own = occupied[(offset**2).sum(axis=2).argmin(axis=1)]
-        distances[np.arange(len(secrets)), own] = 0.0
-        return distances

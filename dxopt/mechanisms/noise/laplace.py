@@ -115,8 +115,7 @@ class _PointNoise(Noise):
 class ManhattanLaplace(_PointNoise):
     """Laplace noise on each of k coordinates: density (ε/2)^k e^{-ε‖z - x‖_1} (CABP13 Def 6, Figure 2 (iii)).
 
-    εd-private for the Manhattan distance d (CABP13 Fact 7), and the error is that distance. Floating-point
-    noise can reveal the secret (Mironov 2012); for real releases take `Geometric` on each coordinate, which is exact.
+    εd-private for the Manhattan distance d (CABP13 Fact 7), the error. In doubles, see `Laplace`.
 
     Parameters
     ----------
@@ -157,8 +156,7 @@ class PlanarLaplace(_PointNoise):
 
     εd-private for the Euclidean distance d (CABP13 Fact 7). The radius r has the cdf 1 - (1 + εr) e^{-εr}, whose
     inverse is -(W_{-1}((p - 1)/e) + 1)/ε; it is computed as that of a gamma distribution, which stays accurate near
-    p = 0, where W has a branch point. Floating-point noise can reveal the secret (Mironov 2012); for real releases
-    there is `classic.planar_laplace`, a matrix proven private.
+    p = 0, where W has a branch point. For real releases there is `classic.planar_laplace`, proven private in doubles.
 
     Parameters
     ----------
@@ -201,8 +199,8 @@ class MultivariateLaplace(_PointNoise):
 
     εd-private for the Euclidean distance d, as the density is; for word vectors, with the result moved to the
     nearest word, by Feyisetan, Balle, Drake and Diethe (2020). The radius is gamma distributed of shape k and the
-    direction uniform, so that the error is k/ε on average. Floating-point noise can reveal the secret
-    (Mironov 2012); for real releases there is `classic.multivariate_laplace`, a matrix proven private.
+    direction uniform, so that the error is k/ε on average. For real releases there is
+    `classic.multivariate_laplace`, proven private in doubles.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ class Staircase(LineNoise):
 
     εd-private for d = ⌈|x - x'|/Δ⌉, as is asked of the answers to a query that one record changes by Δ at most. Of
     all such noise, it has the least expected |z - x| at γ = 1/(1 + e^{ε/2}) (Geng and Viswanath 2014). It is no
-    Laplace mechanism in the sense of CABP13 Def 6. Floating-point noise can reveal the secret (Mironov 2012);
-    for real releases there is `classic.staircase`, a matrix proven private.
+    Laplace mechanism in the sense of CABP13 Def 6. For real releases there is `classic.staircase`, proven private in
+    doubles.
 
     Parameters
     ----------

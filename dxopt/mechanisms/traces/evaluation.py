@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.traces.streams import KINDS, Kind, Run, TraceMechanism
+from dxopt.mechanisms.traces.streams import KINDS, Kind, TraceMechanism
 from dxopt.numerics.coerce import checked_count
 from dxopt.runtime.display import Shown
 
@@ -125,6 +125,15 @@ def evaluate(
         # alike.
         off = np.array([sum(run) - mean * len(run) for run in each]).reshape(-1, repetitions)
         doubt = float(np.sqrt(repetitions * off.var(axis=1, ddof=1).sum())) / reported
+    # What is spent up to each step, in the mean over the runs of traces that have such a step; what a run has spent
+    # that stopped stays as it was.
+    spent = np.zeros(max(run.length for run in runs))
+    lasting = np.zeros(len(spent))
+    for run in runs:
+        spent[: run.length] += np.pad(run.spending, (0, run.length - len(run.steps)), mode="edge")
+        lasting[: run.length] += 1
+    spending = spent / lasting
+    spending.flags.writeable = False
     return TraceEvaluation(
         mean_error=mean,
         standard_error=doubt,
@@ -133,20 +142,6 @@ def evaluate(
         reported=reported / sum(run.length for run in runs),
         spent=float(np.mean([run.spent for run in runs])),
         most_spent=max(run.spent for run in runs),
-        spending=_spending(runs),
+        spending=spending,
         runs=len(runs),
     )
-
-
-def _spending(runs: Sequence[Run]) -> NDArray[np.float64]:
-    """Return the mean of what is spent up to each step, over the runs of traces that have such a step."""
-    longest = max(run.length for run in runs)
-    spent = np.zeros(longest)
-    lasting = np.zeros(longest)
-    for run in runs:
-        # What a run that stopped has spent stays as it was.
-        spent[: run.length] += np.pad(run.spending, (0, run.length - len(run.steps)), mode="edge")
-        lasting[: run.length] += 1
-    spending = spent / lasting
-    spending.flags.writeable = False
-    return spending

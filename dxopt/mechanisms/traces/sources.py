@@ -92,11 +92,6 @@ class Continuous:
     ----------
     dimension : {1, 2}
 
-    Raises
-    ------
-    SpecError
-        If the dimension is another.
-
     Examples
     --------
     >>> import dxopt as dx
