@@ -19,11 +19,7 @@ def in_order(space: MetricSpace, weights: Any) -> Any:
     """Put the weights of a pandas Series in the order of the points, where its index has their labels.
 
     An index of whole numbers counts as a numbering of rows, unless labels of points are whole numbers as well.
-
-    Raises
-    ------
-    SpecError
-        If the index has names, and they are not the labels of the points.
+    SpecError where the index has other names than the labels.
     """
     index = getattr(weights, "index", None)
     if index is None or callable(index) or not hasattr(weights, "to_numpy") or len(index) != len(space):

@@ -33,15 +33,10 @@ FACTOR_SLACK = 1e-12
 class Split:
     """A problem as a sum of smaller ones.
 
-    Attributes
-    ----------
-    factors : tuple of Problem
-        At the level of the whole; equal problems are one object.
-    distance_error : float
-        Bounds the relative difference between the distances of the space and the sums over its factors.
-    deviation : float
-        The optimum is at most this much below the sum of the optima of the factors at ε(1 + distance_error), as the
-        prior may differ from a product and the loss from a sum; rounding is counted.
+    The `factors` are at the level of the whole, and equal ones are one object. `distance_error` bounds the relative
+    difference between the distances of the space and the sums over its factors. The optimum is at most `deviation`
+    below the sum of the optima of the factors at ε(1 + distance_error), as the prior may differ from a product and
+    the loss from a sum; rounding is counted.
     """
 
     factors: tuple[Problem, ...]

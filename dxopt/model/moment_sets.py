@@ -34,17 +34,9 @@ _AS_GOOD = 1e-9
 class Fitting(PriorSet):
     """All π ≥ 0 with low - within ≤ A π ≤ high + within, and whose sum is 1 up to `within`.
 
-    Attributes
-    ----------
-    forms : (q, n) array
-        A: what each point counts in each total.
-    low, high : (q,) arrays
-    within : float
-        More than 0.
-    proof : (q + 1,) array, optional
-        Numbers y that are known to prove the least upper bound on some loss; taken where they are as good as others.
-    around : (n,) array, optional
-        The centre, where it is known.
+    The rows of A, `forms` `(q, n)`, are what each point counts in each total. Numbers y `(q + 1,)` that are known to
+    prove the least upper bound on some loss are a `proof`, taken where they are as good as others; `around` is a
+    known centre.
     """
 
     forms: Array

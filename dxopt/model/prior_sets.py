@@ -22,16 +22,7 @@ _NAMED = 3
 
 
 class PriorSet(ABC):
-    """Priors on the n points of a space; see `Prior.hull`, `Prior.ball` and `Prior.box`.
-
-    Attributes
-    ----------
-    kind : str
-        As a problem file names it.
-    name : str
-    space : MetricSpace or None
-        Whose points they are about, where that is known.
-    """
+    """Priors on the n points of a space, where that is known; see `Prior.hull`, `Prior.ball` and `Prior.box`."""
 
     kind: ClassVar[str]
     name: str
@@ -105,14 +96,7 @@ class Everyone(PriorSet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hull(PriorSet):
-    """All mixtures of k priors.
-
-    Attributes
-    ----------
-    members : (k, n) array
-    names : tuple of str
-        Of the members.
-    """
+    """All mixtures of k priors, `members` `(k, n)`."""
 
     members: Array
     names: tuple[str, ...]
@@ -164,13 +148,7 @@ class Ball(PriorSet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Box(PriorSet):
-    """All priors between two bounds on each probability.
-
-    Attributes
-    ----------
-    lower, upper : (n,) arrays
-        From 0 to 1, the first no more than the second.
-    """
+    """All priors between two bounds `(n,)` on each probability, from 0 to 1, the first no more than the second."""
 
     lower: Array
     upper: Array

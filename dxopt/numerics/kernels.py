@@ -44,17 +44,7 @@ COMPILING = "compiling, once after installation"
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A compiled loop.
-
-    Attributes
-    ----------
-    name : str
-        As people read it, with the part of dxopt that it belongs to.
-    dispatcher : Numba's dispatcher
-        What is called.
-    signature : str
-        The types of the arguments, in Numba's words.
-    """
+    """A compiled loop: Numba's dispatcher, a name for people, and the types of its arguments in Numba's words."""
 
     name: str
     dispatcher: Any

@@ -194,15 +194,7 @@ def markov_conditionals(
     start: ArrayLike | None,
     times: Iterable[int] | None,
 ) -> Iterator[Conditional]:
-    """Pair all traces given either of two states, `(k^length,)`, for each time.
-
-    Raises
-    ------
-    SpecError
-        If there is no such chain or time, or several distributions that it keeps and no start.
-    UnsupportedError
-        If there are more than 20,000 traces.
-    """
+    """Pair all traces given either of two states, `(k^length,)`, for each time; at most 20,000 traces."""
     states = len(labels)
     if states < 2:
         raise SpecError("states", f"are {states}", "give two or more")
