@@ -23,11 +23,7 @@ _SWAPPED = "they fit with their coordinates swapped: give both in one order, (la
 
 
 def check_ins_outside(
-    space: MetricSpace,
-    places: ArrayLike,
-    found: Near,
-    counted: NDArray[np.float64],
-    kept: NDArray[np.bool_],
+    space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], kept: NDArray[np.bool_]
 ) -> tuple[PlausibilityWarning, ...]:
     """Return the warning where many check-ins `(m, k)` of weights `counted` are outside of the space.
 

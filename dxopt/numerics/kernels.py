@@ -87,7 +87,9 @@ def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
 
     def compiled(function: Callable[..., Any]) -> Any:
         dispatcher = kept(function)
-        KERNELS.append(Kernel(_spoken(function), dispatcher, f"({', '.join(types)},)"))
+        module = function.__module__.rpartition(".")[2]
+        name = f"{module}, {function.__name__.strip('_')}".replace("_", " ")
+        KERNELS.append(Kernel(name, dispatcher, f"({', '.join(types)},)"))
         return dispatcher
 
     _listen()
@@ -115,12 +117,6 @@ def load(package: str, should_stop: Callable[[], bool]) -> bool:
                 return False
             one.load()
     return True
-
-
-def _spoken(function: Callable[..., Any]) -> str:
-    """Return the name of a function and of its module, as words."""
-    module = function.__module__.rpartition(".")[2]
-    return f"{module}, {function.__name__.strip('_')}".replace("_", " ")
 
 
 _listening = False

@@ -28,6 +28,12 @@ BLOCK_CELLS = 4_000_000
 Array = NDArray[np.float64]
 
 
+def in_blocks(indices: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
+    """Split the indices of rows `width` numbers wide into blocks of at most `BLOCK_CELLS` numbers."""
+    step = max(1, BLOCK_CELLS // width)
+    return np.split(indices, range(step, len(indices), step))
+
+
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """Distances that were given, one for each pair of points; a source of distances, as `Paths` is.
