@@ -86,7 +86,7 @@ def most_telling(plain: Array, hidden: Array) -> Event:
         if (found := _certain(odds)) is not None:
             return Event(float("inf"), found, float("inf"))
     # secrets of which more could be said come first, so that most others need no look
-    caps = [_cap(odds) for odds in everyone]
+    caps = [_largest(odds.above, odds.below) * _largest(odds.more, odds.less) for odds in everyone]
     best, event, limit = 1.0, (0,), 1.0
     for number in np.argsort(caps)[::-1]:
         odds = everyone[number]
@@ -113,11 +113,6 @@ def _certain(odds: _Odds) -> tuple[int, ...] | None:
     if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
         return tuple(map(int, np.flatnonzero(silent)))
     return None
-
-
-def _cap(odds: _Odds) -> float:
-    """Return both ratios at their largest, each at a report of its own."""
-    return _largest(odds.above, odds.below) * _largest(odds.more, odds.less)
 
 
 def _largest(above: Array, below: Array) -> float:

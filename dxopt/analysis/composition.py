@@ -41,21 +41,11 @@ _SLIP = 2.0**-30
 
 @dataclass(frozen=True, eq=False)
 class LossDistribution:
-    """Masses of P on the grid of privacy losses.
+    """Masses of P on the grid of privacy losses: mass i is at the loss (start + i)·step.
 
-    Attributes
-    ----------
-    side : {"above", "below"}
-        Whether `delta` is an upper or a lower bound.
-    step : float
-        Of the grid: mass i is at the loss (start + i)·step.
-    start : int
-    masses : (c,) array
-    infinite : float
-        The mass of reports that the other secret never makes.
-    most : float
-        From above: no loss is larger, so that δ is 0 from there on. Infinite where a loss is.
-    releases : int
+    `side` tells whether `delta` is an upper or a lower bound. Reports that the other secret never makes have the mass
+    `infinite`. From above, no loss is larger than `most`, so that δ is 0 from there on; it is infinite where a loss
+    is.
     """
 
     side: Side

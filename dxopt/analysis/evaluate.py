@@ -129,11 +129,7 @@ def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "bina
 
 
 def optimal_remap(
-    mechanism: Mechanism,
-    prior: PriorLike,
-    loss: LossLike | Loss = "distance",
-    *,
-    reports: Reports | None = None,
+    mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance", *, reports: Reports | None = None
 ) -> NDArray[np.int64]:
     """Return the best replacement of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
 
@@ -183,11 +179,7 @@ def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
 
 
 def adversary_error(
-    mechanism: Mechanism,
-    prior: PriorLike,
-    loss: LossLike | Loss = "distance",
-    *,
-    guesses: Reports | None = None,
+    mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance", *, guesses: Reports | None = None
 ) -> float:
     """Return the least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13).
 
@@ -303,11 +295,7 @@ def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "
 
 
 def usefulness_curve(
-    mechanism: Mechanism,
-    alphas: ArrayLike,
-    loss: LossLike | Loss = "distance",
-    *,
-    prior: PriorLike | None = None,
+    mechanism: Mechanism, alphas: ArrayLike, loss: LossLike | Loss = "distance", *, prior: PriorLike | None = None
 ) -> NDArray[np.float64]:
     """Return the probability that the loss is at most each of k values α, `(k,)` (CABP13 Example 1, Fig 1).
 

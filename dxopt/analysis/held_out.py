@@ -68,17 +68,15 @@ class Observed(Shown):
 
     Attributes
     ----------
-    name : str
-        What the data are called.
     weights, squares : (n,) array
         The sum of the weights of the rows at each secret, and of their squares.
     rows : int
-        How many rows of positive weight are at a secret.
+        Number of rows of positive weight at a secret.
     outside : float
         The weight of the rows that are at none.
     positions : (m, k) array or None
-        Where they are, if data were coordinates; with their `secrets` `(m,)`, the weight of `each` `(m,)`, and how
-        `often` each is there `(m,)`. They are not saved.
+        Of coordinates, not saved; with their `secrets` `(m,)`, the weight of `each` `(m,)`, and how `often` each is
+        there `(m,)`.
     """
 
     name: str
@@ -204,20 +202,10 @@ class Solved(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class AtPositions(Shown):
-    """Losses between positions themselves and what is reported of them.
+    """Losses between positions themselves and what is reported of them: the mean with its error, and the worst.
 
-    Attributes
-    ----------
-    loss : float
-        The mean.
-    standard_error : float or None
-        Of the mean; None for a single datum.
-    worst : float
-        The largest expected loss of a position.
-    moved : float
-        The mean distance from a position to its secret.
-    radius : float
-        Within which 95 % of all reports are from their positions, rounded up by 0.1 % at most.
+    The mean distance from a position to its secret is `moved`. Within `radius` of their positions are 95 % of all
+    reports, rounded up by 0.1 % at most.
     """
 
     loss: float

@@ -19,15 +19,7 @@ from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
 
-__all__ = [
-    "Attack",
-    "RateDistortion",
-    "Recovered",
-    "Repeated",
-    "iterative_update",
-    "rate_distortion",
-    "repeated",
-]
+__all__ = ["Attack", "RateDistortion", "Recovered", "Repeated", "iterative_update", "rate_distortion", "repeated"]
 
 Array = NDArray[np.float64]
 _LIKELIEST = 8

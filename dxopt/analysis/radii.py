@@ -31,17 +31,9 @@ Array = NDArray[np.float64]
 class Radii(Shown):
     """Radii about the truth, in the unit of distances; infinite where too many reports are infinitely far away.
 
-    Attributes
-    ----------
-    secrets : (k,) int64 array
-        Those that were looked at, by index: all, or the one of the largest prior where there are too many.
-    each : (k,) array
-        For each of them the smallest radius that holds its reports with 95 %.
-    all : float or None
-        The smallest that holds 95 % of all reports under the prior; None without one, or where not all secrets were
-        looked at.
-    half : float or None
-        The same for half of them.
+    Of the `secrets` `(k,)`: all, or the likeliest one where there are too many. `each` is the smallest radius that
+    holds 95 % of the reports of one; `all` holds 95 % of all reports under the prior and `half` half of them, or they
+    are None without a prior, or where not all secrets were looked at.
     """
 
     secrets: NDArray[np.int64]
@@ -92,13 +84,9 @@ def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
 class Tails:
     """Errors of a single report.
 
-    Attributes
-    ----------
-    rare, rare_chance : float
-        The largest of the radii that hold 99.9 % of the reports of a secret, and the largest probability of a report
-        beyond it, whatever the secret.
-    most, most_chance : float
-        The largest distance of a report of positive probability, and the largest probability of one so far away.
+    The largest of the radii that hold 99.9 % of the reports of a secret is `rare`, and the largest distance of a
+    possible report `most`; with each comes the largest probability of a report that is further, or as far, whatever
+    the secret.
     """
 
     rare: float
@@ -175,7 +163,7 @@ def smallest(apart: Array, weights: Array, share: float) -> float:
 
 @dataclass(frozen=True)
 class Several:
-    """Errors of n values of which each is reported by an independent draw.
+    """Errors of n values, each reported by an independent draw.
 
     Attributes
     ----------
@@ -187,8 +175,7 @@ class Several:
         √(n·s + n(n - 1)·b²), where s is the largest mean square of a secret's error and b the largest bias. None
         where distances are not differences of numbers.
     total_off_prior : float or None
-        The same where they are drawn independently from the prior: √(n·s + n(n - 1)·b²) with the mean square s and
-        the bias b under the prior. None without a prior.
+        The same where they are drawn independently from the prior, with s and b under it. None without a prior.
     """
 
     all_within: float

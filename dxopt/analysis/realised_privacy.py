@@ -111,34 +111,18 @@ Array = NDArray[np.float64]
 Divergence = Callable[[Array, Array], float]
 
 
-def _max(p: Array, q: Array) -> float:
-    return max(float(_log_ratio(p, q)[p > 0].max(initial=0.0)), 0.0)
-
-
-def _kullback_leibler(p: Array, q: Array) -> float:
-    return max(math.fsum(p[p > 0] * _log_ratio(p, q)[p > 0]), 0.0)
-
-
-def _total_variation(p: Array, q: Array) -> float:
-    return 0.5 * math.fsum(np.abs(p - q))
-
-
 def _chi_squared(p: Array, q: Array) -> float:
     if ((q == 0) & (p > 0)).any():
         return math.inf
     return math.fsum((p - q)[q > 0] ** 2 / q[q > 0])
 
 
-def _hellinger(p: Array, q: Array) -> float:
-    return math.sqrt(0.5 * math.fsum((np.sqrt(p) - np.sqrt(q)) ** 2))
-
-
 DIVERGENCES: dict[str, Divergence] = {
-    "max": _max,
-    "kullback_leibler": _kullback_leibler,
-    "total_variation": _total_variation,
+    "max": lambda p, q: max(float(_log_ratio(p, q)[p > 0].max(initial=0.0)), 0.0),
+    "kullback_leibler": lambda p, q: max(math.fsum(p[p > 0] * _log_ratio(p, q)[p > 0]), 0.0),
+    "total_variation": lambda p, q: 0.5 * math.fsum(np.abs(p - q)),
     "chi_squared": _chi_squared,
-    "hellinger": _hellinger,
+    "hellinger": lambda p, q: math.sqrt(0.5 * math.fsum((np.sqrt(p) - np.sqrt(q)) ** 2)),
 }
 RENYI = "renyi"
 

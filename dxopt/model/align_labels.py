@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,7 @@ def in_order(space: MetricSpace, weights: Any) -> Any:
     """Put the weights of a pandas Series in the order of the points, where its index has their labels.
 
     An index of whole numbers counts as a numbering of rows, unless labels of points are whole numbers as well.
-
-    Raises
-    ------
-    SpecError
-        If the index has names, and they are not the labels of the points.
+    SpecError where the index has other names than the labels.
     """
     index = getattr(weights, "index", None)
     if index is None or callable(index) or not hasattr(weights, "to_numpy") or len(index) != len(space):
@@ -41,7 +37,8 @@ def in_order(space: MetricSpace, weights: Any) -> Any:
     stranger = next((name for name in names if name not in set(labels)), names[0])
     wrong = f"is a Series whose index has {stranger!r}, which is no label of the points"
     if stranger in set(labels):
-        wrong = f"is a Series whose index has {_repeated(names)!r} twice"
+        twice = next((name for name, count in Counter(names).items() if count > 1), names[0])
+        wrong = f"is a Series whose index has {twice!r} twice"
     fix = "match it by dx.prior_from_frame, or give series.to_numpy() in the order of the points"
     raise SpecError("prior", wrong, fix)
 
@@ -84,8 +81,3 @@ def _written(name: Any) -> str:
 
 def _whole(name: str) -> bool:
     return name.lstrip("-").isdigit()
-
-
-def _repeated(names: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), names[0])

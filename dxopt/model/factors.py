@@ -20,7 +20,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import UNIT
-from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
@@ -33,15 +33,10 @@ FACTOR_SLACK = 1e-12
 class Split:
     """A problem as a sum of smaller ones.
 
-    Attributes
-    ----------
-    factors : tuple of Problem
-        At the level of the whole; equal problems are one object.
-    distance_error : float
-        Bounds the relative difference between the distances of the space and the sums over its factors.
-    deviation : float
-        The optimum is at most this much below the sum of the optima of the factors at ε(1 + distance_error), as the
-        prior may differ from a product and the loss from a sum; rounding is counted.
+    The `factors` are at the level of the whole, and equal ones are one object. `distance_error` bounds the relative
+    difference between the distances of the space and the sums over its factors. The optimum is at most `deviation`
+    below the sum of the optima of the factors at ε(1 + distance_error), as the prior may differ from a product and
+    the loss from a sum; rounding is counted.
     """
 
     factors: tuple[Problem, ...]
@@ -201,11 +196,8 @@ def _summands(matrix: Array, shape: tuple[int, ...]) -> list[Array]:
 
 def _largest(loss: Loss) -> Array:
     """Return max_z |l(x, z)| for each secret x, `(n,)`."""
-    size = len(loss.reports)
-    step = max(1, BLOCK_CELLS // size)
-    return np.concatenate(
-        [np.abs(loss.rows(secrets)).max(axis=1) for secrets in np.split(np.arange(size), range(step, size, step))]
-    )
+    blocks = in_blocks(np.arange(len(loss.reports)), len(loss.reports))
+    return np.concatenate([np.abs(loss.rows(secrets)).max(axis=1) for secrets in blocks])
 
 
 def _key(space: MetricSpace, part: Array, loss: Loss) -> tuple[bytes, ...]:

@@ -17,7 +17,7 @@ from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.callables import number_of
-from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
 
@@ -320,8 +320,7 @@ def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple
     everything = np.arange(len(space))
     if loss.by_distance and _bounded(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
         return None
-    step = max(1, BLOCK_CELLS // len(loss.reports))
-    for secrets in np.split(everything, range(step, len(space), step)):
+    for secrets in in_blocks(everything, len(loss.reports)):
         found = np.argwhere(np.isinf(loss.rows(secrets)) & reach[secrets][:, None])
         if len(found):
             return int(secrets[found[0, 0]]), int(found[0, 1])

@@ -24,7 +24,7 @@ from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.runtime.reading import as_path
 from dxopt.spaces.archive import pack
-from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.space import MetricSpace
 
 CHANNEL_CELLS = 200_000_000
@@ -271,9 +271,7 @@ class Mechanism(Sampler):
         ...     print(secrets.tolist(), rows.shape)
         [0, 1, 2] (3, 3)
         """
-        step = max(1, BLOCK_CELLS // len(self.reports))
-        for start in range(0, len(self.space), step):
-            secrets = np.arange(start, min(start + step, len(self.space)))
+        for secrets in in_blocks(np.arange(len(self.space)), len(self.reports)):
             yield secrets, self.rows(secrets)
 
     def row(
@@ -313,13 +311,11 @@ class Mechanism(Sampler):
     def losses(self, loss: Loss, secrets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Return Σ_z K[x, z] l(x, z) of k secrets, all by default, `(k,)`; reports of probability 0 cost nothing."""
         chosen = np.arange(len(self.space)) if secrets is None else secrets
-        step = max(1, BLOCK_CELLS // len(self.reports))
-        found = np.empty(len(chosen))
-        for start in range(0, len(chosen), step):
-            some = chosen[start : start + step]
+        found = []
+        for some in in_blocks(chosen, len(self.reports)):
             rows = self.rows(some)
-            found[start : start + step] = (rows * np.where(rows > 0, loss.rows(some), 0.0)).sum(axis=1)
-        return found
+            found.append((rows * np.where(rows > 0, loss.rows(some), 0.0)).sum(axis=1))
+        return np.concatenate(found)
 
     def structured_losses(self, loss: Loss) -> NDArray[np.float64] | None:
         """Return `losses` of all secrets by structure, or from at most 25 million pairs; else None."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,17 +35,9 @@ _AS_GOOD = 1e-9
 class Fitting(PriorSet):
     """All π ≥ 0 with low - within ≤ A π ≤ high + within, and whose sum is 1 up to `within`.
 
-    Attributes
-    ----------
-    forms : (q, n) array
-        A: what each point counts in each total.
-    low, high : (q,) arrays
-    within : float
-        More than 0.
-    proof : (q + 1,) array, optional
-        Numbers y that are known to prove the least upper bound on some loss; taken where they are as good as others.
-    around : (n,) array, optional
-        The centre, where it is known.
+    The rows of A, `forms` `(q, n)`, are what each point counts in each total. Numbers y `(q + 1,)` that are known to
+    prove the least upper bound on some loss are a `proof`, taken where they are as good as others; `around` is a
+    known centre.
     """
 
     forms: Array
@@ -76,7 +69,8 @@ class Fitting(PriorSet):
         empty = (self.high <= 0) & (self.forms.min(axis=1) >= 0)
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
-    def _centre(self) -> Array:
+    @cached_property
+    def centre(self) -> Array:
         """Return the prior whose least probability, where there is any, is largest."""
         if self.around is not None:
             return self.around
@@ -87,7 +81,8 @@ class Fitting(PriorSet):
             raise SpecError("prior", "no prior fits the totals", "widen them, or raise within")
         return self._member(found[0][:size])
 
-    def _mixtures(self) -> Mixtures:
+    @cached_property
+    def mixtures(self) -> Mixtures:
         return Mixtures.hull(self.centre[None, :])
 
     def members(self) -> Array:
@@ -170,13 +165,12 @@ def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
     size = len(prior)
     forms, low, high = (np.array(arrays[key], dtype=float) for key in ("forms", "low", "high"))
     within = float(arrays["within"])
-    if forms.shape != (len(low), size) or low.shape != high.shape or low.ndim != 1 or not 0 < within < 1:
-        raise SpecError("prior", "has totals that do not fit the points", "solve the problem again")
-    if not (np.isfinite(forms).all() and np.isfinite(low).all() and np.isfinite(high).all()):
-        raise SpecError("prior", "has totals that are no numbers", "solve the problem again")
     proof = np.array(arrays["proof"], dtype=float) if "proof" in arrays else None
-    if proof is not None and (proof.shape != (len(low) + 1,) or not np.isfinite(proof).all()):
-        raise SpecError("prior", "has a proof that does not fit its totals", "solve the problem again")
+    shapes = low.ndim == 1 and low.shape == high.shape and forms.shape == (len(low), size)
+    shapes = shapes and (proof is None or proof.shape == (len(low) + 1,))
+    finite = all(np.isfinite(one).all() for one in (forms, low, high, proof) if one is not None)
+    if not (shapes and finite and 0 < within < 1):
+        raise SpecError("prior", "has totals that do not fit the points", "solve the problem again")
     return Fitting(forms, low, high, within, proof=proof, around=prior)
 
 

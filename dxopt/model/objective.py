@@ -36,16 +36,8 @@ class Valued(Protocol):
 class Objective(ABC):
     """Base class of objectives: the order of channels from better to worse.
 
-    Attributes
-    ----------
-    name : str
-        As a problem file names it.
-    sign : float
-        1 where less is better, -1 where more is.
-    title : str
-        The name of its value in a report.
-    max_loss : float
-        The most that the expected loss may be.
+    `name` is that of problem files, `title` that of the value in a report; `sign` is 1 where less is better, -1 where
+    more is. The expected loss may be at most `max_loss`.
     """
 
     name: ClassVar[str]

@@ -23,29 +23,11 @@ _SWAPPED = "they fit with their coordinates swapped: give both in one order, (la
 
 
 def check_ins_outside(
-    space: MetricSpace,
-    places: ArrayLike,
-    found: Near,
-    counted: NDArray[np.float64],
-    kept: NDArray[np.bool_],
+    space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], kept: NDArray[np.bool_]
 ) -> tuple[PlausibilityWarning, ...]:
-    """Return the warning where many check-ins are outside of the space.
+    """Return the warning where many check-ins `(m, k)` of weights `counted` are outside of the space.
 
-    Parameters
-    ----------
-    space : MetricSpace
-    places : (m, k) array
-    found : Near
-        What is nearest to them.
-    counted : (m,) array
-        Their weights.
-    kept : (m,) array of bool
-        Which of them are counted at all; all, unless some are left out as asked for.
-
-    Raises
-    ------
-    SpecError
-        If all that count are outside.
+    Those `kept` are counted at all; others are left out as asked for. SpecError if all that count are outside.
     """
     chosen = not kept.all()
     if not chosen:

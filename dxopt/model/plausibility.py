@@ -15,7 +15,7 @@ from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import factor
-from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.positions import are_degrees
 from dxopt.spaces.space import MetricSpace
@@ -55,7 +55,15 @@ _ROWS = 16
 
 def of_problem(problem: Problem, *, level: bool = True) -> Warnings:
     """Return warnings about a problem; without `level` those at any ε, as where ε is searched for."""
-    return (*_of_problem(problem, level),)
+    found: list[PlausibilityWarning] = [*_degrees(problem.space)]
+    apart = spread_of(problem.space)
+    if apart.diameter == 0:
+        found.append(_degenerate(problem.space, apart))
+    elif level and problem.private:
+        found += _radius(problem, apart) or _level(problem, apart)
+    if not isinstance(problem.objective, WorstLoss):
+        found += of_priors([problem.prior])
+    return tuple(found)
 
 
 def of_priors(priors: Iterable[Prior]) -> Warnings:
@@ -81,17 +89,6 @@ def every_kind(*several: Warnings) -> Warnings:
     first = {one.kind: one for found in reversed(several) for one in reversed(found)}
     order = dict.fromkeys(one.kind for found in several for one in found)
     return tuple(first[kind] for kind in order)
-
-
-def _of_problem(problem: Problem, level: bool) -> Iterator[PlausibilityWarning]:
-    yield from _degrees(problem.space)
-    apart = spread_of(problem.space)
-    if apart.diameter == 0:
-        yield _degenerate(problem.space, apart)
-    elif level and problem.private:
-        yield from _radius(problem, apart) or _level(problem, apart)
-    if not isinstance(problem.objective, WorstLoss):
-        yield from of_priors([problem.prior])
 
 
 def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
@@ -219,8 +216,7 @@ def _constant(problem: Problem, mechanism: Mechanism) -> Iterator[PlausibilityWa
     if mechanism.apart(int(likely[0]), int(likely[-1])) > _ALIKE:
         return
     first = mechanism.rows(likely[:1])[0]
-    step = max(1, BLOCK_CELLS // len(first))
-    for some in np.split(likely, range(step, len(likely), step)):
+    for some in in_blocks(likely, len(first)):
         if (np.abs(mechanism.rows(some) - first).sum(axis=1) > _ALIKE).any():
             return
     best = int(first.argmax())

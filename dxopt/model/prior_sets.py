@@ -22,38 +22,21 @@ _NAMED = 3
 
 
 class PriorSet(ABC):
-    """Priors on the n points of a space; see `Prior.hull`, `Prior.ball` and `Prior.box`.
-
-    Attributes
-    ----------
-    kind : str
-        As a problem file names it.
-    name : str
-    space : MetricSpace or None
-        Whose points they are about, where that is known.
-    """
+    """Priors on the n points of a space, where that is known; see `Prior.hull`, `Prior.ball` and `Prior.box`."""
 
     kind: ClassVar[str]
     name: str
     space: MetricSpace | None
 
     @cached_property
+    @abstractmethod
     def centre(self) -> Array:
         """One prior of the set `(n,)`, which stands for it where a measure takes one."""
-        return self._centre()
 
     @cached_property
+    @abstractmethod
     def mixtures(self) -> Mixtures:
         """The set as weights on forms."""
-        return self._mixtures()
-
-    @abstractmethod
-    def _centre(self) -> Array:
-        """Compute `centre` on first use."""
-
-    @abstractmethod
-    def _mixtures(self) -> Mixtures:
-        """Compute `mixtures` on first use."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -89,10 +72,12 @@ class Everyone(PriorSet):
     name: str = "all priors"
     space: MetricSpace | None = None
 
-    def _centre(self) -> Array:
+    @cached_property
+    def centre(self) -> Array:
         return np.full(self.size, 1 / self.size)
 
-    def _mixtures(self) -> Mixtures:
+    @cached_property
+    def mixtures(self) -> Mixtures:
         return Mixtures.everyone(self.size)
 
     @property
@@ -105,14 +90,7 @@ class Everyone(PriorSet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hull(PriorSet):
-    """All mixtures of k priors.
-
-    Attributes
-    ----------
-    members : (k, n) array
-    names : tuple of str
-        Of the members.
-    """
+    """All mixtures of k priors, `members` `(k, n)`."""
 
     members: Array
     names: tuple[str, ...]
@@ -124,12 +102,14 @@ class Hull(PriorSet):
         few = len(self.names) <= _NAMED
         return f"hull of {', '.join(self.names)}" if few else f"hull of {len(self.names)} priors"
 
-    def _centre(self) -> Array:
+    @cached_property
+    def centre(self) -> Array:
         """Return the mean of the members."""
         mean = self.members.mean(axis=0)
         return mean / math.fsum(mean)
 
-    def _mixtures(self) -> Mixtures:
+    @cached_property
+    def mixtures(self) -> Mixtures:
         return Mixtures.hull(self.members)
 
     def arrays(self) -> dict[str, Any]:
@@ -150,10 +130,12 @@ class Ball(PriorSet):
         if not 0 < self.radius < 1:
             raise SpecError("total_variation", f"is {self.radius:g}", "give a number between 0 and 1")
 
-    def _centre(self) -> Array:
+    @cached_property
+    def centre(self) -> Array:
         return self.around
 
-    def _mixtures(self) -> Mixtures:
+    @cached_property
+    def mixtures(self) -> Mixtures:
         """Return mass 1 - radius below the centre, and the rest anywhere."""
         anywhere = np.full(len(self.around), np.inf)
         return Mixtures.joined(len(self.around), [(self.radius, anywhere), (1 - self.radius, self.around)])
@@ -164,13 +146,7 @@ class Ball(PriorSet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Box(PriorSet):
-    """All priors between two bounds on each probability.
-
-    Attributes
-    ----------
-    lower, upper : (n,) arrays
-        From 0 to 1, the first no more than the second.
-    """
+    """All priors between two bounds `(n,)` on each probability, from 0 to 1, the first no more than the second."""
 
     lower: Array
     upper: Array
@@ -193,7 +169,8 @@ class Box(PriorSet):
         if math.fsum(self.upper) < 1 - SUM:
             raise SpecError("upper", f"sums to {math.fsum(self.upper):.12g}", "raise it, so that a prior fits")
 
-    def _centre(self) -> Array:
+    @cached_property
+    def centre(self) -> Array:
         """Return the prior the box is about, or the one at the same share of the way between all bounds."""
         if self.around is not None:
             return self.around
@@ -203,7 +180,8 @@ class Box(PriorSet):
         between = self.lower + share * (self.upper - self.lower)
         return between / math.fsum(between)
 
-    def _mixtures(self) -> Mixtures:
+    @cached_property
+    def mixtures(self) -> Mixtures:
         """Return the lower bounds, each of them full, and what is left of the mass between the bounds."""
         least = math.fsum(self.lower)
         room = self.upper - self.lower

@@ -26,15 +26,7 @@ _QUICK_REPORTS = 2_000
 
 
 class Sampler(Shown, ABC):
-    """A distribution of reports for each secret, from which reports are drawn.
-
-    Attributes
-    ----------
-    space : MetricSpace
-        The n secrets.
-    reports : Reports
-        The m reports.
-    """
+    """A distribution over m reports for each of n secrets, from which reports are drawn."""
 
     space: MetricSpace
     reports: Reports

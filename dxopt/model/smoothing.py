@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.lattices import line, torus
 from dxopt.spaces.space import MetricSpace
 
@@ -147,8 +147,7 @@ def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) ->
             "add pseudo-counts instead, or take fewer points",
         )
     spread = np.zeros(len(space))
-    step = max(1, BLOCK_CELLS // len(space))
-    for some in np.split(seen, range(step, len(seen), step)):
+    for some in in_blocks(seen, len(space)):
         spread += counts[some] @ _shares(space, some, kernel, bandwidth)
     return spread
 

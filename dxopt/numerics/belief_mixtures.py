@@ -37,14 +37,7 @@ def mixtures(weights: Array, channel: Array) -> tuple[Array, Array]:
 def lacking(first: Array, second: Array, distances: Array, epsilon: float, channel: Array) -> Array:
     """Bound the shortfall of θ'K below e^{-εd} θK, rounded up, `(p, m)`; the pair is proven where it is 0 or less.
 
-    Parameters
-    ----------
-    first, second : (p, n) array
-        θ and θ'.
-    distances : (p,) array
-        d, positive and finite.
-    epsilon : float
-    channel : (n, m) array
+    θ and θ' are `(p, n)`, d `(p,)` positive and finite, K `(n, m)`.
     """
     _, high = mixtures(first, channel)
     low, _ = mixtures(second, channel)
@@ -61,12 +54,7 @@ def least_level(
     """Return the smallest ε that holds for all pairs in all reports, rounded up and proven, with what needs it.
 
     Infinite where there is none, as where θ' never gives a report that θ gives, or only budgets over 700 would do.
-
-    Returns
-    -------
-    epsilon : float
-    worst : (int, int) or None
-        The pair and the report of the largest ratio; None where all mixtures are alike, up to rounding.
+    With it come the pair and the report of the largest ratio, or None where all mixtures are alike, up to rounding.
     """
     _, high = mixtures(first, channel)
     low, _ = mixtures(second, channel)

@@ -59,21 +59,9 @@ def alike(indices: Indices) -> Iterator[tuple[int, Indices]]:
 
 
 def draws(secrets: Indices, size: int, draw: Callable[[Indices], Indices]) -> Indices:
-    """Draw reports of one secret `(size,)` or of several `(k, size)` by `draw`, which gives one for each secret.
+    """Draw reports of one secret `(size,)` or of several `(k, size)`, given by index; SpecError for a wrong size.
 
-    Parameters
-    ----------
-    secrets : () or (k,) array
-        Indices.
-    size : int
-        Draws for each secret.
-    draw : callable
-        From indices of secrets `(j,)` to reports `(j,)`.
-
-    Raises
-    ------
-    SpecError
-        If the size is negative.
+    `draw` gives one report for each of many secrets, `(j,)` to `(j,)`.
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise SpecError("size", f"is {size!r}", "give a number of draws")

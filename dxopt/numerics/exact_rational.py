@@ -61,15 +61,10 @@ def float_below(exact: Fraction) -> float:
 
 
 def amount_of(given: Amount | str, field: str) -> Fraction:
-    """Return an amount as a person writes it: a number, or text such as "0.5", "ln(4)", "1/2" or "10x0.1".
+    """Return an amount as a person writes it: a number from 0, or text such as "0.5", "ln(4)", "1/2" or "10x0.1".
 
     Text means the double that it means as a level in a problem file, so that a budget of "0.1" pays for one release
     at 0.1 exactly, and "10x0.1" for ten.
-
-    Raises
-    ------
-    SpecError
-        Unless it is a finite number from 0.
     """
     if not isinstance(given, str):
         return exactly(given, field)

@@ -130,14 +130,8 @@ def relaxed_closure(rows: Array, factors: Array, delta: float) -> Array:
     """Return columns above `rows` in which no pair exceeds its bound by more than δ over all reports, up to rounding.
 
     A pair (a, b) exceeds it by s_z = max(0, K[a, z] - e^{εd} K[b, z]) in report z. Where these sum to over δ they are
-    shrunk in proportion; then K[b, z] is raised to e^{-εd} (K[a, z] - s_z), again until nothing moves.
-
-    Parameters
-    ----------
-    rows : (n, m) array
-    factors : (n, n) array
-        e^{-εd} for bound pairs, 0 for others.
-    delta : float
+    shrunk in proportion; then K[b, z] is raised to e^{-εd} (K[a, z] - s_z), again until nothing moves. The factors
+    `(n, n)` are e^{-εd} for bound pairs, 0 for others.
     """
     closed = rows.copy()
     pairs = np.argwhere(factors > 0)

@@ -44,17 +44,7 @@ COMPILING = "compiling, once after installation"
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A compiled loop.
-
-    Attributes
-    ----------
-    name : str
-        As people read it, with the part of dxopt that it belongs to.
-    dispatcher : Numba's dispatcher
-        What is called.
-    signature : str
-        The types of the arguments, in Numba's words.
-    """
+    """A compiled loop: Numba's dispatcher, a name for people, and the types of its arguments in Numba's words."""
 
     name: str
     dispatcher: Any
@@ -97,7 +87,9 @@ def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
 
     def compiled(function: Callable[..., Any]) -> Any:
         dispatcher = kept(function)
-        KERNELS.append(Kernel(_spoken(function), dispatcher, f"({', '.join(types)},)"))
+        module = function.__module__.rpartition(".")[2]
+        name = f"{module}, {function.__name__.strip('_')}".replace("_", " ")
+        KERNELS.append(Kernel(name, dispatcher, f"({', '.join(types)},)"))
         return dispatcher
 
     _listen()
@@ -125,12 +117,6 @@ def load(package: str, should_stop: Callable[[], bool]) -> bool:
                 return False
             one.load()
     return True
-
-
-def _spoken(function: Callable[..., Any]) -> str:
-    """Return the name of a function and of its module, as words."""
-    module = function.__module__.rpartition(".")[2]
-    return f"{module}, {function.__name__.strip('_')}".replace("_", " ")
 
 
 _listening = False

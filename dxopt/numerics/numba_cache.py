@@ -37,15 +37,7 @@ def kept(function: Callable[..., Any]) -> Any:
 
 
 class Layers:
-    """A cache of Numba's, behind one that is only read.
-
-    Parameters
-    ----------
-    own : cache
-        Where to keep what is compiled; of the kind that keeps nothing where no folder can be written.
-    installed : cache
-        Where to look first.
-    """
+    """A cache of Numba's, `own`, behind an `installed` one that is only read."""
 
     def __init__(self, own: Any, installed: Any) -> None:
         self.own = own

@@ -39,10 +39,7 @@ def is_expression(text: str) -> bool:
 def number_of(text: str, field: str) -> float:
     """Parse a text: a plain number, or ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain.
 
-    Raises
-    ------
-    SpecError
-        About the field, if it is no such text, or no finite real number.
+    SpecError about the field, if it is no such text, or no finite real number.
     """
     terms = _TERMS.fullmatch(text) if is_expression(text) else None
     try:
@@ -77,13 +74,7 @@ _WHOLE = 1e-4
 
 
 def ordered(low: float, high: float) -> tuple[str, str]:
-    """Return two different numbers as text that shows which is lower: 7 digits, more where these are not enough.
-
-    Parameters
-    ----------
-    low, high : float
-        The first is below the second.
-    """
+    """Return two numbers as text that shows that the first is lower: 7 digits, more where these are not enough."""
     for digits in range(_FEWEST, _EVERY):
         texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
         if float(texts[0]) < float(texts[1]):
@@ -123,14 +114,9 @@ def six_digits_up(value: float, slack: float = 0.0) -> str:
 
 
 def apart(low: float, high: float) -> tuple[str, str]:
-    """Return two numbers as text for people, the first rounded down and the second up.
+    """Return two numbers from 0 as text for people, the lower one first and rounded down, the second rounded up.
 
     They have three digits, or more where the second one would not be above the first if it were just rounded.
-
-    Parameters
-    ----------
-    low, high : float
-        The first is 0 or more, and below the second.
     """
     for digits in range(3, _EVERY):
         place = 10.0 ** (math.floor(math.log10(high)) - digits + 1)

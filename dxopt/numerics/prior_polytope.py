@@ -26,20 +26,10 @@ _LEAST = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Mixtures:
-    """Weights `(r,)` on r forms.
+    """Weights `(r,)` on r forms F over n secrets: each a single secret `(r,)`, or numbers of 0 or more `(r, n)`.
 
-    Attributes
-    ----------
-    size : int
-        n.
-    forms : (r,) array of int, or (r, n) array
-        F: each row a single secret, or numbers of 0 or more.
-    group : (r,) array
-        The group of each row, from 0.
-    masses : (g,) array
-        Positive; their sum is 1 up to rounding.
-    caps : (r,) array
-        Positive; infinite where there is none. Those of a group sum to its mass or more.
+    Row i is in the group `group[i]`. The masses of groups are positive and sum to 1 up to rounding. The caps `(r,)`
+    are positive, infinite where there is none, and those of a group sum to its mass or more.
     """
 
     size: int

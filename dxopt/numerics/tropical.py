@@ -28,19 +28,9 @@ _PASSES = 100
 def close(rows: Array, factors: Array) -> Array:
     """Return the least columns above `rows` with v_b ≥ fl(factors[a, b] v_a) for all a, b, exactly in doubles.
 
-    In the algebra whose sum is max, that is the closure of the transposed factors times `rows`. Rounded products grow
-    with their arguments, so that there is one least solution, whatever the order of the steps.
-
-    Parameters
-    ----------
-    rows : (n, m) array
-    factors : (n, n) array
-        Between 0 and 1.
-
-    Raises
-    ------
-    CertificateError
-        If 100 passes over the points do not settle it.
+    In the algebra whose sum is max, that is the closure of the transposed factors, from 0 to 1, times `rows`. Rounded
+    products grow with their arguments, so that there is one least solution, whatever the order of the steps.
+    CertificateError if 100 passes over the points do not settle it.
     """
     closed = np.array(rows)
     raise_to_closure = _close_compiled if _is_large(*rows.shape, len(rows)) else _close
@@ -155,13 +145,7 @@ def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
 def scale_into_cone(totals: NDArray[np.float64], factors: NDArray[np.float64], room: float = 0.0) -> float:
     """Return the largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room.
 
-    Parameters
-    ----------
-    totals : (n,) array
-        r, sums of rows, or how they are to one another.
-    factors : (n, n) array
-        Upper bounds on e^{-εd}.
-    room : float, optional
+    The factors are upper bounds on e^{-εd}; r `(n,)` are sums of rows, or how they are to one another.
     """
     # t (r_b - f r_a) ≤ (1 - f) - room for each pair with factor f, which binds only where the left side is positive
     scale = float((1 - room) / totals.max())

@@ -72,11 +72,8 @@ def product(left: Array, right: Array) -> Array:
 def between(lengths: Array, ends: Array, allowed: Array, shorter: Array) -> NDArray[np.bool_]:
     """Return some columns of `tropical.implied`.
 
-    Parameters
-    ----------
-    lengths : (n, n) array
-    ends, allowed, shorter : (n, w) arrays
-        The columns asked for of the lengths, of the longest ways that imply them, and of the bound on each leg.
+    Of lengths `(n, n)`; `ends`, `allowed` and `shorter` `(n, w)` are the columns asked for of the lengths, of the
+    longest ways that imply them, and of the bound on each leg.
     """
     size, width = ends.shape
     found = np.zeros((size, width), np.bool_)

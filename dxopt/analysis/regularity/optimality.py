@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import phi
+from dxopt.analysis.regularity.verdicts import Decided
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_level
@@ -17,7 +18,6 @@ from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import factor_above
-from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9
@@ -26,7 +26,7 @@ _TOLERANCE = "give a number of 0 or more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegionVerdict(Shown):
+class RegionVerdict(Decided):
     """Decide whether some remap turns a mechanism into a tight-constraints mechanism.
 
     Attributes
@@ -49,18 +49,11 @@ class RegionVerdict(Shown):
     optimal [0, 1, 2]
     """
 
+    sought: ClassVar[str] = "optimal"
     status: Literal["optimal", "not optimal", "undecided"]
     remap: NDArray[np.int64] | None
     shortfall: float
     reason: str
-
-    def __bool__(self) -> bool:
-        if self.status == "undecided":
-            raise SpecError("verdict", f"is {self}", "look at its status")
-        return self.status == "optimal"
-
-    def __str__(self) -> str:
-        return f"{self.status}: {self.reason}"
 
 
 def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: float = 1e-9) -> RegionVerdict:
@@ -125,9 +118,8 @@ def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> No
         broken = channel < kernel[x][:, None] * row * (1 - _PRIVATE_SLACK)
         if broken.any():
             other = int(np.argwhere(broken)[0, 0])
-            raise SpecError(
-                "mechanism", f"is not private between {labels[x]} and {labels[other]}", "give the level it has"
-            )
+            wrong = f"is not private between {labels[x]} and {labels[other]}"
+            raise SpecError("mechanism", wrong, "give the level it has")
 
 
 def _unlike_all(column: Array, above: Array) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,24 @@ _LP_SECONDS = 20.0
 _LIFTS = 3
 
 
+class Decided(Shown):
+    """A status with its reason, in one line; true where the status is the one that is `sought`."""
+
+    sought: ClassVar[str]
+    status: Any
+    reason: str
+
+    def __bool__(self) -> bool:
+        if self.status == "undecided":
+            raise SpecError("verdict", f"is {self}", "look at its status")
+        return self.status == self.sought
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict(Shown):
+class Verdict(Decided):
     """Verdict on a prior at one ε.
 
     Attributes
@@ -53,19 +69,12 @@ class Verdict(Shown):
     regular [0.244, 0.154, 0.244]
     """
 
+    sought: ClassVar[str] = "regular"
     status: Status
     mu: Array | None
     gamma: Array | None
     error: Array | None
     reason: str
-
-    def __bool__(self) -> bool:
-        if self.status == "undecided":
-            raise SpecError("verdict", f"is {self}", "look at its status")
-        return self.status == "regular"
-
-    def __str__(self) -> str:
-        return f"{self.status}: {self.reason}"
 
 
 def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
@@ -171,18 +180,18 @@ def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdic
         reason = "a vector v with vΦ ≥ 0 and v·π < 0 was found" if separated else "Φ is singular to working precision"
         return Verdict("not regular" if separated else "undecided", None, None, None, reason)
     status: Status = "regular" if found.proven else "not regular" if separated or len(found.negative) else "undecided"
-    gamma = mu * _row_sums(space, epsilon) / math.fsum(probabilities)
+    # Σ_x' e^{-εd(x', x)} for every x
+    with np.errstate(over="ignore"):
+        few = len(space) <= CLASSED_POINTS
+        sums = (
+            np.exp(-epsilon * space.distances).sum(axis=0)
+            if few
+            else system(space, epsilon).apply(np.ones(len(mu)))[0]
+        )
+    gamma = mu * sums / math.fsum(probabilities)
     for array in (mu, gamma, error):
         array.flags.writeable = False
     return Verdict(status, mu, gamma, error, _reason(space, status, mu, error))
-
-
-def _row_sums(space: MetricSpace, epsilon: float) -> Array:
-    """Return Σ_x' e^{-εd(x', x)} for every x."""
-    if len(space) > CLASSED_POINTS:
-        return system(space, epsilon).apply(np.ones(len(space)))[0]
-    with np.errstate(over="ignore"):
-        return np.exp(-epsilon * space.distances).sum(axis=0)
 
 
 def signs(values: Array, errors: Array) -> Status:

@@ -27,14 +27,7 @@ UNDERFLOW = 1e-290
 
 @dataclass(frozen=True, eq=False)
 class Enclosure:
-    """An approximate inverse Y of every matrix A between two bounds, with ‖I - YA‖ < 1 proven.
-
-    Attributes
-    ----------
-    middle, radius, inverse : (k, k) arrays
-    rows : (k,) array
-        Bounds on the row sums of |I - YA|.
-    """
+    """An approximate inverse Y of every matrix A between two bounds, with ‖I - YA‖ < 1 proven by its `rows`."""
 
     middle: Array
     radius: Array
@@ -107,20 +100,10 @@ def growth(terms: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Classes of the points that have positive probability.
+    """Classes of the points that have positive probability, `support` `(s,)`.
 
-    Attributes
-    ----------
-    support : (s,) array
-        The points with positive probability.
-    partition : Partition
-        Classes of the support.
-    lengths : (l,) array
-        The distinct distances.
-    kinds : (k, s) array
-        Which of them is the distance from the first point of each class to each point, sorted by class.
-    starts, sizes : (k,) arrays
-    prior : (k,) array
+    `kinds` `(k, s)` says which of the distinct `lengths` is the distance from the first point of each class to each
+    point, sorted by class.
     """
 
     support: NDArray[np.int64]
@@ -233,38 +216,19 @@ class Weights:
 
 
 def weighting(space: MetricSpace, epsilon: float, kernel: System | None = None) -> Weights:
-    """Solve Φw = 1: in closed form on lines, trees, tori and their products, which is exact at any ε; else `weights`.
-
-    Raises
-    ------
-    UnsupportedError
-        If the space is too large for want of structure.
-    """
+    """Solve Φw = 1: in closed form on lines, trees, tori and their products, exact at any ε; else `weights`."""
     known = (kernel or structured(space, epsilon)) if space.symmetric else None
     found = None if known is None else known.weighting()
     return weights(space, epsilon, np.ones(len(space)), kernel) if found is None else Weights(*found)
 
 
 def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: System | None = None) -> Weights:
-    """Solve Φμ = π, where any solution that is constant on points alike will do.
+    """Solve Φμ = π, where any solution that is constant on points alike will do; π may be any numbers of 0 or more.
 
     Structure is used where it costs least: always on lines, trees and products, from 600 points on lattices and tori.
-    What it leaves undecided, and spaces without structure of up to 2,000 points, are solved on classes of points
-    that neither the distances nor the right side tell apart, which also covers singular Φ; larger ones by Cholesky.
-
-    Parameters
-    ----------
-    space : MetricSpace of n points
-    epsilon : float
-    probabilities : (n,) array
-        π, or any numbers of 0 or more.
-    kernel : System, optional
-        Φ at this ε, where it is known already.
-
-    Raises
-    ------
-    UnsupportedError
-        If the space is too large for want of structure.
+    What it leaves undecided, and spaces without structure of up to 2,000 points, are solved on classes of points that
+    neither the distances nor the right side tell apart, which also covers singular Φ; larger ones by Cholesky.
+    UnsupportedError if the space is too large for want of structure. `kernel` is Φ where it is known already.
     """
     # By structure, with a right side of largest entry 1; the error bounds every entry alike.
     size = len(space)

@@ -24,11 +24,7 @@ Event = Callable[[Any], bool] | Iterable[Any]
 Named = tuple[str, NDArray[np.bool_]]
 """Name of an event, and the mask `(n,)` of its secrets."""
 _SHOWN = 3
-
-
-def required_secrets(space: Any) -> None:
-    """Raise SpecError unless a space or a universe is given."""
-    required("space", space, Secrets, "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe")
+_SECRETS = "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe"
 
 
 def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
@@ -41,7 +37,7 @@ def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
 
 def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tuple[Named, Named]]:
     """Return pairs of events; SpecError about `secrets` where one is none."""
-    required_secrets(space)
+    required("space", space, Secrets, _SECRETS)
     required("secrets", pairs, Iterable, "give a list of pairs of events")
     found = []
     for number, pair in enumerate(pairs):
@@ -141,7 +137,7 @@ def prior_of(space: Secrets, given: Any) -> Prior:
 
 def as_given(space: Secrets, pairs: Iterable[Any], distances: ArrayLike | None) -> list[Conditional]:
     """Return pairs of beliefs over the secrets, each at its distance; SpecError where one is none."""
-    required_secrets(space)
+    required("space", space, Secrets, _SECRETS)
     required("pairs", pairs, Iterable, fix := "give two beliefs for each")
     listed = [tuple(priors_of(space, pair, "pairs")) for pair in pairs]
     if any(len(pair) != 2 for pair in listed):
@@ -188,21 +184,9 @@ TRACES = 20_000
 
 
 def markov_conditionals(
-    labels: Sequence[str],
-    length: int,
-    transition: ArrayLike,
-    start: ArrayLike | None,
-    times: Iterable[int] | None,
+    labels: Sequence[str], length: int, transition: ArrayLike, start: ArrayLike | None, times: Iterable[int] | None
 ) -> Iterator[Conditional]:
-    """Pair all traces given either of two states, `(k^length,)`, for each time.
-
-    Raises
-    ------
-    SpecError
-        If there is no such chain or time, or several distributions that it keeps and no start.
-    UnsupportedError
-        If there are more than 20,000 traces.
-    """
+    """Pair all traces given either of two states, `(k^length,)`, for each time; at most 20,000 traces."""
     states = len(labels)
     if states < 2:
         raise SpecError("states", f"are {states}", "give two or more")

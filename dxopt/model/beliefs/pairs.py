@@ -156,10 +156,7 @@ class BeliefPairs:
 
     @classmethod
     def pufferfish(
-        cls,
-        space: Secrets,
-        secrets: Iterable[tuple[Event, Event]],
-        beliefs: PriorLike | Iterable[PriorLike],
+        cls, space: Secrets, secrets: Iterable[tuple[Event, Event]], beliefs: PriorLike | Iterable[PriorLike]
     ) -> BeliefPairs:
         """Make pairs for Pufferfish privacy (Kifer and Machanavajjhala 2014; Des20 Def 35): a belief given S or T.
 
