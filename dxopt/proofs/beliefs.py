@@ -9,7 +9,6 @@ depend on the secret.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,32 +76,14 @@ def required(problem: Problem) -> BeliefPairs:
     return problem.beliefs
 
 
-@dataclass(frozen=True, eq=False)
-class Charged:
-    """Costs that the multipliers of beliefs were taken from, `(n, m)`, for a bound with every rounding counted.
-
-    Attributes
-    ----------
-    costs : (n, m) array
-        c - Σ_j λ_j (θ'_j - e^{-εd_j} θ_j); -∞ where multipliers are huge.
-    size : (n, m) array
-        Sizes of what they were computed from.
-    terms : float
-        Roundings in each.
-    costly : (n, m) array of bool
-        Where a cost may not be 0 in real numbers.
-    """
-
-    costs: Array
-    size: Array
-    terms: float
-    costly: NDArray[np.bool_]
-
-
-def charged(problem: Problem, costs: Array, costly: NDArray[np.bool_], dual: BeliefDual) -> Charged:
+def charged(
+    problem: Problem, costs: Array, costly: NDArray[np.bool_], dual: BeliefDual
+) -> tuple[Array, Array, float, NDArray[np.bool_]]:
     """Weak duality: Σ c K ≥ Σ (c - Σ_j λ_j (θ'_j - e^{-εd_j} θ_j)) K for channels that the pairs hold for, λ ≥ 0.
 
-    Each λ takes λ θ' from the costs of its report, and gives λ e^{-εd} θ back, where e^{-εd} is rounded down.
+    Each λ takes λ θ' from the costs of its report, and gives λ e^{-εd} θ back, where e^{-εd} is rounded down. Returns
+    the costs left `(n, m)`, -∞ where multipliers are huge; the sizes of what they were computed from; the number of
+    roundings in each; and where a cost may not be 0 in real numbers.
 
     Raises CertificateError where multipliers are of no such pairs or reports.
     """
@@ -125,4 +106,4 @@ def charged(problem: Problem, costs: Array, costly: NDArray[np.bool_], dual: Bel
         size = np.abs(costs) + taken + given
         left = np.where(size < _HUGE, costs - taken + given, -np.inf)
     # a product of λ, θ (and e^{-εd}) and a sum of as many as there are pairs, for both; the sums with the cost
-    return Charged(left, size, 3.0 + 2.0 * (count + 4), costly | (multipliers > 0).any(axis=0))
+    return left, size, 3.0 + 2.0 * (count + 4), costly | (multipliers > 0).any(axis=0)

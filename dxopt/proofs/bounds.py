@@ -257,9 +257,8 @@ def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
         case WorstLoss() | WorstExpectedLoss(), WorstDual():
             bound, how = _worst_bound(problem, inner, dual)
         case ExpectedLoss(), Dual() | None:
-            paid = charged(problem, problem.costs, problem.losses != 0, dual)
-            everybody = np.ones(problem.shape[0])
-            bound = costs_bound(problem, paid.costs, everybody, inner, paid.size, paid.terms, paid.costly)
+            costs, size, terms, costly = charged(problem, problem.costs, problem.losses != 0, dual)
+            bound = costs_bound(problem, costs, np.ones(problem.shape[0]), inner, size, terms, costly)
             how = _how(inner)
         case _:
             raise CertificateError(f"the dual is none of a problem of {problem.objective.name}")
@@ -292,13 +291,12 @@ def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual |
         costs = secrets[:, None] * losses
     possible = mixtures.prior((weights > 0).astype(float))
     terms = 2.0 * mixtures.terms + 3
-    if beliefs is None:
-        total = costs_bound(problem, costs, possible, dual.inner, terms=terms)
-    else:
-        paid = charged(problem, costs, problem.losses != 0, beliefs)
-        everybody = np.ones(len(secrets))
-        terms += paid.terms
-        total = costs_bound(problem, paid.costs, everybody, dual.inner, paid.size, terms, paid.costly)
+    size = costly = None
+    if beliefs is not None:
+        costs, size, more, costly = charged(problem, costs, problem.losses != 0, beliefs)
+        possible = np.ones(len(secrets))
+        terms += more
+    total = costs_bound(problem, costs, possible, dual.inner, size, terms, costly)
 
     # 2. divided, and what is short of the mass
     short = max(math.fsum(mixtures.masses) - math.fsum(weights) / divisor, 0.0)
@@ -340,9 +338,8 @@ def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | Non
     allowed = price * problem.objective.max_loss
     bound = allowed - costs_bound(problem, paid - missed, prior, dual.inner, size, terms, costly)
     how = f"guesses of an adversary, a price of {price:.6g} on the loss: {_how(dual.inner)}"
-    return bound + 4 * UNIT * (abs(bound) + abs(allowed)) + lost(
-        price * (problem.objective.max_loss != 0), allowed
-    ), how
+    underflow = lost(price * (problem.objective.max_loss != 0), allowed)
+    return bound + 4 * UNIT * (abs(bound) + abs(allowed)) + underflow, how
 
 
 def _require_fit(problem: Problem, dual: LineDual) -> None:
@@ -374,10 +371,8 @@ def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float
         found.append(known[key])
     total = math.fsum([*(bound for bound, _ in found), -parts.deviation])
     hows = "; ".join(dict.fromkeys(how for _, how in found))
-    return (
-        total - 4 * UNIT * abs(total),
-        f"sum over the factors, less {parts.deviation:.1e} for what is no product or sum; {hows}",
-    )
+    how = f"sum over the factors, less {parts.deviation:.1e} for what is no product or sum; {hows}"
+    return total - 4 * UNIT * abs(total), how
 
 
 def _rowwise(problem: Problem) -> float:

@@ -81,12 +81,8 @@ class ProductDual:
 class LineDual:
     """Proves a bound on a line; the multipliers follow from it.
 
-    Attributes
-    ----------
-    prices : (n,) array
-        Row prices y.
-    roots : (m,) array
-        For each report the secret at which what is left of its reduced cost is gathered.
+    There is a row price y for each of n secrets, and a root for each of m reports: the secret at which what is left
+    of its reduced cost is gathered.
     """
 
     prices: NDArray[np.float64]

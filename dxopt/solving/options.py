@@ -33,11 +33,6 @@ class Options:
 
     Attributes
     ----------
-    method, solver, spanner, tolerance, start
-    stop : Stop
-        Tells when to stop.
-    progress : callable
-        Given a line of text now and then.
     answer : callable
         Solves a problem with options; see `part`.
     refused : dict
@@ -57,13 +52,7 @@ class Options:
     def part(self, problem: Problem, prefix: str, **changes: str | float) -> Report:
         """Solve a smaller problem that a route needs, by any solver and a little more accurately by default.
 
-        Parameters
-        ----------
-        problem : Problem
-        prefix : str
-            Put before its lines of progress.
-        changes
-            Of the method, the solver or the tolerance.
+        The prefix is put before its lines of progress; changes are those of the method, the solver or the tolerance.
         """
         own = {"solver": "auto", "spanner": None, "tolerance": 0.9 * self.tolerance, "start": None, **changes}
         return self.answer(problem, replace(self, **own, progress=self.progress.under(prefix), refused={}))

@@ -138,8 +138,11 @@ def answer(problem: Problem, options: Options) -> Report:
         for candidate in route(problem, options):
             if best is not None and _is_needless(problem, candidate, best):
                 continue
+            found = candidate
             try:
-                found = _proven(problem, candidate, options)
+                if isinstance(found, Candidate):
+                    options.progress("proving privacy")
+                    found = certify(problem, found)
             except CertificateError as error:
                 options.refused[candidate.route] = str(error)
                 unproven = error
@@ -169,13 +172,6 @@ def answer(problem: Problem, options: Options) -> Report:
         solver=options.solver,
         spanner=options.spanner,
     )
-
-
-def _proven(problem: Problem, candidate: Candidate | Proven, options: Options) -> Proven:
-    if isinstance(candidate, Proven):
-        return candidate
-    options.progress("proving privacy")
-    return certify(problem, candidate)
 
 
 def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) -> bool:

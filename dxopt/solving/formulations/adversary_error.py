@@ -33,9 +33,12 @@ class AdversaryErrorProgram:
     def apply(self, problem: Problem) -> Compiled:
         # An adversary minimises his error; what a guess wins against the worst guess is 0 or more, so that the
         # program minimises Σ_z t_z, t_z no less than what any guess wins in report z; the error is `most` less that.
-        won, most = _won(problem)
+        guessed = _guesses(problem)
+        prior = problem.prior.probabilities
+        worst = guessed.max(axis=1)
+        most = float(prior @ worst)
         partition, budgets = classes(problem)
-        won = partition.totals(won)
+        won = partition.totals(prior[:, None] * (worst[:, None] - guessed))
         unit = _unit(problem)
         scale = float(won.sum(axis=0).max()) or 1.0
         paid = partition.totals(problem.costs) / unit
@@ -48,9 +51,8 @@ class AdversaryErrorProgram:
         if solution.coupled is None:
             return Candidate(channel, None, "exact")
         problem = compiled.problem
-        guessed = _guesses(compiled.problem)
-        m = problem.shape[1]
-        count = guessed.shape[1]
+        guessed = _guesses(problem)
+        m, count = problem.shape[1], guessed.shape[1]
         # 1. the multipliers of a report's rows, scaled to sum to 1, are how the adversary mixes his guesses after it
         guesses = np.maximum(solution.coupled[: m * count].reshape(m, count), 0.0)
         guesses[guesses.sum(axis=1) <= 0] = 1.0
@@ -71,14 +73,6 @@ def _guesses(problem: Problem) -> np.ndarray:
     if not isinstance(problem.objective, AdversaryError):
         raise SolveError(f"the objective is {problem.objective.name}, not adversary_error")
     return problem.objective.guesses
-
-
-def _won(problem: Problem) -> tuple[np.ndarray, float]:
-    """Return how much less than the worst guess each one errs in each secret, times the prior; and its error."""
-    guessed = _guesses(problem)
-    prior = problem.prior.probabilities
-    worst = guessed.max(axis=1)
-    return prior[:, None] * (worst[:, None] - guessed), float(prior @ worst)
 
 
 def _unit(problem: Problem) -> float:

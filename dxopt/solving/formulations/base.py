@@ -65,17 +65,12 @@ class Compiled:
     scale: float
     shift: NDArray[np.float64]
 
-    @property
-    def records(self) -> tuple[AppliedReduction, ...]:
-        """Describe what the classes save."""
-        points = len(self.partition.index)
-        classes = self.partition.size
-        return (AppliedReduction("merged points", True, points, classes, "points at distance 0"),)
-
     def lift(self, solution: ChannelSolution) -> Candidate:
         """Return the candidate for the problem, with the reductions that changed a size."""
         candidate = self.formulation.recover(self, solution)
-        records = (*self.records, *solution.reductions)
+        points = len(self.partition.index)
+        merged = AppliedReduction("merged points", True, points, self.partition.size, "points at distance 0")
+        records = (merged, *solution.reductions)
         return replace(candidate, reductions=tuple(one for one in records if one.before != one.after))
 
     def channel_of(self, solution: ChannelSolution) -> NDArray[np.float64]:

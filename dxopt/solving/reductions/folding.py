@@ -67,14 +67,7 @@ def _spread(multipliers: NDArray[np.float64], classes: Partition) -> NDArray[np.
 class Moved:
     """Orbits under the automorphisms of a channel program of n rows and m reports, each numbered from 0.
 
-    Attributes
-    ----------
-    rows : (n,) array
-    cells : (m, n) array
-        Of a report and a row.
-    pairs : (n, n) array
-    triples : (n, n, m) array
-        Of a pair of rows and a report.
+    Cells `(m, n)` are a report and a row, triples `(n, n, m)` a pair of rows and a report.
     """
 
     rows: Indices

@@ -55,34 +55,6 @@ def alone(whole: ChannelProgram) -> ChannelProgram | str:
     return "the columns are coupled by more than their sums"
 
 
-def pairs_of_guesses(whole: ChannelProgram, generators: list[Automorphism]) -> Indices | None:
-    """Return the orbit of each report with each guess `(m, g)`, numbered from 0; None where there are no guesses."""
-    if not isinstance(whole.coupling, GuessRows):
-        return None
-    m, count = whole.costs.shape[1], whole.coupling.missed.shape[1]
-    maps = (one.reports[:m, None] * count + one.reports[None, m:] - m for one in generators)
-    return orbits((pairs.ravel() for pairs in maps), m * count).reshape(m, count)
-
-
-def coupling_of(
-    whole: ChannelProgram, rows: Partition, representatives: Indices, guesses: Indices | None
-) -> WorstRows | GuessRows | None:
-    """Return the coupling of the program of the representatives."""
-    match whole.coupling:
-        case WorstRows(losses, index, among):
-            return WorstRows(losses[:, representatives], index, among, Partition(rows.index[index]))
-        case GuessRows(missed, paid, budget) if guesses is not None:
-            return GuessRows(missed, paid[:, representatives], budget, guesses[representatives])
-    return None
-
-
-def guesses_carried(coupled: Array, guesses: Indices, representatives: Indices) -> Array:
-    """Carry multipliers of guesses after the representatives, and of the budget, to all reports."""
-    known = np.zeros(int(guesses.max()) + 1)
-    known[guesses[representatives]] = coupled[:-1].reshape(len(representatives), -1)
-    return np.append(known[guesses].ravel(), coupled[-1])
-
-
 WORTH = 0.75
 TOO_LITTLE = "there is too little symmetry"
 
@@ -148,9 +120,14 @@ class Orbits:
 
     def reduce(self, program: ChannelProgram) -> ChannelProgram:
         """Return the program of the representatives alone, coupled by means over the classes of rows."""
-        coupling = coupling_of(program, self.rows, self.representatives, self.guesses)
-        costs = program.costs[:, self.representatives]
-        return ChannelProgram(costs, program.budgets, self.rows, coupling, program.offset)
+        kept = self.representatives
+        coupling: WorstRows | GuessRows | None = None
+        match program.coupling:
+            case WorstRows(losses, index, among):
+                coupling = WorstRows(losses[:, kept], index, among, Partition(self.rows.index[index]))
+            case GuessRows(missed, paid, budget) if self.guesses is not None:
+                coupling = GuessRows(missed, paid[:, kept], budget, self.guesses[kept])
+        return ChannelProgram(program.costs[:, kept], program.budgets, self.rows, coupling, program.offset)
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
         """Return the solution of the whole program from one of the reduced program."""
@@ -160,7 +137,10 @@ class Orbits:
             channel = self.channel(channel.T / self.sizes[:, None])
         coupled = solution.coupled
         if coupled is not None and self.guesses is not None:
-            coupled = guesses_carried(coupled, self.guesses, self.representatives)
+            # multipliers of guesses after the representatives, then that of the budget
+            known = np.zeros(int(self.guesses.max()) + 1)
+            known[self.guesses[self.representatives]] = coupled[:-1].reshape(len(self.sizes), -1)
+            coupled = np.append(known[self.guesses].ravel(), coupled[-1])
         return replace(solution, channel=channel, dual=None if dual is None else self.dual(dual), coupled=coupled)
 
     def dual(self, dual: Dual) -> Dual:
@@ -199,7 +179,11 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     moves = automorphisms(posed, should_stop).generators
     if not moves:
         return TOO_LITTLE
-    guesses = pairs_of_guesses(program, moves)
+    guesses: Indices | None = None
+    if isinstance(program.coupling, GuessRows):
+        count = program.coupling.missed.shape[1]
+        maps = (one.reports[:m, None] * count + one.reports[None, m:] - m for one in moves)
+        guesses = orbits((pairs.ravel() for pairs in maps), m * count).reshape(m, count)
     generators = [Automorphism(one.rows, one.reports[:m]) for one in moves]
     rows = Partition(orbits((one.rows for one in generators), n))
     reports = Partition(orbits((one.reports for one in generators), m))

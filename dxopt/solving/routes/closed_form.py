@@ -166,13 +166,8 @@ class _Form:
 class ClosedForms:
     """The best mechanism that needs no solver, with its optimal remap, made when it is asked for.
 
-    What takes little time is made once a solver was stopped or left a gap, so that other solves do without.
-
-    Parameters
-    ----------
-    problem : Problem
-    within_budget : (n, m) array, optional
-        A private channel within the loss budget of the objective; others are left out unless they are within it too.
+    What takes little time is made once a solver was stopped or left a gap, so that other solves do without. Where
+    the objective has a loss budget, channels above it are left out, and one within it is given.
     """
 
     def __init__(self, problem: Problem, within_budget: Array | None = None) -> None:

@@ -30,7 +30,7 @@ from dxopt.solving.routes.limits import COLUMNS
 from dxopt.solving.solvers import worker
 
 if TYPE_CHECKING:
-    from dxopt.solving.solvers.columns import Algebra, Earlier, Pricer
+    from dxopt.solving.solvers.columns import Earlier, Pricer
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -180,9 +180,11 @@ def solve_by_columns(
     """
     from dxopt.solving.reductions.symmetry import by_symmetry
     from dxopt.solving.solvers.columns import (
+        HOST,
         ColumnSettings,
         Known,
         Memory,
+        OnDevice,
         computing,
         shared_rows,
         solve_columns,
@@ -235,7 +237,8 @@ def solve_by_columns(
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
     settings = ColumnSettings(tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
-    with computing(_algebra(options)):
+    device = devices.current()
+    with computing(HOST if device is None else OnDevice(device, options.progress)):
         return reduced.lift(solve_columns(program, settings))
 
 
@@ -250,14 +253,6 @@ def _pricer(options: Options) -> Pricer:
     if not cluster.is_open:
         options.progress(f"opening the cluster {cluster.address}")
     return OnWorkers(cluster.client(), options.progress).price
-
-
-def _algebra(options: Options) -> Algebra:
-    """Return the device that is in use, or this machine."""
-    from dxopt.solving.solvers.columns import HOST, OnDevice
-
-    device = devices.current()
-    return HOST if device is None else OnDevice(device, options.progress)
 
 
 def _earlier(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:

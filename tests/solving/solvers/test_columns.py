@@ -31,8 +31,6 @@ def test_agrees_with_the_oracle(seed: int, size: int, epsilon: float) -> None:
             report = by_columns(problem, tolerance=1e-7)
             assert report.certificate.private
             best = optimum(space.distances, epsilon, prior.probabilities, problem.losses)
-            assert report.certificate.bound <= best + 1e-7
-            assert report.certificate.value >= best - 1e-7
             assert report.certificate.value == pytest.approx(best, abs=1e-7)
             assert report.certificate.bound == pytest.approx(best, abs=1e-7)
             assert "columns" not in report.refused

@@ -45,12 +45,6 @@ def test_the_master_is_solved_to_what_is_asked(seed: int, size: int, count: int,
         assert np.abs(columns @ found.weights - 1).max() < 1e-12
 
 
-def test_a_stopped_master_returns() -> None:
-    free = np.full(3, np.inf)
-    found = solve_master(np.ones((3, 4)), np.ones(4), np.ones(3), 1e-8, lambda: True, (-free, free))
-    assert found.value == np.inf
-
-
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), pivots=st.integers(0, 6), spread=st.floats(0.5, 40))
 def test_any_trees_prove_a_bound(seed: int, pivots: int, spread: float) -> None:

@@ -41,9 +41,8 @@ class Blocks:
         Of the scaled variables.
     rows : (n, f) sparse array
         What they add to the rows of the master.
-    first, second : (p,) arrays
+    first, second, ratios : (p,) arrays
         The rows u_second - ratio u_first ≥ 0, as indices of variables; for u ≥ 0 both are the same and the ratio 0.
-    ratios : (p,) array
     start : (f,) array
         Values of the variables inside of the cone.
     """
