@@ -27,7 +27,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
-from dxopt.results.compared import Compared, Refined, Regularity
+from dxopt.results.compared import Refined, Regularity
 from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
@@ -123,9 +123,15 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     rows = []
     for index, row in enumerate(comparison.rows):
         entry = evidence.entries[row.name]
-        rows.append(_claims(row, entry, own, len(parts)))
-        if rows[-1]["part"] not in (None, OWN) and entry.report is not None:
-            parts[f"{PARTS}/{rows[-1]['part']}"] = entry.report.contents(table=False)
+        place = None
+        if entry.report is not None and entry.report.mechanism is own.mechanism and not entry.prior:
+            place = OWN
+        elif entry.report is not None:
+            place = f"{len(parts):03}"
+            parts[f"{PARTS}/{place}"] = entry.report.contents(table=False)
+        rows.append({"name": row.name, "part": place, "prior": entry.prior, "note": row.note})
+        if entry.mechanism is not None:
+            rows[-1] |= {"value": row.value, "under": dict(row.under)}
         if entry.measured is not None:
             arrays |= nested(index, {"matrix": entry.measured.matrix})
         if row.name in evidence.remaps:
@@ -144,15 +150,6 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
         "interrupted": comparison.interrupted,
     }
     return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
-
-
-def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str, Any]:
-    """Return the entry of a row in comparison.json: its part, and its values under all priors."""
-    place = None
-    if entry.report is not None:
-        place = OWN if entry.report.mechanism is own.mechanism and not entry.prior else f"{count:03}"
-    claims = {"name": row.name, "part": place, "prior": entry.prior, "note": row.note}
-    return claims if entry.mechanism is None else claims | {"value": row.value, "under": dict(row.under)}
 
 
 def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:

@@ -68,10 +68,8 @@ def load(folder: str | Path) -> Report:
     """
     folder = as_path(folder, "folder")
     if is_file(folder / SWEEP):
-        part = folder / PARTS / "000"
-        raise SpecError(
-            "folder", f"{folder} is a sweep", f"load a level of it, as {part}, or use dx.EpsilonSweep.load"
-        )
+        fix = f"load a level of it, as {folder / PARTS / '000'}, or use dx.EpsilonSweep.load"
+        raise SpecError("folder", f"{folder} is a sweep", fix)
     if not holds_report(folder):
         raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
     with _undamaged(folder):

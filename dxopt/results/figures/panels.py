@@ -113,17 +113,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar in each row.
-
-    Attributes
-    ----------
-    lengths : sequence of float or None
-        One for each row; None or infinite draws no bar.
-    colour : int
-        Index in `plots.COLOURS`.
-    label : str
-        Name in the legend; blank for none.
-    """
+    """A bar in each row, none where its length is None or infinite; the colour is an index in `plots.COLOURS`."""
 
     lengths: Sequence[float | None]
     colour: int

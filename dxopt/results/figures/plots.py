@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,8 +185,7 @@ def shown(figure: Figure, file: str | Path | None) -> Figure:
     """
     if file is None:
         return figure
-    if not isinstance(file, str | Path):
-        raise SpecError("save", f"is of type {type(file).__name__}", "give the name of a file to write")
+    required("save", file, str | Path, "give the name of a file to write")
     target = Path(file)
     ending = target.suffix.lower()
     if ending and ending not in ENDINGS:

@@ -164,16 +164,9 @@ _HASH = re.compile(r"#([\w-]+)")
 
 
 def drawn(figure: Figure, name: str, title: str = "") -> Markup:
-    """Return a figure of a page, with its title as caption and the numbers that it shows as its description.
+    """Return a figure of a page, with its title, or another one, as caption, and its numbers as description.
 
-    Parameters
-    ----------
-    figure : Figure
-        It is changed: it gets the size of figures in pages, and its title leaves it.
-    name : str
-        No other figure of the page has it.
-    title : str
-        That of the figure by default.
+    The figure gets the size of figures in pages, and its title leaves it; no other figure of the page has its name.
     """
     caption = title or figure.get_suptitle() or figure.axes[0].get_title()
     figure.suptitle("").set_in_layout(False)
