@@ -37,10 +37,9 @@ from dxopt.spaces.archive import are_same
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
-    """Return where two problems differ in what is asked; None where they do not.
+    """Return where two problems differ; None where they do not.
 
-    Distances and losses of more than 50 million entries are compared by the structure of the space and the name of
-    the loss.
+    More than 50 million distances or losses are compared by the structure of the space and the name of the loss.
     """
     if other is problem:
         return None
@@ -111,10 +110,7 @@ class _File(BaseModel):
 
 
 def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
-    """Return the folder of a comparison among the files of the report that it is part of.
-
-    Nothing where only the figures of the comparison are known.
-    """
+    """Return the folder of a comparison among the files of its report; nothing where only its figures are known."""
     evidence = comparison.evidence
     if evidence is None:
         return {}
@@ -194,13 +190,7 @@ def _entry(
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],
 ) -> Entry:
-    """Return the mechanism of a row with its proof.
-
-    Raises
-    ------
-    CertificateError
-        If the part is about another problem, or the channel of a baseline is none.
-    """
+    """Return the mechanism of a row with its proof; raise CertificateError where it does not fit the problem."""
     problem = own.problem
     if row.part is None:
         if "matrix" not in arrays:

@@ -52,18 +52,9 @@ _LETTER = 4.8
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A quantity against the privacy level.
+    """Values `(k,)` of a quantity at privacy levels `(k,)`: a line in a colour of `COLOURS`, with a symbol or none.
 
-    Attributes
-    ----------
-    label : str
-    levels, values : (k,) arrays
-    line : str
-        solid, dashed, dotted, or points for symbols that nothing joins.
-    colour : int
-        Index in `COLOURS`.
-    marker : str
-        Symbol of matplotlib at each level of a line; none by default.
+    The symbols of `points` are not joined.
     """
 
     label: str

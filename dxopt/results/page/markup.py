@@ -71,15 +71,7 @@ def number(value: float, unit: str = "", short: str = "") -> Markup:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    text : str
-    key : float or None
-        What the column is sorted by; the text where there is none, or no finite one.
-    link : str
-    """
+    """A cell of a table, perhaps a link; its column is sorted by finite keys, else by the text."""
 
     text: str
     key: float | None = None
