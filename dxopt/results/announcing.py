@@ -33,12 +33,7 @@ def unannounced() -> Iterator[None]:
 def announce(problem: object, priors: object = None, *, level: bool = True) -> Warnings:
     """Give the warnings of a problem, and of further priors, to who called the function that calls this one.
 
-    Without `level` nothing is said of the ε of the problem, as where the function does not take it. What is no
-    problem, and will be refused, has none.
-
-    Returns
-    -------
-    tuple of PlausibilityWarning
+    Without `level` nothing is said of the ε of the problem. Anything but a problem, which will be refused, has none.
     """
     if _silent.get():
         return ()

@@ -82,23 +82,19 @@ class Compared:
     Attributes
     ----------
     name : str
-    value : float or None
-        What the objective is about: by default the expected loss.
-    remapped : float or None
-        What the objective is about once each report is replaced by the best one: at random for the worst loss, by a
-        table for the expected loss; None for other objectives, and where that was too large.
+    value, remapped : float or None
+        The value of the objective, and that once each report is replaced by the best one: at random for the worst
+        loss, by a table for the expected loss; None for other objectives, and where that was too large.
     gap : float or None
         |value - bound| / max(|value|, 1e-12): how much better some private mechanism might be.
     private : bool
         Proven for the problem's ε and δ; False for a baseline that is not, and where no privacy is asked for.
-    epsilon : float or None
+    epsilon, delta : float or None
         The realised level, at most the one asked for if `private`; None where none is asked for or realised.
     leakage : float or None
         Min-entropy leakage in bits.
     note : str
         How it was found, or why it is missing.
-    delta : float or None
-        The realised δ, where that is asked for.
     excess, remapped_excess : float or None
         How far value and remapped lie above the value of the first row, relative to that.
     under : dict
@@ -175,14 +171,7 @@ def excess_cell(excess: float | None) -> str:
 
 @dataclass(frozen=True)
 class Regularity:
-    """The verdict on the regularity of a prior.
-
-    Attributes
-    ----------
-    status : "regular", "not regular" or "undecided"
-    reason : str
-        One line.
-    """
+    """The verdict on the regularity of a prior, with its reason in one line."""
 
     status: Literal["regular", "not regular", "undecided"]
     reason: str = ""

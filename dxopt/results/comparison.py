@@ -67,18 +67,9 @@ class Answered(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A mechanism of a comparison, or why there is none.
+    """A mechanism of a comparison: proven in a report, or a baseline that is measured; or a note why there is none.
 
-    Attributes
-    ----------
-    report : Report or None
-        The proof of a private mechanism: its part of the comparison.
-    measured : Mechanism or None
-        A baseline instead, whose level is measured.
-    prior : str
-        The other prior that the report is the optimum for; "" where it answers the problem itself.
-    note : str
-        How it was found, or why it is missing.
+    `prior` names the other prior that the report is the optimum for; "" where it answers the problem itself.
     """
 
     report: Answered | None = None

@@ -27,7 +27,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
-from dxopt.results.compared import Compared, Refined, Regularity
+from dxopt.results.compared import Refined, Regularity
 from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
@@ -37,10 +37,9 @@ from dxopt.spaces.archive import are_same
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
-    """Return where two problems differ in what is asked; None where they do not.
+    """Return where two problems differ; None where they do not.
 
-    Distances and losses of more than 50 million entries are compared by the structure of the space and the name of
-    the loss.
+    More than 50 million distances or losses are compared by the structure of the space and the name of the loss.
     """
     if other is problem:
         return None
@@ -111,10 +110,7 @@ class _File(BaseModel):
 
 
 def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
-    """Return the folder of a comparison among the files of the report that it is part of.
-
-    Nothing where only the figures of the comparison are known.
-    """
+    """Return the folder of a comparison among the files of its report; nothing where only its figures are known."""
     evidence = comparison.evidence
     if evidence is None:
         return {}
@@ -123,9 +119,15 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     rows = []
     for index, row in enumerate(comparison.rows):
         entry = evidence.entries[row.name]
-        rows.append(_claims(row, entry, own, len(parts)))
-        if rows[-1]["part"] not in (None, OWN) and entry.report is not None:
-            parts[f"{PARTS}/{rows[-1]['part']}"] = entry.report.contents(table=False)
+        place = None
+        if entry.report is not None and entry.report.mechanism is own.mechanism and not entry.prior:
+            place = OWN
+        elif entry.report is not None:
+            place = f"{len(parts):03}"
+            parts[f"{PARTS}/{place}"] = entry.report.contents(table=False)
+        rows.append({"name": row.name, "part": place, "prior": entry.prior, "note": row.note})
+        if entry.mechanism is not None:
+            rows[-1] |= {"value": row.value, "under": dict(row.under)}
         if entry.measured is not None:
             arrays |= nested(index, {"matrix": entry.measured.matrix})
         if row.name in evidence.remaps:
@@ -144,15 +146,6 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
         "interrupted": comparison.interrupted,
     }
     return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
-
-
-def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str, Any]:
-    """Return the entry of a row in comparison.json: its part, and its values under all priors."""
-    place = None
-    if entry.report is not None:
-        place = OWN if entry.report.mechanism is own.mechanism and not entry.prior else f"{count:03}"
-    claims = {"name": row.name, "part": place, "prior": entry.prior, "note": row.note}
-    return claims if entry.mechanism is None else claims | {"value": row.value, "under": dict(row.under)}
 
 
 def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
@@ -197,13 +190,7 @@ def _entry(
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],
 ) -> Entry:
-    """Return the mechanism of a row with its proof.
-
-    Raises
-    ------
-    CertificateError
-        If the part is about another problem, or the channel of a baseline is none.
-    """
+    """Return the mechanism of a row with its proof; raise CertificateError where it does not fit the problem."""
     problem = own.problem
     if row.part is None:
         if "matrix" not in arrays:

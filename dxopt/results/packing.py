@@ -55,13 +55,7 @@ def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
 
 
 def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
-    """Return the prior of problem.npz, or the set of priors where the objective is about one.
-
-    Raises
-    ------
-    SpecError
-        If the arrays are none of a prior or a set, or of another one than is said.
-    """
+    """Return the prior of problem.npz, or the set of priors where the objective is about one."""
     prior = Prior(asked["prior"], name)
     if objective not in (WorstExpectedLoss.name, WorstRegret.name):
         return prior
@@ -72,13 +66,7 @@ def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | Pri
 
 
 def against_known(prior: Prior | PriorSet, asked: Mapping[str, Any], objective: str | Objective) -> str | Objective:
-    """Return the objective, with the optima in problem.npz that a regret is against.
-
-    Raises
-    ------
-    SpecError
-        If there is not one number for each prior.
-    """
+    """Return the objective, with the optima in problem.npz that a regret is against."""
     if objective != WorstRegret.name or not isinstance(prior, Hull):
         return objective
     lowest, highest = (np.array(asked[f"{_SET}.{key}"], dtype=float) for key in ("lowest", "highest"))
@@ -103,13 +91,7 @@ def pack_beliefs(pairs: BeliefPairs | None) -> dict[str, Any]:
 
 
 def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPairs | None:
-    """Return the pairs of `pack_beliefs`, about secrets of these labels.
-
-    Raises
-    ------
-    SpecError
-        If only some of the arrays are there, or they are no pairs of beliefs.
-    """
+    """Return the pairs of `pack_beliefs`, about secrets of these labels."""
     there = [key for key in KEYS if PREFIX + key in arrays]
     if not there:
         return None
@@ -139,13 +121,7 @@ def pack_held_out(several: Sequence[HeldOut]) -> dict[str, Any]:
 def unpack_held_out(
     arrays: Mapping[str, Any], positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
 ) -> tuple[HeldOut, ...]:
-    """Return the inverse of `pack_held_out`, with all but the losses at positions computed again.
-
-    Raises
-    ------
-    SpecError
-        If the arrays are not about the secrets.
-    """
+    """Return the inverse of `pack_held_out`, with all but the losses at positions computed again."""
     several = []
     for place, at in enumerate(positions):
         weights, squares = (np.asarray(arrays[f"{place}/{key}"], dtype=float) for key in ("weights", "squares"))

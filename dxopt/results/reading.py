@@ -68,10 +68,8 @@ def load(folder: str | Path) -> Report:
     """
     folder = as_path(folder, "folder")
     if is_file(folder / SWEEP):
-        part = folder / PARTS / "000"
-        raise SpecError(
-            "folder", f"{folder} is a sweep", f"load a level of it, as {part}, or use dx.EpsilonSweep.load"
-        )
+        fix = f"load a level of it, as {folder / PARTS / '000'}, or use dx.EpsilonSweep.load"
+        raise SpecError("folder", f"{folder} is a sweep", fix)
     if not holds_report(folder):
         raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
     with _undamaged(folder):
@@ -182,18 +180,11 @@ def _decoded(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
 
 
 def _as_saved(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpace:
-    """Return a space with the distances that were saved, to the last digit.
-
-    Raises
-    ------
-    CertificateError
-        If they are not those of the space up to rounding.
-    """
+    """Return a space with its saved distances; CertificateError where they are others, but for rounding."""
     if np.array_equal(space.distances, distances):
         return space
-    if distances.shape != (len(space), len(space)) or not np.allclose(
-        space.distances, distances, rtol=_SAME_DISTANCE, atol=0.0
-    ):
+    fits = distances.shape == (len(space), len(space))
+    if not fits or not np.allclose(space.distances, distances, rtol=_SAME_DISTANCE, atol=0.0):
         raise CertificateError(f"{PROBLEM}: distances are not those of the space in {MECHANISM}")
     distances.flags.writeable = False
     return replace(space, given=distances)
@@ -228,13 +219,7 @@ def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Probl
 
 
 def _with_optima(folder: Path, problem: Problem) -> Problem:
-    """Return the problem with the optima that a regret is against, each loaded from its part.
-
-    Raises
-    ------
-    CertificateError
-        If a part is about another problem.
-    """
+    """Return the problem with the optima that a regret is against; CertificateError where a part is not one."""
     against = problem.objective
     if not isinstance(against, WorstRegret) or against.lowest is None or against.highest is None:
         return problem

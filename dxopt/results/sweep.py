@@ -202,11 +202,8 @@ class EpsilonSweep(Plotted, Result):
         return [{row.name: row for row in found.rows} if found else {} for found in compared]
 
     def _each(self, what: str) -> dict[str, Array]:
-        levels = self._rows
-        return {
-            name: np.array([getattr(rows.get(name), what, None) for rows in levels], dtype=float)
-            for name in self.methods
-        }
+        every = {name: [getattr(rows.get(name), what, None) for rows in self._rows] for name in self.methods}
+        return {name: np.array(values, dtype=float) for name, values in every.items()}
 
     def _curves(self, quantities: dict[str, Array]) -> list[plots.Curve]:
         """Return the curve of a quantity of each mechanism."""

@@ -576,15 +576,11 @@ _OF_SEVERAL = {"all_within": "all {:,} within", "total_off": "total off by at mo
 
 def table_of(found: Explanation) -> Sequence[Sequence[str]]:
     """Return the table of what other ε cost, the names of its columns first; the level of the result has a mark."""
-    unit = f" ({found.value_unit})" if found.value_unit else ""
-    far = f" ({found.unit})" if found.unit else ""
+    far, unit, lost = (f" ({one})" if one else "" for one in (found.unit, found.value_unit, found.loss_unit))
     apart = three_digits(found.apart)
     at = with_unit(apart, found.unit) if found.unit else f"distance {apart}"
-    head = [f"ε {per(found.unit)}", f"factor at {at}", f"{found.title}{unit}", "no mechanism better than"]
-    head += [
-        f"largest mean loss ({found.loss_unit})" if found.loss_unit else "largest mean loss",
-        f"95 % within{far}",
-    ]
+    head = [f"ε {per(found.unit)}", f"factor at {at}", f"{found.title}{unit}"]
+    head += ["no mechanism better than", f"largest mean loss{lost}", f"95 % within{far}"]
     several = [name for name in _OF_SEVERAL if any(getattr(one, name) is not None for one in found.choices)]
     head += [f"{_OF_SEVERAL[name].format(found.values)}{far}" for name in several]
     rows = []

@@ -75,14 +75,6 @@ def test_who_loses_and_who_is_left_out(city: dx.Report) -> None:
     assert f"{three_digits(nearest)} km or more" in told(found)["positions"]
 
 
-def test_counts_have_no_border(counts: dx.Report) -> None:
-    lines = told(dx.explain(counts))
-    assert "two values 1 person apart by more than a factor of 2." in lines["privacy"]
-    assert "Within 1 person the odds at most double" in lines["level"]
-    assert "people from the true value on average" in lines["expected loss"]
-    assert "positions" not in lines
-
-
 def test_other_objectives_and_losses() -> None:
     space = dx.line(3, unit="km")
     costs = dx.Loss.of([[0, 1, 4], [1, 0, 1], [4, 1, 0]], space, unit="EUR")

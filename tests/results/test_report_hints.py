@@ -19,12 +19,3 @@ def test_a_stopped_solve_by_columns_says_how_to_go_on() -> None:
     assert hint not in str(replace(report, status=Status.TIME_LIMIT, dual=None))
     general = dx.solve(problem, method="optimal", solver="clarabel")
     assert hint not in str(replace(general, status=Status.TIME_LIMIT))
-
-
-def test_one_of_anything_is_in_the_singular() -> None:
-    line = dx.line(2)
-    one = dx.Problem(line, epsilon=1.0, prior="uniform", reports=dx.Reports.at([[0.5]]))
-    assert ": 2 values, 1 output; " in dict(dx.solve(one).lines())["problem"]
-    alone = dx.line(1)
-    report = dx.solve(dx.Problem(alone, epsilon=1.0, prior="uniform"))
-    assert ": 1 value; " in dict(report.lines())["problem"]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.batch.outcome import Line, summary
 from dxopt.verify.proving import verify
 from tests.material.checks import change_claims
 
@@ -44,16 +43,3 @@ def test_what_are_no_units_is_refused(wrong: object, tmp_path: Path):
     change_claims(folder, units=wrong)
     with pytest.raises(dx.SpecError, match="unit"):
         dx.load(folder)
-
-
-def test_tables_and_texts_have_units():
-    problem = dx.Problem(dx.line(3, unit="visits"), epsilon=1.0, prior="uniform", name="counts")
-    compared = str(dx.compare(problem, ["geometric"]))
-    assert "ε = 1 per visit" in compared and "expected loss (visits)" in compared
-    swept = str(dx.sweep(problem, [0.5, 1.0]))
-    assert "expected loss in visits at 2 levels" in swept and "epsilon per visit" in swept
-    assert "expected loss in visits at" in str(dx.frontier(problem, 0.5, 1.0, resolution=0.5))
-    assert "visits is possible" in str(dx.smallest_epsilon(problem, max_loss=0.5, accuracy=0.5))
-    line = Line.of(dx.solve(problem), "auto")
-    assert line.content()["units"] == {"distance": "visits", "loss": "visits", "value": "visits"}
-    assert "visits" in summary([line]).splitlines()[1].split()

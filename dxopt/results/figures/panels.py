@@ -29,15 +29,9 @@ _WIDE = 100.0
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Curves of one quantity, and the bound on all of them, which is dashed.
+    """Curves of one quantity, which labels the vertical axis, and the bound on all of them, which is dashed.
 
-    Attributes
-    ----------
-    label : str
-        Of the vertical axis.
-    curves : sequence of plots.Curve
-        Curves at the same position have the same colour and symbol in every panel.
-    bound : plots.Curve or None
+    Curves at the same position have the same colour and symbol in every panel.
     """
 
     label: str
@@ -113,17 +107,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar in each row.
-
-    Attributes
-    ----------
-    lengths : sequence of float or None
-        One for each row; None or infinite draws no bar.
-    colour : int
-        Index in `plots.COLOURS`.
-    label : str
-        Name in the legend; blank for none.
-    """
+    """A bar in each row, none where its length is None or infinite; the colour is an index in `plots.COLOURS`."""
 
     lengths: Sequence[float | None]
     colour: int

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,18 +52,9 @@ _LETTER = 4.8
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A quantity against the privacy level.
+    """Values `(k,)` of a quantity at privacy levels `(k,)`: a line in a colour of `COLOURS`, with a symbol or none.
 
-    Attributes
-    ----------
-    label : str
-    levels, values : (k,) arrays
-    line : str
-        solid, dashed, dotted, or points for symbols that nothing joins.
-    colour : int
-        Index in `COLOURS`.
-    marker : str
-        Symbol of matplotlib at each level of a line; none by default.
+    The symbols of `points` are not joined.
     """
 
     label: str
@@ -185,8 +176,7 @@ def shown(figure: Figure, file: str | Path | None) -> Figure:
     """
     if file is None:
         return figure
-    if not isinstance(file, str | Path):
-        raise SpecError("save", f"is of type {type(file).__name__}", "give the name of a file to write")
+    required("save", file, str | Path, "give the name of a file to write")
     target = Path(file)
     ending = target.suffix.lower()
     if ending and ending not in ENDINGS:

@@ -26,15 +26,7 @@ KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """A mechanism with a prior on the Earth.
-
-    Attributes
-    ----------
-    mechanism : Mechanism
-    prior : (n,) array
-    secrets, reports : Positions
-        The same where the reports are the secrets.
-    """
+    """A mechanism with a prior `(n,)` on the Earth; both positions are one where the reports are the secrets."""
 
     mechanism: Mechanism
     prior: NDArray[np.float64]

@@ -39,7 +39,7 @@ def page(answer: Report | Entry, *, underlay: Area | None = None) -> str:
     SpecError
         If nothing of the underlay is in the map, or as `draw_map`.
     """
-    entry = _entry(answer)
+    entry = Entry.of(answer)
     shown = _shown([entry], underlay)
     return _document(entry.name, "", [element("main", sections(entry, shown[0], level=2))], _data([entry], shown))
 
@@ -62,15 +62,11 @@ def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "", underla
     SpecError
         If nothing of the underlay is in any map, or as `draw_map`.
     """
-    entries = [_entry(answer) for answer in answers]
+    entries = [Entry.of(answer) for answer in answers]
     shown = _shown(entries, underlay)
     parts = [_part(entry, one) for entry, one in zip(entries, shown, strict=True)]
     main = element("main", *overview(entries), section("Each result", *parts, level=2))
     return _document(title or outcome(entries), outcome(entries) if title else "", [main], _data(entries, shown))
-
-
-def _entry(answer: Report | Entry) -> Entry:
-    return answer if isinstance(answer, Entry) else Entry.of(answer)
 
 
 def _shown(entries: Sequence[Entry], underlay: Area | None) -> list[Shown]:
@@ -79,10 +75,10 @@ def _shown(entries: Sequence[Entry], underlay: Area | None) -> list[Shown]:
     left = channels.CELLS
     shown = []
     for number, entry in enumerate(entries, 1):
-        size = channels.cells(entry.report) if entry.report is not None else left + 1
-        kept = entry.report is not None and size <= left
-        left -= size if kept else 0
-        plane = Plane.of(entry.report, shapes) if kept and entry.report is not None else None
+        plane, kept = None, False
+        if entry.report is not None and (size := channels.cells(entry.report)) <= left:
+            plane, kept = Plane.of(entry.report, shapes), True
+            left -= size
         shown.append(Shown(f"result-{number}", kept, plane))
     if shapes is not None and all(one.plane is None or one.plane.beneath is None for one in shown):
         raise SpecError("underlay", "has nothing in any map", "check that longitudes come before latitudes")
@@ -150,25 +146,18 @@ def save_page(
     figures: bool = False,
     tell: Callable[[str], None] = lambda line: None,
 ) -> list[Path]:
-    """Write the page of a result folder, or of a folder of them.
+    """Write the page of a result folder, or of a folder of them; return the files written, the page first.
 
     Parameters
     ----------
-    folder : Path
-    file : Path
-        The page.
-    title : str
-        Of a folder of results; how many there are and what became of them by default.
-    underlay : as for `page`, optional
+    folder, file : Path
+        Of the results, and of the page.
+    title, underlay
+        As for `page_of_batch`.
     figures : bool
         Whether to write `save_figures` to a folder `figures` next to the page as well.
     tell : callable
         Given a line on what is going on.
-
-    Returns
-    -------
-    list of Path
-        What was written; the page is the first.
 
     Raises
     ------

@@ -53,9 +53,9 @@ class Entry:
         return [f"Warning: {text}" for text in [*map(str, found), *texts]]
 
     @classmethod
-    def of(cls, report: Report) -> Entry:
-        """Return the entry of a report in memory."""
-        return cls(report.problem.name, report, _metric(report))
+    def of(cls, answer: Report | Entry) -> Entry:
+        """Return the entry of a report in memory; an entry is returned as it is."""
+        return answer if isinstance(answer, Entry) else cls(answer.problem.name, answer, _metric(answer))
 
     @property
     def status(self) -> str:

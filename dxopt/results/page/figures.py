@@ -44,7 +44,7 @@ def save_figures(
     SpecError
         If a file cannot be written.
     """
-    entries = [answer if isinstance(answer, Entry) else Entry.of(answer) for answer in answers]
+    entries = [Entry.of(answer) for answer in answers]
     written: list[Path] = []
     try:
         for name, figure in _figures(entries, tell):

@@ -71,15 +71,7 @@ def number(value: float, unit: str = "", short: str = "") -> Markup:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    text : str
-    key : float or None
-        What the column is sorted by; the text where there is none, or no finite one.
-    link : str
-    """
+    """A cell of a table, perhaps a link; its column is sorted by finite keys, else by the text."""
 
     text: str
     key: float | None = None
@@ -164,16 +156,9 @@ _HASH = re.compile(r"#([\w-]+)")
 
 
 def drawn(figure: Figure, name: str, title: str = "") -> Markup:
-    """Return a figure of a page, with its title as caption and the numbers that it shows as its description.
+    """Return a figure of a page, with its title, or another one, as caption, and its numbers as description.
 
-    Parameters
-    ----------
-    figure : Figure
-        It is changed: it gets the size of figures in pages, and its title leaves it.
-    name : str
-        No other figure of the page has it.
-    title : str
-        That of the figure by default.
+    The figure gets the size of figures in pages, and its title leaves it; no other figure of the page has its name.
     """
     caption = title or figure.get_suptitle() or figure.axes[0].get_title()
     figure.suptitle("").set_in_layout(False)
