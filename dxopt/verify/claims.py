@@ -322,10 +322,8 @@ def check_within(result: Result) -> str:
 
 def _across(result: Result, radius: float) -> float:
     """Return the largest distance of centres of cells that have positions within the radius."""
-    arrays = result.mechanism
-    metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
-    outlined = "space.positions.outlines" in arrays
-    cells = Cells.of(arrays, result.distances, metric) if outlined else None
+    outlined = "space.positions.outlines" in result.mechanism
+    cells = Cells.of(result.mechanism, result.distances) if outlined else None
     far = None if cells is None else cells.across(radius)
     if far is None:
         raise Broken("claims.json: a level between positions is claimed, but there are no cells that they lie in")
