@@ -112,8 +112,9 @@ class Cells:
     reach: float
 
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]], distances: Array, metric: str | None) -> Self | None:
+    def of(cls, arrays: Mapping[str, NDArray[Any]], distances: Array) -> Self | None:
         """Read the arrays of a space; None where they are not on the Earth."""
+        metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
         key = "space.positions.degrees"
         if key not in arrays:
             key = "space.points"

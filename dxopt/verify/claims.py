@@ -23,7 +23,7 @@ from dxopt.verify.metrics import (
     require_measured,
     require_triangles,
 )
-from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
+from dxopt.verify.privacy import LEAST_DELTA, ROW_SUM, Levels, Triple, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -39,7 +39,6 @@ _ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adve
 _WHERE = "arrays: problem.npz\n"
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
-_ROW_SUM = Fraction(1, 1 << 50)
 _PRIOR_SUM = Fraction(1, 10**9)
 _ROUNDING = 1e-9
 
@@ -168,28 +167,18 @@ def _check_losses_to_reports(result: Result, name: str) -> None:
 
 def check_rows(result: Result) -> str:
     """Check that entries are probabilities and rows sum to 1 within 2^-50, exactly."""
-    channel = result.channel
-    offs = [Fraction(sum(row), channel.scale) - 1 for row in channel.rows]
+    offs = [found - 1 for found in result.channel.sums()]
     for x, off in enumerate(offs):
-        if abs(off) > _ROW_SUM:
+        if abs(off) > ROW_SUM:
             raise Broken(f"the row of secret {result.secret(x)} sums to 1 {float(off):+.3g}")
     return f"{result.matrix.size:,} probabilities; rows sum to 1 within {float(max(map(abs, offs))):.1e}"
 
 
 def check_privacy(result: Result) -> str:
     """Check every pair in every report at the certificate's ε, or δ in total; no smaller ε or δ would do."""
-    # What the certificate claims fits what was asked for.
-    if result.certificate.get("private") is not result.private:
-        raise Broken(f"{result.source}: private is {result.certificate.get('private')}")
-    epsilon = result.claimed("epsilon")
-    delta = result.claimed("delta")
+    epsilon, delta = claimed_levels(result)
     if not result.private:
-        if math.isfinite(epsilon) or delta:
-            raise Broken(f"{result.source}: a level is claimed, but no privacy was asked for")
         return "none was asked for" if result.beliefs is None else "none of single secrets was asked for"
-    for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
-        if not 0 <= claimed <= asked:
-            raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
     pairs = f"{int(result.bound.sum()):,} pairs of secrets"
     # Without δ the least ε is claimed; with it, ε is the one that was asked for, and the least δ is claimed.
     if not result.delta:
@@ -208,6 +197,19 @@ def check_privacy(result: Result) -> str:
     if largest < Fraction(delta) - LEAST_DELTA:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs}"
+
+
+def claimed_levels(result: Result) -> tuple[float, float]:
+    """Return the ε and δ of the certificate; Broken unless they fit what was asked for."""
+    if result.certificate.get("private") is not result.private:
+        raise Broken(f"{result.source}: private is {result.certificate.get('private')}")
+    epsilon, delta = result.claimed("epsilon"), result.claimed("delta")
+    if not result.private and (math.isfinite(epsilon) or delta):
+        raise Broken(f"{result.source}: a level is claimed, but no privacy was asked for")
+    for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
+        if result.private and not 0 <= claimed <= asked:
+            raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
+    return epsilon, delta
 
 
 def distinguished(result: Result, violated: Triple) -> str:
@@ -320,10 +322,8 @@ def check_within(result: Result) -> str:
 
 def _across(result: Result, radius: float) -> float:
     """Return the largest distance of centres of cells that have positions within the radius."""
-    arrays = result.mechanism
-    metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
-    outlined = "space.positions.outlines" in arrays
-    cells = Cells.of(arrays, result.distances, metric) if outlined else None
+    outlined = "space.positions.outlines" in result.mechanism
+    cells = Cells.of(result.mechanism, result.distances) if outlined else None
     far = None if cells is None else cells.across(radius)
     if far is None:
         raise Broken("claims.json: a level between positions is claimed, but there are no cells that they lie in")

@@ -123,21 +123,12 @@ class _Case(NamedTuple):
             if c == 0 or d == 0:
                 yield from ((first, second) for second in range(len(self.reports)))
 
-    def ratios(self) -> tuple[Array, Array]:
-        """Return A/C and B/D of each report in doubles, to a relative 1e-15; infinite over 0, and 0 for 0/0."""
-        one, other = (np.array([_over(report[part], report[part + 2]) for report in self.reports]) for part in (0, 1))
-        return one, other
-
-    def cap(self) -> float:
-        """Return an upper bound on factors: both ratios at their largest, each at a report of its own."""
-        one, other = self.ratios()
-        return float(one.max() * other.max()) * (1 + _MARGIN)
-
     def pairs_above(self, factor: Fraction) -> Iterator[tuple[int, int]]:
-        """Yield pairs of reports that may exceed a factor: the larger ratios of the two come to it."""
-        if self.cap() <= factor:
+        """Yield pairs of reports that may exceed a factor: the larger ratios A/C and B/D of the two come to it."""
+        # in doubles, to a relative 1e-15; infinite over 0, and 0 for 0/0
+        one, other = (np.array([_over(report[part], report[part + 2]) for report in self.reports]) for part in (0, 1))
+        if float(one.max() * other.max()) * (1 + _MARGIN) <= factor:
             return
-        one, other = self.ratios()
         least = float(min(factor, _LARGEST))
         for first in range(len(self.reports)):
             with np.errstate(invalid="ignore"):  # where all of one ratio are 0, nothing exceeds anything

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,15 +212,6 @@ ON_VALUES = ("hamming", "discrete")
 KNOWN = (*NORMS, *ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 
-def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
-    """Return the points `(n, k)` of a lattice, row by row."""
-    if math.prod(shape) != size:
-        raise Broken(f"a lattice of shape {shape} has not {size} points")
-    if not math.isfinite(spacing):
-        raise Broken(f"a lattice has spacing {float(spacing)}")
-    return np.stack(np.unravel_index(np.arange(size), shape), axis=1).astype(np.float64) * float(spacing)
-
-
 def parameters_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
     try:
@@ -260,7 +251,7 @@ class Measured:
         if points.ndim != 2 or others.ndim != 2 or points.shape[1] != others.shape[1]:
             raise Broken(f"points {points.shape} and {others.shape} have no {metric} distances")
         if self.metric not in ON_VALUES:
-            points, others = (_finite(array) for array in (points, others))
+            points, others = (finite_points(array) for array in (points, others))
         self.points = points
         self.others = others
         self.around = around
@@ -271,7 +262,10 @@ class Measured:
             if self.metric in GREAT_CIRCLES:
                 self.points, self.others = spheres
         if self.metric == "normalised_manhattan":
-            self.scale = _diameter(parameters, points)
+            width = parameters.get("diameter", float(np.ptp(points, axis=0).max()))
+            if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
+                raise Broken(f"the diameter {_name(width)} is no positive number")
+            self.scale = float(width)
 
     def row(self, x: int) -> Array:
         """Return what `claimed` is compared with: distances from one point, or chords on great circles."""
@@ -380,15 +374,8 @@ def _radius(parameters: Mapping[str, Any], metric: str) -> float:
     return EARTH_RADIUS[unit] / EARTH_RADIUS["m"]
 
 
-def _diameter(parameters: Mapping[str, Any], points: Array) -> float:
-    """Return the diameter that Manhattan distances are over; the widest coordinate where none is given."""
-    width = parameters.get("diameter", float(np.ptp(points, axis=0).max()))
-    if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
-        raise Broken(f"the diameter {_name(width)} is no positive number")
-    return float(width)
-
-
-def _finite(points: Points) -> Array:
+def finite_points(points: Points) -> Array:
+    """Return points as doubles; Broken where they are no finite numbers."""
     if points.dtype.kind not in "fiu":
         raise Broken(f"points of {points.dtype} have no coordinates")
     found = points.astype(np.float64)

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 Rows = Sequence[Sequence[int]]
 Triple = tuple[int, int, int]
 """Two secrets and a report."""
+ROW_SUM = Fraction(1, 1 << 50)
+"""Rows sum to 1 within this."""
 LEAST_DELTA = Fraction(1, 10**11)
 """A δ counts as the least if no δ smaller by more than this would do."""
 _MARGIN = Fraction(1, 1 << 49)
@@ -48,6 +50,10 @@ class Channel:
     def integers(cls, counts: Rows, scale: int) -> Channel:
         """Return counts out of `scale`, which is a power of two."""
         return cls(counts, scale, np.array([[count / scale for count in row] for row in counts]))
+
+    def sums(self) -> list[Fraction]:
+        """Return the sums of rows."""
+        return [Fraction(sum(row), self.scale) for row in self.rows]
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def _evenly(space: dx.MetricSpace) -> dx.Problem:
     return on(space, prior=dx.Prior.uniform(space))
 
 
-def _compared(asked: dx.Problem, methods: list[str], **options: Any) -> dx.Report:
+def compared(asked: dx.Problem, methods: list[str], **options: Any) -> dx.Report:
     report = dx.solve(asked)
     return replace(report, comparison=dx.compare(asked, methods, reference=report, **options))
 
@@ -117,15 +117,15 @@ def _again(make: Callable[[], dx.Report]) -> Callable[[Path], Path]:
 
 
 REPORTS: dict[str, Callable[[], Result]] = {
-    "noise": lambda: _compared(problem(), ["exponential", "geometric", "planar_laplace", "cloaking"], priors=OTHERS),
-    "regular": lambda: _compared(
+    "noise": lambda: compared(problem(), ["exponential", "geometric", "planar_laplace", "cloaking"], priors=OTHERS),
+    "regular": lambda: compared(
         problem(loss="binary", epsilon=2.5, prior=OTHERS["uniform"]), ["exponential"], priors={"rest": OTHERS["rest"]}
     ),
-    "irregular": lambda: _compared(problem(loss="binary", epsilon=0.3), ["exponential"]),
-    "relaxed": lambda: _compared(problem(delta=0.05), ["exponential", "rate_distortion"], priors=OTHERS),
+    "irregular": lambda: compared(problem(loss="binary", epsilon=0.3), ["exponential"]),
+    "relaxed": lambda: compared(problem(delta=0.05), ["exponential", "rate_distortion"], priors=OTHERS),
     "adjacent": lambda: dx.solve(problem(delta=0.05, pairs="adjacent")),
-    "worst": lambda: _compared(problem(objective="worst_loss"), ["exponential"]),
-    "adversary": lambda: _compared(problem(objective=dx.AdversaryError(0.75, "binary")), []),
+    "worst": lambda: compared(problem(objective="worst_loss"), ["exponential"]),
+    "adversary": lambda: compared(problem(objective=dx.AdversaryError(0.75, "binary")), []),
     "unprotected": lambda: dx.solve(problem(objective=dx.AdversaryError(0.6, "binary"), epsilon=None)),
     "beliefs": lambda: dx.solve(believed(0, size=4)),
     "beliefs and privacy": lambda: dx.solve(believed(1, size=4, private=True, objective="worst_loss")),

@@ -38,6 +38,7 @@ _FAR = 600
 Rows = Sequence[Sequence[int]]
 Steps = Sequence[Fraction]
 Factors = tuple[list[float], list[float]]
+Roots = NDArray[np.int64]
 
 
 def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: Steps, back: Steps) -> int:
@@ -87,7 +88,7 @@ def _gathered(column: Sequence[int], root: int, small: list[int], up: list[int],
 
 
 def rough_line_bound(
-    prior: Array, losses: Callable[[int], Array], prices: Array, roots: NDArray[np.int64], steps: Steps, wanted: float
+    prior: Array, losses: Callable[[int], Array], prices: Array, roots: Roots, steps: Steps, wanted: float
 ) -> Fraction:
     """Return a lower bound on Σ π l K by doubles, from rows of losses `(m,)`: the first of at least `wanted`."""
     _require_near(_FAR, steps)
@@ -104,7 +105,7 @@ def rough_line_bound(
 
 
 def _moved(
-    prior: Array, losses: Callable[[int], Array], prices: Array, roots: Array, factors: Factors, noise: float
+    prior: Array, losses: Callable[[int], Array], prices: Array, roots: Roots, factors: Factors, noise: float
 ) -> Fraction:
     """Bound with one choice of what counts as rounding: all reports at once, secret by secret from both ends."""
     grow, shrink = factors

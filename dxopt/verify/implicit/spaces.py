@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import Arrays, number, numbers
-from dxopt.verify.metrics import NORMS, ON_VALUES, Measured, Points, ticks
+from dxopt.verify.metrics import NORMS, ON_VALUES, Measured, Points, finite_points
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -50,7 +50,8 @@ class Space:
             if not shape or min(shape) < 1 or not (math.isfinite(spacing) and spacing > 0):
                 raise Broken(f"{prefix}: a {kind} of shape {list(shape)} and spacing {spacing:g}")
             around = np.array(shape) * spacing if kind == "torus" else None
-            return cls(kind, str(arrays[f"{prefix}.metric"]), ticks(math.prod(shape), shape, spacing), shape, around)
+            steps = np.stack(np.unravel_index(np.arange(math.prod(shape)), shape), axis=1).astype(np.float64)
+            return cls(kind, str(arrays[f"{prefix}.metric"]), steps * spacing, shape, around)
         if kind == "tree":
             size = len(arrays[f"{prefix}.labels"])
             edges = numbers(arrays, f"{prefix}.edges", None, 2)
@@ -58,9 +59,7 @@ class Space:
             return cls(kind, given=_along_edges(size, edges.astype(np.int64), lengths))
         if kind != "points":
             raise Unproved(f"distances of a {kind} are not derived")
-        points = numbers(arrays, f"{prefix}.points", None, None)
-        if not np.isfinite(points).all():
-            raise Broken(f"{prefix}.points{np.argwhere(~np.isfinite(points))[0].tolist()} is not finite")
+        points = finite_points(numbers(arrays, f"{prefix}.points", None, None))
         return cls(kind, str(arrays[f"{prefix}.metric"]), points)
 
     def __len__(self) -> int:

@@ -71,7 +71,7 @@ class Promise:
     @cached_property
     def cells(self) -> Cells | None:
         """The places that positions stand for; None where there are none on the Earth."""
-        return Cells.of(self.table.arrays, self.table.distances, self.table.head["metric"])
+        return Cells.of(self.table.arrays, self.table.distances)
 
     def _unit(self) -> str:
         """Return the unit of the positions, or else of the distances; none for labels."""

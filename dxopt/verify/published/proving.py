@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -283,7 +283,7 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
     told = f"{proven}: all {one.detail} proven again" if one.status is Outcome.HOLDS else f"{proven}: {one.detail}"
     checks = (Check(one.name, one.status, told), *_checks(path, proven))
     found = Verdict(str(path), checks)
-    return Verdict(str(path), checks, _note(path, proven)) if found.outcome is Outcome.HOLDS else found
+    return replace(found, note=_note(path, proven)) if found.outcome is Outcome.HOLDS else found
 
 
 def _checks(file: Path, result: Path) -> Iterator[Check]:
