@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, SpecError
+from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.column_mapping import (
     Layout,
@@ -27,6 +28,7 @@ from dxopt.release.applying.persons import Persons, texts_of
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.reading import read_json
+from dxopt.spaces.units import per
 from dxopt.words.published import generalization
 
 if TYPE_CHECKING:
@@ -57,16 +59,7 @@ class Believed:
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Secrets and persons of k rows, before anything is drawn.
-
-    Attributes
-    ----------
-    kept : (k,) array of bool
-    secrets : (j,) array
-        Of the rows that are kept.
-    persons : list of str
-        Whose those are; none where no persons are asked for.
-    """
+    """Which rows are kept `(k,)`, and secrets and persons of these `(j,)`, before anything is drawn."""
 
     kept: NDArray[np.bool_]
     secrets: NDArray[np.int64]
@@ -156,38 +149,61 @@ class Payment:
     persons: Persons
     ledger: Budgets
     name: str
-    run: str
-    rest: dict[str, int]
+    rest: dict[str, int] = field(default_factory=dict)
+    run: str = ""
     row: int = 0
 
     @classmethod
     def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
-        """Return the run of this name, or None without a ledger.
+        """Return the run of this name, which may have been stopped before; None without a ledger.
 
-        Parameters
-        ----------
-        needed : Counter
-            How many rows each person has.
-        name : callable
-            Of the run, which may have been stopped and then has paid for some of them.
-        tally : Tally
-            Told of rows that are left out, as they cannot be paid for.
+        The tally is told of rows that are left out, as they cannot be paid for.
 
         Raises
         ------
         SpecError
-            If the ledger is in another unit, or somebody has not enough left and is not to lose rows.
+            If the ledger is in another unit, somebody has too little left and is not to lose rows, or nobody has
+            enough for a single one.
         """
         persons = plan.persons
         if persons is None or persons.ledger is None:
             return None
-        asked = name()
-        dropping = plan.options.over_budget == "drop"
-        rest = persons.affordable(plan.table, needed, asked, drop=dropping) if needed else {}
-        if dropping:
+        payment = cls(plan, persons, persons.ledger, name())
+        if needed:
+            payment.rest = payment._affordable(needed)
+        if payment.dropping:
+            rest = payment.rest
             tally.add_unpaid([rows - rest[person] for person, rows in needed.items() if rows > rest[person]])
-        run = persons.ledger.begin(asked, release=persons.release or None)
-        return cls(plan, persons, persons.ledger, asked, run, rest)
+        payment.run = payment.ledger.begin(payment.name, release=persons.release or None)
+        return payment
+
+    def _affordable(self, needed: Counter[str]) -> dict[str, int]:
+        """Return the number of rows each person can afford; none with a key, as a charge tells that later."""
+        asked = needed if self.persons.key is None else {}
+        found = self.ledger.affordable(asked, **self._cost, run=self.name, drop=self.dropping)
+        if asked and not any(found.values()):
+            try:
+                self.ledger.affordable(asked, **self._cost, run=self.name)
+            except BudgetExceeded as error:
+                fix = (
+                    "set larger budgets, or take a smaller epsilon: ",
+                    Option("over_budget", "drop"),
+                    " would leave no row",
+                )
+                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, *fix) from None
+        return found
+
+    @property
+    def dropping(self) -> bool:
+        """True if rows that cannot be paid for are left out."""
+        return self.plan.options.over_budget == "drop"
+
+    @property
+    def _cost(self) -> dict[str, Any]:
+        """The level of a row, and its unit."""
+        table = self.plan.table
+        unit = per(table.space.unit) if table.space.unit else "per unit"
+        return {"level": Fraction(table.epsilon), "delta": Fraction(table.delta), "unit": unit}
 
     @property
     def token(self) -> tuple[str, str]:
@@ -196,12 +212,15 @@ class Payment:
 
     def charge(self, settled: Settled) -> Settled:
         """Pay for the next rows, and say which of them are kept; BudgetExceeded gives up the run."""
-        paid = self._payable(settled) if self.plan.options.over_budget == "drop" else settled
+        paid = self._payable(settled) if self.dropping else settled
+        key = self.persons.key
+        tags = self.persons.tags(self.plan.table, paid.secrets, paid.persons)
         try:
-            self.persons.charge(self.run, self.row, self.plan.table, paid.secrets, paid.persons)
+            if paid.persons:
+                self.ledger.charge(self.run, self.row, paid.persons, **self._cost, tags=tags, key=key)
         except BudgetExceeded:
             # keyed draws stay paid: the next run finds them so
-            self.ledger.give_up(self.run, refund=self.persons.key is None)
+            self.ledger.give_up(self.run, refund=key is None)
             raise
         self.row += len(paid.secrets)
         return paid

@@ -97,9 +97,14 @@ class Budgets(Shown):
         kept = {"key": mark(key)}
         opened = cls(LedgerFile(as_path(file, "file"), create=create, kept=kept, wait=wait), key)
         try:
-            opened._know_key()
-            if unit is not None or default is not None:
-                opened._prepare(unit, default)
+            opened._require_key()
+            budget = None if default is None else amount_of(default, "default")
+            if unit is not None or budget is not None:
+                with opened._file.writing() as db:
+                    if unit is not None:
+                        charges.keep_unit(db, unit)
+                    if budget is not None and charges.default_of(db)[0] is None:
+                        charges.set_default(db, budget, Fraction(0))
         except BaseException:
             opened.close()
             raise
@@ -152,7 +157,7 @@ class Budgets(Shown):
         return self._accounts([person])[0]
 
     def accounts(self) -> list[Account]:
-        """Return all accounts, those with the least left first.
+        """Return all accounts, those with the least left first, and by name where that is equal.
 
         Examples
         --------
@@ -163,7 +168,8 @@ class Budgets(Shown):
         [('ann', 1.0), ('bob', 1.5)]
         """
         with self._file.reading() as db:
-            return charges.accounts(db)
+            found = [account for _, account in charges.each_account(db)]
+        return sorted(found, key=lambda account: (account.left, account.person))
 
     def history(self, person: str) -> list[Payment]:
         """Return the payments of a person, in the order of time.
@@ -338,18 +344,8 @@ class Budgets(Shown):
     def give_up(self, run: str, *, refund: bool) -> None:
         """End a run of which nothing was or will be published.
 
-        Parameters
-        ----------
-        run : str
-            From `begin`.
-        refund : bool
-            Whether its payments are given back, as nothing of it was seen. Draws with tags stay paid: another run
-            may have shown them, and they cost nothing later.
-
-        Raises
-        ------
-        SpecError
-            If the run is not this process's, or is finished.
+        With `refund` its payments are given back, as nothing of it was seen. Draws with tags stay paid: another run
+        may have shown them, and they cost nothing later. SpecError if it is another process's, or finished.
 
         Examples
         --------
@@ -383,14 +379,12 @@ class Budgets(Shown):
         ----------
         needed : mapping of str to int
             How many rows each person has.
-        level, delta : amount
-            ε and δ of each row.
-        unit : str
-            What the level is per.
+        level, delta, unit : amounts and str
+            As in `charge`.
         run : str, optional
             The name of a run that may be unfinished: what it has paid for is paid for.
         drop : bool
-            Whether a person may have rows that cannot be paid for.
+            Whether there may be rows that cannot be paid for.
 
         Raises
         ------
@@ -431,9 +425,7 @@ class Budgets(Shown):
         tags: Sequence[bytes | None] | None = None,
         key: Key | None = None,
     ) -> NDArray[np.bool_]:
-        """Charge rows of a run, all or none.
-
-        Rows that the run has paid for before it was killed are not charged again.
+        """Charge rows of a run, all or none; those that it has paid for before it was killed not again.
 
         Parameters
         ----------
@@ -443,10 +435,8 @@ class Budgets(Shown):
             The number of the first of these rows in the run.
         persons : (k,) sequence of str
             Who pays for each row; a person may be in several rows, and pays for each.
-        level, delta : amount
-            ε and δ of each row.
-        unit : str
-            What the level is per.
+        level, delta, unit : amounts and str
+            ε and δ of each row, and what they are per.
         tags : (k,) sequence of bytes or None, optional
             For repeatable draws: a fingerprint of what was drawn, never the secret itself. A person pays for a tag
             once at each level, so that what is spent, and a refusal, tell how many distinct secrets there were.
@@ -504,10 +494,8 @@ class Budgets(Shown):
         Parameters
         ----------
         person : str
-        level, delta : amount
-            ε and δ of the draw.
-        unit : str
-            What the level is per.
+        level, delta, unit : amounts and str
+            As in `charge`.
         release : str
             The name of the draw in the ledger, which persons read in their history; it needs no key. Of a repeatable
             draw give the one that it is made of.
@@ -584,9 +572,7 @@ class Budgets(Shown):
             ("ledger", str(self.file)),
             ("levels are", unit or "of no unit yet"),
             ("default budget", "none" if default is None else f"{float(default):.3g}"),
-            ("persons", f"{totals.persons:,}"),
-            ("rows paid", totals.rows_said),
-            ("most spent by a person", f"{float(totals.spent):.3g}"),
+            *totals._lines(),
         ]
 
     def __str__(self) -> str:
@@ -600,7 +586,7 @@ class Budgets(Shown):
             default = charges.default_of(db)
         return [known.get(name) or Account(name, *default, own=False) for name in names]
 
-    def _know_key(self) -> None:
+    def _require_key(self) -> None:
         """Raise SpecError unless the ledger was made with this key, or without one."""
         with self._file.reading() as db:
             kept = charges.setting(db, "key")
@@ -610,12 +596,3 @@ class Budgets(Shown):
             if kept and self._key is None:
                 wrong = f"is missing: {self.file} stores persons as hashes"
             raise SpecError("key", wrong, "give the key that the ledger was made with" if kept else fix)
-
-    def _prepare(self, unit: str | None, default: Amount | str | None) -> None:
-        """Set unit and default budget where there is none yet."""
-        budget = None if default is None else amount_of(default, "default")
-        with self._file.writing() as db:
-            if unit is not None:
-                charges.keep_unit(db, unit)
-            if budget is not None and charges.default_of(db)[0] is None:
-                charges.set_default(db, budget, Fraction(0))

@@ -57,33 +57,10 @@ def charge(
     level: Level,
     tags: Tags | None,
 ) -> NDArray[np.bool_]:
-    """Charge rows within a transaction.
+    """Charge rows within a transaction that writes, and return a mask `(k,)` of those that were paid for now.
 
-    Parameters
-    ----------
-    db : Connection
-        In a transaction that writes.
-    run : int
-    first : int or None
-        The number of the first row in its run; None where rows are not numbered, and nothing goes on later.
-    persons, names : (k,) sequences
-        Who is charged for each row: as errors name them, and as stored.
-    level : Level
-        What each row costs.
-    tags : Tags, optional
-        What was drawn with a key: a person pays once for a tag at a level.
-
-    Returns
-    -------
-    (k,) array of bool
-        Which rows were paid for now.
-
-    Raises
-    ------
-    BudgetExceeded
-        Naming the first person who has not enough left.
-    SpecError
-        If a row of this run was charged to another person, or at another level.
+    The number of the first row is None where rows are not numbered, and nothing goes on later. Persons `(k,)` are as
+    errors name them, names `(k,)` as stored. See `Budgets.charge`.
     """
     keep_unit(db, level.unit)
     level_id = _level(db, level)
@@ -91,7 +68,9 @@ def charge(
 
     # Rows that this run has paid for before it was killed cost nothing.
     paid = np.zeros(len(names), dtype=bool)
-    before = {} if first is None else _before(db, run, first, len(names))
+    asked = "SELECT row, person, level FROM rows WHERE run = ? AND row >= ? AND row < ?"
+    numbered = [] if first is None else db.execute(asked, (run, first, first + len(names)))
+    before = {row: (person, known_level) for row, person, known_level in numbered}
     for at, name in enumerate(names):
         person = found[name]
         if first is not None and (known := before.get(first + at)) is not None:
@@ -103,8 +82,7 @@ def charge(
         # A tag is written once for a person and a level; where it was there, it was paid for.
         tag = None if tags is None else tags.fingerprints[at]
         if tag is not None:
-            asked = db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", (person.id, level_id, tag))
-            if not asked.rowcount:
+            if not db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", (person.id, level_id, tag)).rowcount:
                 continue
             person.keyed += 1
         paid[at] = True
@@ -198,12 +176,6 @@ def _level(db: sqlite3.Connection, level: Level) -> int:
     return db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
 
 
-def _before(db: sqlite3.Connection, run: int, first: int, count: int) -> dict[int, tuple[int, int]]:
-    """Return the person and level of each of these rows that its run has paid for."""
-    asked = "SELECT row, person, level FROM rows WHERE run = ? AND row >= ? AND row < ?"
-    return {row: (person, level) for row, person, level in db.execute(asked, (run, first, first + count))}
-
-
 def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:
     """Return the totals of ε and δ that are spent once some more rows are paid."""
     return account.spent + rows * level.epsilon, account.spent_delta + rows * level.delta
@@ -212,16 +184,9 @@ def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fr
 def refusal(
     person: str, short: Sequence[tuple[Account, int]], level: Level, *, other: Fix = ("release nothing, or ",)
 ) -> BudgetExceeded:
-    """Return the error about persons who cannot pay for their rows.
+    """Return the error about persons, the first of them by name, whose accounts are too short for so many rows.
 
-    Parameters
-    ----------
-    person : str
-        The name of the first of them.
-    short : sequence of (Account, int)
-        Their accounts and numbers of rows.
-    other : Fix
-        Alternatives to a larger budget.
+    It offers `other` ways than a larger budget.
     """
     account, count = short[0]
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
@@ -264,14 +229,7 @@ def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Fou
     )
 
 
-_TAGS = "SELECT person, level, count(*) FROM tags GROUP BY person, level"
-_KEYED = "SELECT person, level, sum(rows) FROM payments WHERE key <> ? GROUP BY person, level"
-
-
-def accounts(db: sqlite3.Connection) -> list[Account]:
-    """Return all accounts, those with the least left first, and by name where that is equal."""
-    found = [account for _, account in each_account(db)]
-    return sorted(found, key=lambda account: (account.left, account.person))
+_UNFINISHED = "finished IS NULL AND token IS NOT NULL"
 
 
 def history(db: sqlite3.Connection, name: str) -> list[Payment]:
@@ -296,8 +254,7 @@ def totals(db: sqlite3.Connection) -> Totals:
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
     rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
     paid = sum(rows.values())
-    unfinished = "SELECT name FROM runs WHERE finished IS NULL AND token IS NOT NULL ORDER BY id"
-    names = tuple(name for (name,) in db.execute(unfinished))
+    names = tuple(name for (name,) in db.execute(f"SELECT name FROM runs WHERE {_UNFINISHED} ORDER BY id"))
     return Totals(persons, paid, spent, names, paid - rows.get(NEW, 0))
 
 
@@ -329,13 +286,15 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
     numbered = "SELECT run, person, level, count(*) FROM rows GROUP BY run, person, level"
     running = (
         "SELECT run, person, level, sum(rows) FROM payments WHERE run IN "
-        "(SELECT id FROM runs WHERE finished IS NULL AND token IS NOT NULL) GROUP BY run, person, level"
+        f"(SELECT id FROM runs WHERE {_UNFINISHED}) GROUP BY run, person, level"
     )
     if sorted(db.execute(numbered).fetchall()) != sorted(db.execute(running).fetchall()):
         raise SpecError("ledger", "has rows of a run that do not match its payments", "it was altered")
 
     # A draw with a key left a tag when it was paid for.
-    if sorted(db.execute(_TAGS)) != sorted(db.execute(_KEYED, (NEW,))):
+    tagged = "SELECT person, level, count(*) FROM tags GROUP BY person, level"
+    keyed = "SELECT person, level, sum(rows) FROM payments WHERE key <> ? GROUP BY person, level"
+    if sorted(db.execute(tagged)) != sorted(db.execute(keyed, (NEW,))):
         raise SpecError("ledger", "has draws with a key that do not match their tags", "it was altered")
 
 
@@ -345,22 +304,9 @@ _OTHER = ("keep the first rows of each person that the budget pays for: ", Optio
 def affordable(
     accounts: Sequence[Account], needed: Mapping[str, int], paid: Mapping[str, int], level: Level, *, drop: bool
 ) -> dict[str, int]:
-    """Return the number of rows each person can afford.
+    """Return the number of rows each person can afford; without `drop`, BudgetExceeded where there are more.
 
-    Parameters
-    ----------
-    accounts : sequence of Account
-        Of the persons in `needed`, in that order.
-    needed, paid : mapping of str to int
-        How many rows each person has, and how many of these are paid for already.
-    level : Level
-    drop : bool
-        Whether there may be more rows than can be paid for.
-
-    Raises
-    ------
-    BudgetExceeded
-        Without `drop`, where there are.
+    Accounts are those of the persons in `needed`, in that order; some rows are `paid` for already.
     """
     found: dict[str, int] = {}
     short: dict[str, tuple[Account, int]] = {}
@@ -418,9 +364,6 @@ def _require_not_below(budget: Fraction, delta: Fraction, account: Account, pers
         if wanted < least:
             said = f"is {float(wanted)!r}, but person {person!r} has spent {shown(least)}"
             raise SpecError(field, said, f"set {float_above(least)!r} or more")
-
-
-_UNFINISHED = "finished IS NULL AND token IS NOT NULL"
 
 
 def begin(db: sqlite3.Connection, name: str, release: str) -> str:
