@@ -266,6 +266,6 @@ def as_number(content: object, claim: str) -> float:
     """Return a number of a JSON file, where null is infinite; Broken where it is none."""
     if content is None:
         return math.inf
-    if isinstance(content, bool) or not isinstance(content, int | float) or math.isnan(content):
+    if isinstance(content, bool) or not isinstance(content, int | float) or not content > -math.inf:
         raise Broken(f"{claim} is {content!r}, no number")
     return float(content)

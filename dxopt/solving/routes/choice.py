@@ -3,7 +3,7 @@
 A route is left as soon as its answer is proven within the tolerance; otherwise the next one is tried, and the best
 mechanism and the best bound are kept. The report says why each other route was not taken.
 
-Methods
+Methods by name
     A mechanism by name (`tight`, one of `dx.classic`, or one of a plug-in) is made and proven as it is.
     `optimal` asks for the best private channel. `auto` does too, but first takes the tight-constraints mechanism
     where that is proven optimal: binary loss, regular prior, secrets as reports, no spanner.
