@@ -29,7 +29,7 @@ COMPILED_FROM = 100_000
 class Walk:
     """The points of a forest in an order in which each comes after its parent, tree by tree, breadth first.
 
-    Arrays `(n,)` by place on the walk: the place of the parent `above` and the index of the `edge` to it, -1 for roots;
+    Arrays `(n,)` by place on the walk: the place of the parent `above`, the index of the `edge` to it, -1 for roots,
     and the point, `order`, which is None where the points are in order.
     """
 
