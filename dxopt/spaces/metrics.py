@@ -347,3 +347,28 @@ class Discrete(_OnValues):
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         return (rows[:, None, :] != columns[None, :, :]).any(axis=2).astype(float)
+
+
+@dataclass(frozen=True)
+class OverTraces:
+    """`d_∞` on traces (Cha13): the largest distance between points at the same time.
+
+    Points of the space are traces of `length` steps, flattened step by step to `length · k` coordinates.
+    """
+
+    length: int
+    step: Metric = Euclidean()  # pyright: ignore[reportAssignmentType]
+    name = "traces"
+
+    @property
+    def symmetric(self) -> bool:
+        return self.step.symmetric
+
+    def prepare(self, points: NDArray) -> OverTraces:
+        if self.length < 1 or points.shape[1] % self.length:
+            raise SpecError("length", f"{points.shape[1]} columns are not {self.length} equal steps", "mend it")
+        return OverTraces(self.length, self.step.prepare(points.reshape(len(points) * self.length, -1)))
+
+    def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
+        steps_r, steps_c = (points.reshape(len(points), self.length, -1) for points in (rows, columns))
+        return np.max([self.step.block(steps_r[:, t], steps_c[:, t]) for t in range(self.length)], axis=0)

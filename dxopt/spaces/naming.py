@@ -156,7 +156,7 @@ class Naming:
     def _by_label(self, given: Any) -> Indices:
         several = None if isinstance(given, tuple) else _several(given)
         if several is None:
-            return np.array(self._labelled(_single(given)))
+            return np.array(self._labelled(given.item() if isinstance(given, np.ndarray) else given))
         if isinstance(several, np.ndarray):
             if self.aligned and self._are_indices(several):
                 return several.astype(np.int64, copy=False)
@@ -178,7 +178,7 @@ class Naming:
         several = _several(given)
         last = len(self.labels) - 1
         if several is None:
-            single = _single(given)
+            single = given.item() if isinstance(given, np.ndarray) else given
             if not _whole(single):
                 raise SpecError("index", f"is {shown(single)}", "give a whole number")
             if not 0 <= single <= last:
@@ -306,11 +306,6 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
 def _hashable(given: Any) -> bool:
     # a tuple with a list in it is an instance of Hashable, but has no hash
     return isinstance(given, Hashable) and not (isinstance(given, tuple) and not all(map(_hashable, given)))
-
-
-def _single(given: Any) -> Any:
-    """Return the one thing that may be an array without axes."""
-    return given.item() if isinstance(given, np.ndarray) else given
 
 
 def _whole(given: Any) -> bool:

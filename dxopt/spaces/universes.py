@@ -33,7 +33,6 @@ class Universe:
 
     Attributes
     ----------
-    kind : str
     secrets : tuple
         Databases and words are tuples of values, streams tuples over times of tuples over users, graphs frozen sets
         of edges (a, b) with a < b.
@@ -70,8 +69,6 @@ class Universe:
         ----------
         values : iterable
             V: numbers, text, or tuples of attributes.
-        records : int
-            n.
         absent : bool
             Whether a record may be absent, as one more value `None` after the others.
         empty : bool

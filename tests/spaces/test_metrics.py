@@ -14,6 +14,7 @@ from dxopt.spaces.metrics import (
     METRICS_ON_EARTH,
     Haversine,
     NormalisedManhattan,
+    OverTraces,
 )
 
 CORNERS = [[0.0, 0.0], [3.0, 4.0], [-1.0, 1.0]]
@@ -101,6 +102,15 @@ def test_normalised_manhattan_with_a_given_diameter() -> None:
             dx.MetricSpace.from_points(CORNERS, NormalisedManhattan(diameter))
     with pytest.raises(dx.SpecError, match="diameter"):
         dx.MetricSpace.from_points([[1.0], [1.0]], "normalised_manhattan")
+
+
+def test_traces() -> None:
+    here, there = [0.0, 0.0], [3.0, 4.0]
+    traces = [here + here, here + there, there + there]
+    space = dx.MetricSpace.from_points(traces, OverTraces(2))
+    assert space.distances == pytest.approx(np.array([[0, 5, 5], [5, 0, 5], [5, 5, 0]]))
+    with pytest.raises(dx.SpecError, match="length"):
+        dx.MetricSpace.from_points(traces, OverTraces(3))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

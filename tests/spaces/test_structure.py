@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.metrics import METRICS, METRICS_ON_EARTH
+from dxopt.spaces.metrics import METRICS, METRICS_ON_EARTH, OverTraces
 from tests.material.spaces import spaces
 
 INF = np.inf
@@ -151,16 +151,17 @@ def test_symmetry_of_metrics_that_do_not_say_is_checked() -> None:
     space = dx.MetricSpace.from_points([0.0, 1.0], Uphill())  # pyright: ignore[reportArgumentType]
     assert not space.symmetric
     assert not dx.product(dx.line(2), space).symmetric
+    assert not dx.MetricSpace.from_points([[0.0, 1.0], [1.0, 1.0]], OverTraces(2, Uphill())).symmetric  # pyright: ignore
 
 
-@pytest.mark.parametrize("metric", list(METRICS))
+@pytest.mark.parametrize("metric", [*METRICS, "traces"])
 def test_metrics_are_symmetric_bit_for_bit_wherever_cut(metric: str) -> None:
     generator = np.random.default_rng(11)
     if metric == "geodesic":
         pytest.importorskip("pyproj")
     columns = 2 if metric in METRICS_ON_EARTH else 18
     points = np.asfortranarray(generator.uniform(-80, 80, (37, columns)))
-    space = dx.MetricSpace.from_points(points, metric)
+    space = dx.MetricSpace.from_points(points, OverTraces(6) if metric == "traces" else metric)
     assert space.symmetric
     distances = space.distances
     assert np.array_equal(distances, distances.T)

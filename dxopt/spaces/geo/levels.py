@@ -63,10 +63,9 @@ def level(level: Written, radius: Written, *, space: MetricSpace | None = None) 
 
     Parameters
     ----------
-    level : float or str
-        Text for how it is written, such as "ln(4)".
-    radius : float or str
-        In the unit of the distances of the space, and as the space measures them; ε is per that unit.
+    level, radius : float or str
+        Text for how it is written, such as "ln(4)". The radius is in the unit of the distances of the space, as it
+        measures them; ε is per that unit.
     space : MetricSpace, optional
         One with cells on the Earth (`bounding_grid`, `h3_cells`), for a level between positions.
 

@@ -65,7 +65,6 @@ def points(
     ----------
     degrees : (n, 2) array
         (latitude, longitude).
-    labels : sequence, optional
     project : bool
         Euclidean distances in the equirectangular plane around the middle. They are off by a relative error of up to
         tan|φ| · h for latitudes up to φ and locations up to h radians north or south of the middle: 0.4 % in a city

@@ -37,7 +37,7 @@ _PARALLEL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Convex polygons on the sphere.
+    """Convex polygons on the sphere around `centres` `(n, 3)`.
 
     Attributes
     ----------
@@ -45,7 +45,6 @@ class Regions:
         Unit vectors, in any order; those of smaller polygons are repeated.
     sides : (n, k, 3) array
         The straight ways from corners to the next ones.
-    centres : (n, 3) array
     """
 
     corners: Array
@@ -171,14 +170,9 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Ways:
-    """Bound the distance of the positions in a cell from its centre, in the unit of distances.
+    """Bounds on the distance of positions in a cell from its centre, in the unit of distances.
 
-    Attributes
-    ----------
-    furthest : float
-        At most, in every cell.
-    mean : float
-        On average over the area of a cell, in the cell where this is largest.
+    `furthest` holds in every cell; `mean` is that over the area of a cell, in the cell where this is largest.
     """
 
     furthest: float

@@ -123,8 +123,9 @@ def _unreachable(weighted: nx.Graph) -> dict[Any, None]:
     """Return the nodes outside of the largest part with a way from every node to every other."""
     import networkx as nx
 
-    parts = nx.strongly_connected_components if weighted.is_directed() else nx.connected_components
-    part = max(parts(weighted), key=len)
+    directed = isinstance(weighted, nx.DiGraph)
+    parts = nx.strongly_connected_components(weighted) if directed else nx.connected_components(weighted)
+    part = max(parts, key=len)
     return dict.fromkeys(node for node in weighted if node not in part)
 
 
@@ -135,7 +136,7 @@ def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
     outside = next(iter(lost))
     there = nx.has_path(weighted, inside, outside)
     start, end = (outside, inside) if there else (inside, outside)
-    one_way = weighted.is_directed() and nx.is_weakly_connected(weighted)
+    one_way = isinstance(weighted, nx.DiGraph) and nx.is_weakly_connected(weighted)
     wrong = f"{len(lost)} of {len(weighted)} places are cut off: no way leads from {start} to {end}"
     fix = "give largest: true to leave them out" + (", or directed: false" if one_way else "")
     return SpecError("graph", wrong, fix)

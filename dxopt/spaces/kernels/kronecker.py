@@ -39,7 +39,7 @@ class Kronecker(System):
     def row(self, point: int) -> Array:
         coordinates = np.unravel_index(point, self.shape)
         rows = [factor.row(int(at)) for factor, at in zip(self.factors, coordinates, strict=True)]
-        return reduce(np.kron, rows)
+        return np.asarray(reduce(np.kron, rows), dtype=np.float64)
 
     def apply(self, vector: Array) -> tuple[Array, float]:
         product = vector.reshape(*self.shape, -1)
@@ -63,8 +63,8 @@ class Kronecker(System):
             known = factor.weighting()
             if known is None:
                 return None
-            values = np.kron(values, known[0])
-            above = np.kron(above, np.abs(known[0]) + known[1])
+            values = np.outer(values, known[0]).reshape(-1)
+            above = np.outer(above, np.abs(known[0]) + known[1]).reshape(-1)
         # |v v' - w w'| is at most the product of all |v| + error, less that of all |v|, and the rounding of both.
         return values, above - np.abs(values) + 4 * (len(self.factors) + 1) * UNIT * above
 

@@ -83,7 +83,7 @@ def distance_error(space: MetricSpace) -> float:
         return max(TRIANGLE_SLACK, 4 * len(space) * UNIT)
     if isinstance(space.metric, Haversine) and np.ptp(_coordinates(space), axis=0).sum() < 90:
         return 128 * UNIT
-    if space.metric.name in METRICS_ON_EARTH:
+    if space.metric.name in ("traces", *METRICS_ON_EARTH):
         raise UnsupportedError("metric", f"{space.metric.name} is known only up to rounding", "use method: tight")
     return 4 * (8 + _coordinates(space).shape[1]) * UNIT
 

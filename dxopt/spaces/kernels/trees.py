@@ -29,14 +29,8 @@ COMPILED_FROM = 100_000
 class Walk:
     """The points of a forest in an order in which each comes after its parent, tree by tree, breadth first.
 
-    Attributes
-    ----------
-    above : (n,) array
-        The place of the parent of the point at each place of the walk; -1 for roots.
-    edge : (n,) array
-        The index of the edge to its parent; -1 for roots.
-    order : (n,) array or None
-        The point at each place; None where the points are in order.
+    Arrays `(n,)` by place on the walk: the place of the parent `above`, the index of the `edge` to it, -1 for roots,
+    and the point, `order`, which is None where the points are in order.
     """
 
     above: Indices

@@ -71,13 +71,12 @@ def family_c(query: Query) -> FamilyC:
 
 @dataclass(frozen=True)
 class Optimality:
-    """Decide whether one mechanism is the best for a query under every prior and monotone loss (CABP13 §4.2).
+    """Whether one mechanism is the best for a query under every prior and monotone loss (CABP13 §4.2).
 
     Attributes
     ----------
     status : {"optimal", "none", "unknown"}
         Of the truncated geometric mechanism; "none": no mechanism is.
-    reason : str
 
     Examples
     --------
