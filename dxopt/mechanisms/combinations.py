@@ -144,7 +144,11 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     ('0: 0', '0: 1', '0: 2', '1: 0') 1.0
     """
     levels = _levels_of(mechanisms)
-    shares = _shares(weights, len(mechanisms))
+    size = len(mechanisms)
+    given = np.ones(size) if weights is None else as_numbers(weights, "weights", "give how likely each mechanism is")
+    if given.shape != (size,) or not (np.isfinite(given) & (given >= 0)).all() or not given.sum() > 0:
+        raise SpecError("weights", "do not fit", f"give {size} numbers of 0 or more that are not all 0")
+    shares = (given / given.sum()).tolist()
     first = mechanisms[0]
     _require_few(len(first.space) * sum(len(one.reports) for one in mechanisms))
     epsilon = max(level.epsilon for level in levels)
@@ -161,11 +165,3 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     level = _level(epsilon, delta, levels)
     name = f"{names}, {'seen' if visible else 'unseen'}"
     return certify(matrix, first.space, reports=reports, repair=True, name=name, **level)
-
-
-def _shares(weights: ArrayLike | None, size: int) -> list[float]:
-    """Check the weights of the mechanisms; SpecError unless there is one for each."""
-    given = np.ones(size) if weights is None else as_numbers(weights, "weights", "give how likely each mechanism is")
-    if given.shape != (size,) or not (np.isfinite(given) & (given >= 0)).all() or not given.sum() > 0:
-        raise SpecError("weights", "do not fit", f"give {size} numbers of 0 or more that are not all 0")
-    return (given / given.sum()).tolist()

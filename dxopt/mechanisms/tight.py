@@ -237,8 +237,7 @@ def tight_constraints(
     if len(space) <= PREFER_WRITTEN and structured(space, epsilon) is None:
         return _written(space, epsilon, tell)
 
-    # The weights at ε'. If there are none, the weights at ε decide whether a mechanism exists at the ε that was
-    # asked.
+    # The weights at ε'. If there are none, those at ε decide whether a mechanism exists at the ε that was asked.
     tell(f"solving for the weights of {len(space):,} points")
     found = feasible(space, lowered, weighting(space, lowered, kernel), kernel)
     if found is None:

@@ -84,18 +84,15 @@ def explain(
         told = told.told_at(float(distance))
     if reports is not None:
         told = replace(told, reports=checked_count("reports", reports))
-    return told if number is None else _together(told, found, number, prior)
-
-
-def _together(told: Explanation, found: Any, values: int, prior: PriorLike | None) -> Explanation:
-    """Add to an explanation what holds for several published values together."""
+    if number is None:
+        return told
     if isinstance(found, Report):
-        return _of_report(told, found, values)
+        return _of_report(told, found, number)
     if isinstance(found, Mechanism):
-        return told.told_of(values, found, None if prior is None else Prior.of(prior, found.space))
+        return told.told_of(number, found, None if prior is None else Prior.of(prior, found.space))
     if told.choices:
-        return replace(told, values=values)
-    wrong = f"is {values}, which asks about a mechanism"
+        return replace(told, values=number)
+    wrong = f"is {number}, which asks about a mechanism"
     raise SpecError("values", wrong, "solve the problem first and give its report, or ask for levels")
 
 
@@ -140,12 +137,7 @@ def _explained(
 def saved(folder: str | Path) -> Report | EpsilonSweep:
     """Load what a result folder has to be explained, proven again: its report, or the reports at its levels.
 
-    Raises
-    ------
-    SpecError
-        If it holds nothing that can be explained; the message says what to give instead.
-    CertificateError
-        If something does not hold.
+    SpecError where it holds nothing that can be explained, and CertificateError where something does not hold.
     """
     path = Path(folder)
     if holds_report(path):

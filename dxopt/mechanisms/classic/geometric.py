@@ -53,8 +53,7 @@ class Geometric(Positioned, Classic):
         assert axes is not None
         rate = largest_rate(problem.budgets, manhattan(positions))
 
-        # The mechanism of each axis, with a row and column for each secret: the product over axes is that of the
-        # grid.
+        # The mechanism of each axis, with a row and column for each secret; their product is that of the grid.
         factors = [_on_axis(values, rate)[np.ix_(index, index)] for values, index in axes]
         return reduce(np.multiply, factors)
 

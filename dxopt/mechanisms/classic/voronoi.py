@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import CertificateError
+from dxopt.errors import CertificateError, UnsupportedError
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -281,6 +281,9 @@ class Voronoi:
         Where some sites are nearer to each other than 1e-5 of the extent of all, corners of cells are known to fewer
         digits, and rows may sum to 1 only up to 1e-6; they are scaled. Beyond that it is a CertificateError.
         """
+        count = len(secrets) * len(self.sites)
+        if count > CELLS:
+            raise UnsupportedError("space", f"asks for {count:,} cells", f"planar_laplace has {CELLS:,} at most")
         step = max(1, _BLOCK // max(len(self.pairs), len(self.sites)))
         secrets = secrets - self.centre
         blocks = [self._block(secrets[i : i + step], rate) for i in range(0, len(secrets), step)]

@@ -15,6 +15,8 @@ from dxopt.errors import SpecError
 from dxopt.mechanisms.noise.base import Noise, checked_positive, checked_probability, exponents
 from dxopt.numerics.draws import generator
 
+Array = NDArray[np.float64]
+
 _STOCK = 4096
 """Bytes that are fetched ahead."""
 
@@ -79,8 +81,6 @@ class Coins:
             if size or not negative:
                 return -size if negative else size
 
-
-Array = NDArray[np.float64]
 
 _LEAST = 2.0**-50
 _FURTHEST = 2**62

@@ -88,8 +88,7 @@ class Staircase(LineNoise):
         last, end = self._step(high)
         unit = -math.expm1(-self.epsilon) / self._total
 
-        # Either both are in one step, or there are the rest of the first, whole steps between, and a part of the
-        # last.
+        # Either both are in one step, or there are the rest of the first, whole steps, and a part of the last.
         one = np.exp(-self.epsilon * first) * unit * (self._before(end) - self._before(start))
         steps = np.exp(-self.epsilon * (first + 1)) * -np.expm1(-self.epsilon * np.maximum(last - first - 1, 0.0))
         opening = np.exp(-self.epsilon * first) * unit * self._after(start)
