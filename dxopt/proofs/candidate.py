@@ -1,4 +1,4 @@
-"""Candidates: what routes find, before it is proven, and the reductions that were applied on the way."""
+"""Candidates: what routes find, before it is proven."""
 
 from __future__ import annotations
 
@@ -9,35 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.mechanism import Mechanism
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.duals import AnyDual
 
 Claim = Literal["exact", "bound", "valid"]
-
-
-@dataclass(frozen=True)
-class AppliedReduction:
-    """One line of a report: what was applied, and what it did to the size.
-
-    Attributes
-    ----------
-    exact : bool
-        Whether the optimum is the same.
-    note : str
-        Why it is exact, or what it costs.
-    of : str
-        What was counted, where the name does not say so.
-    """
-
-    name: str
-    exact: bool
-    before: int
-    after: int
-    note: str = ""
-    of: str = ""
-
-    def __str__(self) -> str:
-        sizes = f"{self.before:,} to {self.after:,} {self.of}".rstrip()
-        return f"{sizes}{', exact' if self.exact else ''}: {self.note}"
 
 
 @dataclass(frozen=True, eq=False)

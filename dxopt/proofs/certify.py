@@ -24,9 +24,10 @@ from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta
 from dxopt.numerics.number_syntax import Written
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
-from dxopt.proofs.candidate import AppliedReduction, Candidate, Claim
+from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair

@@ -17,7 +17,8 @@ from dxopt.model.mechanism import Mechanism, is_matrix, unpacked
 from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
 from dxopt.proofs.duals import unpack_dual
 from dxopt.results.claims import Claims, read_claims, read_notes

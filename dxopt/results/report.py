@@ -17,7 +17,8 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.model.plausibility import of_answer
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Claim
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED

@@ -18,7 +18,8 @@ from dxopt.errors import SolveError
 from dxopt.model.problem import Problem
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, totals
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 

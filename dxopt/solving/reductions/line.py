@@ -21,7 +21,8 @@ from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.remapped import epsilon_of_base, remapped
 from dxopt.model.mechanism import post_processed
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import LineDual
 from dxopt.solving.reductions.chain import Reduced
 from dxopt.spaces.kernels import ROOM, Path

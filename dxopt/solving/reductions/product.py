@@ -11,7 +11,8 @@ import numpy as np
 from dxopt.mechanisms.product import epsilon_of_factors, product_mechanism
 from dxopt.model.factors import split
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import ProductDual
 from dxopt.results.report import Report
 from dxopt.solving.reductions.chain import Reduced

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.kernels import INDICES, POSITIONS, TABLE, WHOLE, kernel
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.coupling import GuessRows, WorstRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution

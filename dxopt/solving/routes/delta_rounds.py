@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.model.problem import Problem
 from dxopt.numerics.hockey_stick import bound_pairs, excesses
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.solving.formulations.base import Compiled, Formulation
 from dxopt.solving.formulations.extensions import WithDelta
 from dxopt.solving.options import Options

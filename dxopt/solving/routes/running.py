@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.kernels import load
 from dxopt.numerics.tropical import product
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import gap
 from dxopt.proofs.duals import Dual
 from dxopt.runtime import cluster as clusters

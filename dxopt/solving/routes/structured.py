@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from dxopt.errors import SolveError, UnsupportedError
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certify
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import StoppedError

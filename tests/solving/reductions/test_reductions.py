@@ -13,7 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.numerics import tropical
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows, Solution
 from dxopt.solving.reductions.chain import Reduced, geodesic_pairs
