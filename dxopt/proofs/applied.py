@@ -1,4 +1,4 @@
-"""The record of a reduction that was applied."""
+"""Reductions that were applied on the way to a candidate."""
 
 from __future__ import annotations
 

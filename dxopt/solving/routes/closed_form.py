@@ -138,15 +138,7 @@ def _safest(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> in
 
 @dataclass(frozen=True, eq=False)
 class Simple:
-    """A mechanism that needs no solver.
-
-    Attributes
-    ----------
-    value : float
-        What it attains, before any repair.
-    before, channel : (n, k) and (n, m) array
-        Before the remap, and after.
-    """
+    """A mechanism that needs no solver: its value before any repair, and its channel before and after the remap."""
 
     name: str
     value: float

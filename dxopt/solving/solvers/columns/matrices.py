@@ -139,15 +139,7 @@ current: Callable[[], Algebra] = _current.get
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """W = (V, I, -I), with unit columns for the rows of bounded prices only; it is never written out.
-
-    Attributes
-    ----------
-    columns : Matrix
-        V, `(n, k)`.
-    above, below : arrays
-        The rows whose prices are bounded from above, and from below.
-    """
+    """W = (V, I, -I), with unit columns where prices are bounded above and below; it is never written out."""
 
     columns: Matrix
     above: NDArray[np.int64]
