@@ -374,7 +374,8 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part], levels: list[Fract
     """Return the band of losses over levels: values carried on to larger levels, bounds to smaller ones."""
     values = list(accumulate((part.value for part in parts), min))
     bounds = list(accumulate((part.bound for part in reversed(parts)), max))[::-1]
-    _agree_each(content, values=values, bounds=bounds)
+    for key, known in (("values", values), ("bounds", bounds)):
+        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     return _Band(
         points=levels,
         widths=[above - below for above, below in zip(values, bounds[1:], strict=False)],
@@ -387,7 +388,8 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part], levels: list[Fract
 def _by_budget(content: dict[str, Any], parts: Sequence[Part], budgets: list[Fraction]) -> _Band:
     """Return the band of errors over budgets: tangents above, chords below."""
     values, bounds, prices = ([getattr(part, name) for part in parts] for name in ("value", "bound", "price"))
-    _agree_each(content, values=values, bounds=bounds, prices=prices)
+    for key, known in (("values", values), ("bounds", bounds), ("prices", prices)):
+        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     width = budgets[-1] - budgets[0]
     return _Band(
         points=budgets,
@@ -429,12 +431,6 @@ def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Ba
         kinked = min(here.value - _chord(before, after, band.points[index]) - allowed, straight)
         if (kinked < -slack) if budget in claimed else (kinked > slack):
             raise Broken(f"{FRONTIER}: breakpoints: {budget:.17g} is {'no' if budget in claimed else 'one'} of them")
-
-
-def _agree_each(content: dict[str, Any], **known: list[Fraction]) -> None:
-    """Broken unless lists of the file are the known ones, number by number."""
-    for key, numbers in known.items():
-        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, numbers)))
 
 
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:
