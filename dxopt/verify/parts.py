@@ -33,7 +33,6 @@ Tell = Callable[[str], object]
 COMPARISON = "comparison"
 """The folder among the parts of a report that has its comparison."""
 _SPACE = ("space.", "report", "secrets")
-_OF_SETS = {"prior_set.proof", "prior_set.lowest", "prior_set.highest"}
 
 
 @dataclass(frozen=True)
@@ -140,15 +139,11 @@ def in_one(name: str, checks: Sequence[Check]) -> Check:
 
 
 def unlike(result: Result, other: Result, *, varied: str = "", names: Sequence[str] = ()) -> str | None:
-    """Return the entry in which two problems differ; None where they are the same.
-
-    Apart from what is varied, from what follows from it or is a proof, and from some names.
-    """
+    """Return the entry in which two problems differ, but for what is varied and some names; None where in none."""
     for key in sorted({*result.named, *other.named} - {"within", *names}):
         if result.named.get(key) != other.named.get(key):
             return key
-    free = {"distances", "losses", "prior_set.proof", *([varied, *_OF_SETS] if varied else [])}
-    posed = sorted({*result.problem, *other.problem} - free)
+    posed = sorted({*result.problem, *other.problem} - {"distances", "losses", "prior_set.proof", varied})
     spaces = sorted(key for key in {*result.mechanism} & {*other.mechanism} if key.startswith(_SPACE))
     compared = [(key, result.problem.get(key), other.problem.get(key)) for key in posed]
     compared += [(key, result.mechanism[key], other.mechanism[key]) for key in spaces]
