@@ -246,7 +246,7 @@ class Measured:
         around: Array | None = None,
     ) -> None:
         if metric not in KNOWN:
-            raise Unproved(f"{_name(metric)} distances are not derived from points")
+            raise Unproved(f"{metric!r:.40} distances are not derived from points")
         self.metric = str(metric)
         if points.ndim != 2 or others.ndim != 2 or points.shape[1] != others.shape[1]:
             raise Broken(f"points {points.shape} and {others.shape} have no {metric} distances")
@@ -264,7 +264,7 @@ class Measured:
         if self.metric == "normalised_manhattan":
             width = parameters.get("diameter", float(np.ptp(points, axis=0).max()))
             if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
-                raise Broken(f"the diameter {_name(width)} is no positive number")
+                raise Broken(f"the diameter {width!r:.40} is no positive number")
             self.scale = float(width)
 
     def row(self, x: int) -> Array:
@@ -368,7 +368,7 @@ def _radius(parameters: Mapping[str, Any], metric: str) -> float:
     """Return the radius of great circles, or a metre of the ellipsoid, in the unit of the distances."""
     unit = parameters.get("unit", "km")
     if not isinstance(unit, str) or unit not in EARTH_RADIUS:
-        raise Unproved(f"{metric} distances in {_name(unit)} are not derived from points")
+        raise Unproved(f"{metric} distances in {unit!r:.40} are not derived from points")
     if metric in GREAT_CIRCLES:
         return EARTH_RADIUS[unit] / GREAT_CIRCLES[metric]
     return EARTH_RADIUS[unit] / EARTH_RADIUS["m"]
@@ -382,8 +382,3 @@ def finite_points(points: Points) -> Array:
     if not np.isfinite(found).all():
         raise Broken(f"point {np.argwhere(~np.isfinite(found))[0].tolist()} is not finite")
     return found
-
-
-def _name(content: object) -> str:
-    text = repr(content)
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -33,7 +33,6 @@ Tell = Callable[[str], object]
 COMPARISON = "comparison"
 """The folder among the parts of a report that has its comparison."""
 _SPACE = ("space.", "report", "secrets")
-_OF_SETS = {"prior_set.proof", "prior_set.lowest", "prior_set.highest"}
 
 
 @dataclass(frozen=True)
@@ -140,15 +139,11 @@ def in_one(name: str, checks: Sequence[Check]) -> Check:
 
 
 def unlike(result: Result, other: Result, *, varied: str = "", names: Sequence[str] = ()) -> str | None:
-    """Return the entry in which two problems differ; None where they are the same.
-
-    Apart from what is varied, from what follows from it or is a proof, and from some names.
-    """
+    """Return the entry in which two problems differ, but for what is varied and some names; None where in none."""
     for key in sorted({*result.named, *other.named} - {"within", *names}):
         if result.named.get(key) != other.named.get(key):
             return key
-    free = {"distances", "losses", "prior_set.proof", *([varied, *_OF_SETS] if varied else [])}
-    posed = sorted({*result.problem, *other.problem} - free)
+    posed = sorted({*result.problem, *other.problem} - {"distances", "losses", "prior_set.proof", varied})
     spaces = sorted(key for key in {*result.mechanism} & {*other.mechanism} if key.startswith(_SPACE))
     compared = [(key, result.problem.get(key), other.problem.get(key)) for key in posed]
     compared += [(key, result.mechanism[key], other.mechanism[key]) for key in spaces]
@@ -374,7 +369,8 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part], levels: list[Fract
     """Return the band of losses over levels: values carried on to larger levels, bounds to smaller ones."""
     values = list(accumulate((part.value for part in parts), min))
     bounds = list(accumulate((part.bound for part in reversed(parts)), max))[::-1]
-    _agree_each(content, values=values, bounds=bounds)
+    for key, known in (("values", values), ("bounds", bounds)):
+        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     return _Band(
         points=levels,
         widths=[above - below for above, below in zip(values, bounds[1:], strict=False)],
@@ -387,7 +383,8 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part], levels: list[Fract
 def _by_budget(content: dict[str, Any], parts: Sequence[Part], budgets: list[Fraction]) -> _Band:
     """Return the band of errors over budgets: tangents above, chords below."""
     values, bounds, prices = ([getattr(part, name) for part in parts] for name in ("value", "bound", "price"))
-    _agree_each(content, values=values, bounds=bounds, prices=prices)
+    for key, known in (("values", values), ("bounds", bounds), ("prices", prices)):
+        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     width = budgets[-1] - budgets[0]
     return _Band(
         points=budgets,
@@ -429,12 +426,6 @@ def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Ba
         kinked = min(here.value - _chord(before, after, band.points[index]) - allowed, straight)
         if (kinked < -slack) if budget in claimed else (kinked > slack):
             raise Broken(f"{FRONTIER}: breakpoints: {budget:.17g} is {'no' if budget in claimed else 'one'} of them")
-
-
-def _agree_each(content: dict[str, Any], **known: list[Fraction]) -> None:
-    """Broken unless lists of the file are the known ones, number by number."""
-    for key, numbers in known.items():
-        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, numbers)))
 
 
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:

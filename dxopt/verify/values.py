@@ -38,11 +38,11 @@ class Enclosed:
     size: Fraction
     lost: Fraction = 4 * LEAST
 
-    def agrees(self, claimed: float, slack: Fraction = AGREEMENT) -> bool:
-        """Return whether a number is this one up to `slack` of the terms' size; Unproved if the bounds are wide."""
+    def agrees(self, claimed: float) -> bool:
+        """Return whether a number is this one up to 1e-12 of the terms' size; Unproved if the bounds are wide."""
         if self.high - self.low > _WIDEST * self.size + _NOTHING:
             raise Unproved(f"it is enclosed by {float(self.low):.17g} and {float(self.high):.17g} alone")
-        room = slack * self.size + self.lost
+        room = AGREEMENT * self.size + self.lost
         return bool(np.isfinite(claimed)) and self.low - room <= Fraction(claimed) <= self.high + room
 
 

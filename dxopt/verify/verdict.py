@@ -68,10 +68,7 @@ class Verdict:
 
     def of(self, name: str) -> Check:
         """Return the check of a name; KeyError if there is none."""
-        for check in self.checks:
-            if check.name == name:
-                return check
-        raise KeyError(name)
+        return {check.name: check for check in reversed(self.checks)}[name]
 
     @property
     def content(self) -> dict[str, Any]:

@@ -48,14 +48,8 @@ class Mechanism(_Strict):
 class Near(_Strict):
     """Two positions on the Earth within a radius of each other, all in the unit of distances.
 
-    Attributes
-    ----------
-    radius : float
-        Within which the level was asked for, else a usual distance.
-    apart : float
-        How far apart the secrets are at most that the two stand for.
-    factor : float
-        By which one report changes the odds between the two at most.
+    The level was asked for within this radius, else it is a usual distance; the secrets that the two stand for are at
+    most so far `apart`, and one report changes the odds between the two by this `factor` at most.
     """
 
     radius: float
@@ -203,13 +197,7 @@ class Sidecar(_Strict):
 
     @classmethod
     def of_own(cls, content: Mapping[str, Any]) -> Self:
-        """Return the sidecar with some content that dxopt itself wrote, which is not validated.
-
-        Raises
-        ------
-        TypeError, KeyError
-            If fields are missing or unknown.
-        """
+        """Return the sidecar of what dxopt itself wrote, unvalidated; TypeError or KeyError where fields differ."""
         near = content["privacy"]["positions"]
         privacy = {**content["privacy"], "positions": None if near is None else Near(**near)}
         grouped = {name: entry for name, entry in content.items() if name in _GROUPS and entry is not None}
