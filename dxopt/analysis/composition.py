@@ -275,13 +275,7 @@ class Composition(Shown):
         return f"{sum(self.counts):,} releases on {len(self.space):,} secrets"
 
     def delta(self, epsilon: Written) -> Composed:
-        """Return the δ of all releases together at ε, an upper bound that holds for every bound pair.
-
-        Parameters
-        ----------
-        epsilon : float or str
-            Of all releases together, per unit of distance.
-        """
+        """Return the δ of all releases together at ε per unit of distance: an upper bound for every bound pair."""
         level = checked_level(epsilon)
 
         def exceeded(distance: float, above: LossDistribution, below: LossDistribution) -> Bounds:
@@ -293,13 +287,7 @@ class Composition(Shown):
         return Composed("epsilon", level, most, least, self.pure, sum(self.counts), worst, self.pairs)
 
     def epsilon(self, delta: float) -> Composed:
-        """Return the least ε of all releases together at δ, an upper bound; infinite where there is none.
-
-        Parameters
-        ----------
-        delta : float
-            From 0 to below 1.
-        """
+        """Bound the least ε of all releases together at δ from 0 to below 1; infinite where there is none."""
         allowed = checked_delta(delta)
 
         def needed(distance: float, above: LossDistribution, below: LossDistribution) -> Bounds:

@@ -335,7 +335,11 @@ class RateCurve:
             chances /= chances.sum()
             rounds += 1
         chances = np.where(chances < _SELDOM, 0.0, chances)
-        channel = _boltzmann(chances, slope * (losses - shift))
+        # Rows in proportion to q_z e^{-s l(x, z)}, by logarithms, so that no row underflows altogether.
+        with np.errstate(divide="ignore"):
+            exponents = np.log(chances) - slope * (losses - shift)
+        channel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+        channel /= channel.sum(axis=1, keepdims=True)
         loss = float((weights @ (channel * losses)).sum())
         # No channel of this loss D has a rate below -s D - Σ_x π_x ln Z_x - ln max c: any c gives a bound by duality.
         constant = -slope * loss - float(weights[likely] @ (np.log(sums[likely]) - slope * shift[likely, 0]))
@@ -344,15 +348,6 @@ class RateCurve:
         rate = _information(weights, channel)
         mechanism = Mechanism.from_matrix(self.space, channel, self.reports, name="rate-distortion channel")
         return RateDistortion(mechanism, rate, bound, loss, slope, rounds, status)
-
-
-def _boltzmann(chances: Array, energies: Array) -> Array:
-    """Return rows in proportion to q_z e^{-E[x, z]}, by logarithms, so that no row underflows altogether."""
-    with np.errstate(divide="ignore"):
-        exponents = np.log(chances) - energies
-    channel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
-    channel /= channel.sum(axis=1, keepdims=True)
-    return channel
 
 
 def _information(weights: Array, channel: Array) -> float:

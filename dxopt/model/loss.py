@@ -67,17 +67,12 @@ def evaluated(
     return np.array([[number_of(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
 
 
-def whose_is(plugin: Plugin | None) -> str:
-    """Return the prefix of errors: the name and the package of a plug-in."""
-    return "" if plugin is None else f"{plugin.name} of {plugin.where} "
-
-
 def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:
     """Return the losses `(n, m)` that a plug-in gives, as numbers, and whose they are."""
     if not LOSS_PLUGINS.offered(name):
         raise SpecError("loss", f"there is no {name!r}", LOSS_NAMES.fix())
     found = LOSS_PLUGINS.find(name)
-    whose = whose_is(found.plugin)
+    whose = f"{name} of {found.plugin.where} "
     if not found.method:
         return found.plugin, evaluated(found.call, space, reports, whose)
     try:
@@ -245,13 +240,14 @@ class Loss(Shown):
             return replace(cls.of(loss, space, reports), unit=checked_unit(unit))
         if isinstance(loss, Loss):
             return loss
-        plugin = None
+        plugin, whose = None, ""
         if isinstance(loss, str):
             reports = reports or Reports.of(space)
             if loss in LOSSES:
                 return cls._named(loss, space, reports)
             name = loss
             plugin, matrix = plugged(loss, space, reports)
+            whose = f"{plugin.name} of {plugin.where} "
         elif callable(loss):
             reports = reports or Reports.of(space)
             matrix = evaluated(loss, space, reports)
@@ -270,13 +266,13 @@ class Loss(Shown):
             square = name == "matrix" and matrix.shape[0] == matrix.shape[1]
             raise SpecError(
                 "loss",
-                f"{whose_is(plugin)}has shape {matrix.shape}, not {(len(space), len(space if square else reports))}",
+                f"{whose}has shape {matrix.shape}, not {(len(space), len(space if square else reports))}",
                 "give one row per secret and one column per report",
             )
         bad = np.argwhere(np.isnan(matrix) | (matrix == -np.inf))
         if len(bad):
             row, column = bad[0]
-            wrong = f"{whose_is(plugin)}entry [{row}, {column}] is {matrix[row, column]}"
+            wrong = f"{whose}entry [{row}, {column}] is {matrix[row, column]}"
             raise SpecError("loss", wrong, "give a number or inf")
         matrix.flags.writeable = False
         return cls(matrix, reports, name, plugin=plugin)

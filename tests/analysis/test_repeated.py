@@ -77,15 +77,6 @@ def test_more_reports_give_more_away_in_the_order_asked_for() -> None:
     assert named[400] > 0.999
 
 
-def test_the_table_is_readable() -> None:
-    text = str(dx.inference.repeated(MECHANISM, dx.Prior.uniform(SPACE), [1, 2000], rng=np.random.default_rng(1)))
-    lines = text.splitlines()
-    assert lines[1].split() == ["reports", "secret", "named", "expected", "error"]
-    assert lines[2].split() == ["0", "25.00%", "1"]
-    assert "±" not in lines[3] and lines[4].count("±") == 2
-    assert lines[-1].startswith("Whoever knows the prior and sees 2,000 reports of one secret")
-
-
 @pytest.mark.parametrize(
     "given, field",
     [

@@ -26,18 +26,19 @@ def test_is_a_read_only_copy(mechanism: dx.Mechanism) -> None:
 
 
 @pytest.mark.parametrize(
-    ("matrix", "message"),
+    "matrix",
     [
-        (np.ones((3, 3)) / 3, "shape"),
-        (np.ones((2, 2)) / 2, "shape"),
-        ([[0.5, 0.6, -0.1], [1.0, 0.0, 0.0]], r"entry \[0, 2\]"),
-        ([[1.0, 0.0, 0.0], [np.nan, 0.5, 0.5]], r"entry \[1, 0\]"),
-        ([[1.0, 0.0, 0.0], [0.5, 0.5, 1e-8]], "row 1 sums to"),
+        np.ones((3, 3)) / 3,
+        np.ones((2, 2)) / 2,
+        [[0.5, 0.6, -0.1], [1.0, 0.0, 0.0]],
+        [[1.0, 0.0, 0.0], [np.nan, 0.5, 0.5]],
+        [[1.0, 0.0, 0.0], [0.5, 0.5, 1e-8]],
     ],
 )
-def test_validation(mechanism: dx.Mechanism, matrix: object, message: str) -> None:
-    with pytest.raises(dx.SpecError, match=message):
+def test_what_is_no_channel_is_refused(mechanism: dx.Mechanism, matrix: object) -> None:
+    with pytest.raises(dx.SpecError) as refused:
         dx.Mechanism.from_matrix(mechanism.space, np.array(matrix), mechanism.reports)
+    assert refused.value.field == "matrix"
 
 
 def test_rows_by_index_or_label(mechanism: dx.Mechanism) -> None:

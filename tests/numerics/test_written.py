@@ -32,18 +32,8 @@ def test_a_number_may_be_divided(text: str) -> None:
     assert is_expression(text) is ("(" in text or "/" in text)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    {
-        "ln(2)/0": "ln(2)/0 divides by 0",
-        "ln(0)/2": "ln(0)/2 is not a real number",
-        "2/ln(2)": "is the text '2/ln(2)'",
-        "ln(2": "is the text 'ln(2'",
-        "2)": "is the text '2)'",
-        "ln(2)/3/4": "is the text 'ln(2)/3/4'",
-    }.items(),
-)
-def test_what_else_is_divided_is_refused(text: str, message: str) -> None:
+@pytest.mark.parametrize("text", ["ln(2)/0", "ln(0)/2", "2/ln(2)", "ln(2", "2)", "ln(2)/3/4"])
+def test_what_else_is_divided_is_refused(text: str) -> None:
     with pytest.raises(dx.SpecError) as refused:
         number_of(text, "epsilon")
-    assert refused.value.wrong == message
+    assert refused.value.field == "epsilon"

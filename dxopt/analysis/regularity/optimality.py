@@ -106,7 +106,9 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
         return RegionVerdict("optimal", guesses, shortfall, f"a remap makes it tight, up to {shortfall:.1e}")
     # No remap will do if the column of some report is proportional to no tight column, by more than rounding.
     for report, column in enumerate(channel.T):
-        if column.max() > 0 and _unlike_all(column, above):
+        # for each x some y has v_y > e^{-εd(x, y)} v_x by more than rounding
+        excess = (column[None, :] - above * column[:, None]).max(axis=1)
+        if column.max() > 0 and (excess > _STRICT * column.max()).all():
             reason = f"report {mechanism.reports.labels[report]} is proportional to e^(-epsilon d) from no point"
             return RegionVerdict("not optimal", None, shortfall, reason)
     return RegionVerdict("undecided", None, shortfall, f"no remap found is tight, by {shortfall:.1e}, nor excluded")
@@ -120,9 +122,3 @@ def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> No
             other = int(np.argwhere(broken)[0, 0])
             wrong = f"is not private between {labels[x]} and {labels[other]}"
             raise SpecError("mechanism", wrong, "give the level it has")
-
-
-def _unlike_all(column: Array, above: Array) -> bool:
-    """Return True if for each x some y has v_y > e^{-εd(x, y)} v_x by more than rounding."""
-    excess = column[None, :] - above * column[:, None]
-    return bool((excess.max(axis=1) > _STRICT * column.max()).all())

@@ -421,20 +421,16 @@ def _descended(quotient: Quotient, start: float, tolerance: float, bottom: float
             continue
         step *= 0.5
         if step < 0.25 * tolerance * high:
-            low = _refuted_below(quotient, high, tolerance)
+            # The nearest ε below, within the tolerance, at which it is proven not regular, as the bracket is then
+            # narrowest; 0.999 is still within the tolerance.
+            below = (high - part * (tolerance * high) for part in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999))
+            low = next((epsilon for epsilon in below if status_at(quotient, epsilon) == "not regular"), 0.0)
             break
     if high <= bottom:
         return Threshold(high, 0.0, high, False, 0, f"regular from {high:.3g} on: proven; below it was not examined")
     if high - low <= tolerance * high:
         return Threshold(high, low, high, True, 0, f"proven regular from here on, and not regular at {low:.10g}")
     return _sampled(quotient, low, high, bottom, tolerance)
-
-
-def _refuted_below(quotient: Quotient, high: float, tolerance: float) -> float:
-    """Return the ε nearest below `high`, within the tolerance, at which it is proven not regular; 0 without one."""
-    # Nearest first, as the bracket is then narrowest; 0.999 is still within the tolerance.
-    nearest = (high - part * (tolerance * high) for part in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999))
-    return next((epsilon for epsilon in nearest if status_at(quotient, epsilon) == "not regular"), 0.0)
 
 
 def _sampled(quotient: Quotient, low: float, high: float, bottom: float, tolerance: float) -> Threshold:
