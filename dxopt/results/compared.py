@@ -37,25 +37,24 @@ class Refined:
 def lines_of(refinements: Iterable[Refined]) -> list[str]:
     """Describe who refines whom, in up to three lines for each."""
     found = list(refinements)
+    where = "for some prior and loss, perhaps not those asked for"
+    if found and all(one.holds is False for one in found):
+        return [f"none of these refines another: of any two, each is the better one {where}"]
     lines = []
     for better in dict.fromkeys(one.better for one in found):
-        refined = [one for one in found if one.better == better and one.holds]
-        worse = [one.worse for one in found if one.better == better and one.holds is False]
-        unknown = [one.worse for one in found if one.better == better and one.holds is None]
+        asked = [one for one in found if one.better == better]
+        refined, worse, unknown = (
+            ", ".join(one.worse for one in asked if one.holds is holds) for holds in (True, False, None)
+        )
         if refined:
-            most = max(one.shortfall or 0.0 for one in refined)
-            names = ", ".join(one.worse for one in refined)
+            most = max(one.shortfall or 0.0 for one in asked if one.holds)
             exact = f", up to {most:.1g} for losses from 0 to 1" if most else ""
             good = f"after the best remaps it is at least as good for every prior and every loss{exact}"
-            lines.append(f"{better} refines {names}: {good}")
+            lines.append(f"{better} refines {refined}: {good}")
         if worse:
-            where = "for some prior and loss, perhaps not those asked for, it is worse"
-            lines.append(f"{better} does not refine {', '.join(worse)}: {where}")
+            lines.append(f"{better} does not refine {worse}: {where}, it is worse")
         if unknown:
-            lines.append(f"whether {better} refines {', '.join(unknown)} is not decided")
-    if found and all(one.holds is False for one in found):
-        where = "for some prior and loss, perhaps not those asked for"
-        return [f"none of these refines another: of any two, each is the better one {where}"]
+            lines.append(f"whether {better} refines {unknown} is not decided")
     return lines
 
 

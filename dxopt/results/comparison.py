@@ -120,12 +120,6 @@ class Evidence:
         found = (entry for entry in self.entries.values() if entry.prior)
         return {entry.prior: entry.report.certificate.bound for entry in found if entry.report is not None}
 
-    @property
-    def plugins(self) -> tuple[Plugin, ...]:
-        """Plug-ins that the mechanisms were made with, each once."""
-        reports = (entry.report for entry in self.entries.values() if entry.report is not None)
-        return tuple(dict.fromkeys(plugin for report in reports for plugin in report.plugins))
-
     def rows(self) -> tuple[Compared, ...]:
         """Return the rows; excesses are relative to the optimum, which is the first."""
         bound = self.bound
@@ -302,7 +296,9 @@ class Comparison(Plotted, Result):
     @property
     def plugins(self) -> tuple[Plugin, ...]:
         """Plug-ins that the mechanisms were made with."""
-        return () if self.evidence is None else self.evidence.plugins
+        entries = [] if self.evidence is None else self.evidence.entries.values()
+        reports = (entry.report for entry in entries if entry.report is not None)
+        return tuple(dict.fromkeys(plugin for report in reports for plugin in report.plugins))
 
     @property
     def report(self) -> Any:

@@ -197,13 +197,6 @@ class Report(Result):
         except (UnsupportedError, CertificateError) as error:
             return str(error)
 
-    @property
-    def _written(self) -> bool:
-        """True if the folder has the matrix with all distances and losses, from which any figure is derived again."""
-        by_structure = isinstance(self.dual, LineDual | ProductDual)
-        pairs = len(self.problem.space) * max(self.problem.shape)
-        return isinstance(self.mechanism, MatrixMechanism) and (not by_structure or pairs <= WRITTEN_PAIRS)
-
     def lines(self) -> list[tuple[str, str]]:
         """Return ten lines at most, each a name and a text; `details` has everything.
 
@@ -265,9 +258,13 @@ class Report(Result):
         }
         if isinstance(problem.objective, AdversaryError):
             arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
-        if self._written and encoded != "distances":
+        # with the matrix and all distances and losses, any figure is derived again
+        small = len(problem.space) * max(problem.shape) <= WRITTEN_PAIRS
+        by_structure = isinstance(self.dual, LineDual | ProductDual)
+        written = isinstance(mechanism, MatrixMechanism) and (small or not by_structure)
+        if written and encoded != "distances":
             arrays["distances"] = problem.space.distances
-        if self._written or not problem.loss.by_distance:
+        if written or not problem.loss.by_distance:
             arrays["losses"] = problem.losses
         return arrays
 
@@ -372,15 +369,12 @@ def _status(report: Report) -> str:
     if report.status is Status.OPTIMAL:
         return f"optimal (gap {gap:.1e})"
     certified = "" if report.delivered else " (not certified optimal)"
-    return f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}{_continued(report)}"
-
-
-def _continued(report: Report) -> str:
-    """Return how to go on with a solve that was stopped, where a later one can begin with what is known."""
+    told = f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}"
     stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
-    if not (stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING):
-        return ""
-    return ", which dx.solve(problem, start=report) goes on to look for"
+    # a later solve can begin with what is known
+    if stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING:
+        told += ", which dx.solve(problem, start=report) goes on to look for"
+    return told
 
 
 def everything(report: Report) -> Lines:

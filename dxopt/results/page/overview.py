@@ -67,7 +67,8 @@ def curves(group: Sequence[Report]) -> Panel:
     for report in group:
         epsilon = report.problem.epsilon
         bound = report.certificate.bound
-        found = {_name(report): report.certificate.value}
+        own = "optimal" if report.status is Status.OPTIMAL else report.mechanism.name
+        found = {own: report.certificate.value}
         if report.comparison is not None:
             found |= {row.name: row.value for row in report.comparison.rows[1:] if row.value is not None}
         for name, value in found.items():
@@ -79,10 +80,6 @@ def curves(group: Sequence[Report]) -> Panel:
     return Panel(value_axis(group[0].problem), lines, bound)
 
 
-def _name(report: Report) -> str:
-    return "optimal" if report.status is Status.OPTIMAL else report.mechanism.name
-
-
 def family_figure(group: Sequence[Report]) -> Figure:
     """Draw the loss against ε of problems that differ in ε alone."""
     problem, last = group[0].problem, group[-1].problem
@@ -90,12 +87,6 @@ def family_figure(group: Sequence[Report]) -> Figure:
     levels = len({report.problem.epsilon for report in group})
     title = f"{about}: {problem.objective.title} at {levels} levels"
     return panels(title, level_axis(problem), curves(group))
-
-
-def family_chart(group: Sequence[Report], name: str) -> Markup:
-    """Return the figure of a family, and the promises of its levels."""
-    told = folded("What each ε promises and costs", level_table(group))
-    return element("div", drawn(family_figure(group), name), told)
 
 
 HEADER = ("problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds")
@@ -119,7 +110,14 @@ def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
     failed = [joined([element("a", one.name, href=links[id(one)]), ": ", why]) for one, why in reasons if why]
     if failed:
         yield section("What failed, or is open", bullets(failed), level=2)
-    charts = [family_chart(group, f"family-{place}") for place, group in enumerate(families(entries))]
+    charts = [
+        element(
+            "div",
+            drawn(family_figure(group), f"family-{place}"),
+            folded("What each ε promises and costs", level_table(group)),
+        )
+        for place, group in enumerate(families(entries))
+    ]
     grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_alike(entries))]
     for title, several in (("Against ε", charts), ("Side by side", grouped)):
         if several:
