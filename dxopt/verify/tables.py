@@ -71,7 +71,7 @@ def _check_same(result: Result, table: TableFile) -> None:
 
 
 def _space(result: Result) -> dict[str, Any]:
-    """The space as the head of its table has it, where trees are given by distances."""
+    """Return the space as the head of its table has it, where trees are given by distances."""
     found = {key.removeprefix("space."): array for key, array in result.mechanism.items() if key.startswith("space.")}
     if str(found["kind"]) in ("tree", "distances"):
         texts = ("points",) if "points" in found and found["points"].dtype.kind == "U" else ()
