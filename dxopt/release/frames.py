@@ -26,13 +26,11 @@ class Tabled(Protocol):
     """An answer with a table: a comparison, a sweep or a frontier."""
 
     @property
-    def figures(self) -> list[dict[str, Any]]:
-        """Its rows, by the names of the columns."""
-        ...
+    def figures(self) -> list[dict[str, Any]]: ...
 
 
 def to_frame(answer: Mechanism | Tabled) -> pd.DataFrame:
-    """The probabilities of a mechanism, or the table of an answer with all its digits.
+    """Return the probabilities of a mechanism, or the table of an answer with all its digits.
 
     Parameters
     ----------
@@ -79,7 +77,7 @@ def to_frame(answer: Mechanism | Tabled) -> pd.DataFrame:
 def mechanism_from_frame(
     space: MetricSpace, frame: pd.DataFrame, reports: Reports | None = None, *, name: str = "mechanism"
 ) -> Mechanism:
-    """A mechanism from probabilities in any order of rows and columns, of which nothing is proven.
+    """Make a mechanism, unproven, from probabilities in any order of rows and columns.
 
     Parameters
     ----------
@@ -119,7 +117,7 @@ def mechanism_from_frame(
 def prior_from_frame(
     space: MetricSpace, series: pd.Series, *, name: str = "weights", missing: float | None = None
 ) -> Prior:
-    """A prior in proportion to weights in any order, whose labels, as text, are those of the secrets.
+    """Make a prior in proportion to weights in any order, whose labels, as text, are those of the secrets.
 
     Parameters
     ----------
@@ -175,7 +173,7 @@ def _numbers(given: Any, field: str) -> NDArray[np.float64]:
 
 
 def _order(wanted: Sequence[str], labels: list[str], field: str) -> list[int]:
-    """The position of each label that is wanted among those given; SpecError unless they are the same ones."""
+    """Return the position of each label that is wanted among those given; SpecError unless they are the same ones."""
     positions = {label: position for position, label in enumerate(labels)}
     if len(positions) < len(labels):
         twice = next(label for position, label in enumerate(labels) if positions[label] != position)

@@ -57,7 +57,7 @@ class Key:
 
     @classmethod
     def new(cls) -> Key:
-        """A key from the operating system's randomness.
+        """Make a key from the operating system's randomness.
 
         Examples
         --------
@@ -70,7 +70,7 @@ class Key:
 
     @classmethod
     def load(cls, file: str | Path) -> Key:
-        """The key in a file of 64 hexadecimal digits.
+        """Read the key in a file of 64 hexadecimal digits.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Key:
 
     @classmethod
     def from_environment(cls, variable: str = VARIABLE) -> Key:
-        """The key in an environment variable, as 64 hexadecimal digits.
+        """Read the key in an environment variable, as 64 hexadecimal digits.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Key:
         return path
 
     def digest(self, *fields: str) -> bytes:
-        """HMAC-SHA256 of some texts: each as four bytes of length, the highest first, and its UTF-8.
+        """Return the HMAC-SHA256 of some texts: each as four bytes of length, the highest first, and its UTF-8.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Key:
 
 
 def require_named_draws(key: Any, release: Any) -> None:
-    """SpecError unless a key and the name of a release are given."""
+    """Raise SpecError unless a key and the name of a release are given."""
     required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")
     if not isinstance(release, str) or not release:
         raise SpecError("release", f"is {release!r}", "give it a name, as text")

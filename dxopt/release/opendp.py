@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
-    """A measurement of OpenDP that takes a secret, by label or index, and draws the label of a report.
+    """Make a measurement of OpenDP that takes a secret, by label or index, and draws the label of a report.
 
     Its distances are those of the space, unscaled, or the larger one of d(x, x') and d(x', x); it maps a distance d
     to ε·d, rounded up, under the max-divergence, or to (ε·d, δ) under the approximate one. What it draws has the
@@ -94,7 +94,7 @@ def _is_secret(space: MetricSpace, secret: Any) -> bool:
 
 
 def _budget(table: IntegerTable, distance: float) -> float:
-    """ε·d, rounded up."""
+    """Return ε·d, rounded up."""
     if not distance >= 0:
         raise SpecError("d_in", f"is {distance!r}", "give a distance of 0 or more")
     if math.isinf(distance):

@@ -41,15 +41,7 @@ _HEAD = {
 class TableFile:
     """Contents of a table file, of the right shapes, with nothing proven.
 
-    Attributes
-    ----------
-    head : dict
-    distances : (n, n) array
-    rows : list of lists
-        For each secret the indices of its reports.
-    steps : list of lists
-        The sums of counts between these.
-    prior : (n,) array or None
+    `rows` has for each secret the indices of its reports, `steps` the sums of counts between these.
     """
 
     head: dict[str, Any]
@@ -202,7 +194,9 @@ def listed(points: NDArray[Any] | None) -> list[Any] | None:
     """Return coordinates as the head has them: null where they are no number, nothing for texts."""
     if points is None or points.dtype.kind != "f":
         return None
-    return np.where(np.isnan(points), np.array(None), points.astype(object)).tolist()
+    found = points.astype(object)
+    found[np.isnan(points)] = None
+    return found.tolist()
 
 
 def _metric_of(table: TableFile) -> list[str | None]:

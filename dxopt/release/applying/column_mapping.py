@@ -31,16 +31,9 @@ Kind = Literal["earth", "plane", "value", "label"]
 
 @dataclass(frozen=True)
 class Where:
-    """The columns that have the secrets.
+    """The columns that have the secrets: latitude and longitude in degrees, coordinates, one value, or a label.
 
-    Attributes
-    ----------
-    kind : {"earth", "plane", "value", "label"}
-        Latitude and longitude in degrees; two coordinates; one coordinate; labels.
-    names : tuple of str
-        The columns, in this order.
-    geometry : bool
-        Whether it is one column of points, each longitude and latitude.
+    With `geometry` it is one column of points, each longitude and latitude.
     """
 
     kind: Kind
@@ -65,13 +58,7 @@ class Where:
         label: str | None = None,
         geometry: str | None = None,
     ) -> Where:
-        """Return the columns that are named, or else the geometry, where the data has one.
-
-        Raises
-        ------
-        SpecError
-            If none or too many are named, or they do not suit the space.
-        """
+        """Return the columns that are named, or else the geometry; SpecError where they do not suit the space."""
         pairs = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
         given = {key: name for key, name in pairs.items() if name is not None}
         match tuple(given):
@@ -114,10 +101,7 @@ def require_column(name: str, names: Sequence[str], field: str) -> None:
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
     """Return the coordinates of the reports as the data has them, `(m, k)`; none for labels.
 
-    Raises
-    ------
-    UnsupportedError
-        If the reports have none that suit the columns.
+    UnsupportedError if the reports have none that suit the columns.
     """
     if where.kind == "label":
         return None
@@ -160,17 +144,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Snapped:
-    """The secrets of k rows.
-
-    Attributes
-    ----------
-    index : (k,) array
-        Of the nearest secret; 0 where there is none.
-    apart : (k,) array
-        How far it is; 0 for labels.
-    code : (k,) array
-        What the row is: one of `GOOD`, `BAD`, `NO_DEGREES`, `OUTSIDE` and `UNKNOWN`.
-    """
+    """The nearest secret of each of k rows, how far it is (0 for labels), and the code of the row."""
 
     index: NDArray[np.int64]
     apart: NDArray[np.float64]
@@ -179,18 +153,9 @@ class Snapped:
 
 @dataclass(frozen=True, eq=False)
 class Snapper:
-    """Map from the values of a row to its secret.
+    """Map from the values of a row to its secret, which may be `within` away; 0 for labels.
 
-    Attributes
-    ----------
-    space : MetricSpace
-    where : Where
-    within : float
-        How far a position may be from its secret; 0 for labels.
-    unit : str
-        Of `within`; blank for coordinates without one.
-    derived : bool
-        Whether `within` follows from the space.
+    The unit is that of `within`, blank for coordinates without one; it is derived where it follows from the space.
     """
 
     space: MetricSpace
@@ -203,12 +168,8 @@ class Snapper:
     def of(cls, space: MetricSpace, where: Where, within: float | None) -> Snapper:
         """Return the snapper of a space; without `within`, that which follows from the space alone.
 
-        Raises
-        ------
-        SpecError
-            If `within` is no finite number of 0 or more, is given for labels, or does not follow from the space.
-        UnsupportedError
-            If SciPy is not installed, which finds the nearest secrets.
+        SpecError if `within` is no finite number from 0, is given for labels, or does not follow from the space;
+        UnsupportedError if SciPy is not installed, which finds the nearest secrets.
         """
         if within is not None and not (isinstance(within, int | float) and 0 <= within < math.inf):
             raise SpecError("within", f"is {within!r}", "give a finite distance of 0 or more")
@@ -244,16 +205,12 @@ class Snapper:
             found = nearest_of(self.space, located[usable])
             index[usable] = found.index
             apart[usable] = found.apart
-            code[usable] = np.where(found.apart > self._furthest, OUTSIDE, GOOD)
+            code[usable] = np.where(found.apart > self._beyond(self.within), OUTSIDE, GOOD)
         return Snapped(index, apart, code)
 
     def off(self, snapped: Snapped) -> NDArray[np.bool_]:
         """Return a mask `(k,)` of the rows that are not at their secret, up to rounding."""
         return snapped.apart > self._beyond(0.0)
-
-    @property
-    def _furthest(self) -> float:
-        return self._beyond(self.within)
 
     def _beyond(self, distance: float) -> float:
         """Return a distance, and what rounding adds to it."""
@@ -262,16 +219,16 @@ class Snapper:
         return distance + _SLACK * (distance + scale)
 
     def _labelled(self, values: Any) -> Snapped:
-        known_labels: dict[Any, tuple[int, int]] = {}
+        met: dict[Any, tuple[int, int]] = {}
         listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
         index = np.zeros(len(listed), dtype=np.int64)
         code = np.zeros(len(listed), dtype=np.int8)
         for row, value in enumerate(listed):
             # True is 1 and 7.0 is 7, so that the type belongs to the key; text does as well for what has no hash
             key = type(value), value if isinstance(value, Hashable) else str(value)
-            if key not in known_labels:
-                known_labels[key] = self._label(value)
-            index[row], code[row] = known_labels[key]
+            if key not in met:
+                met[key] = self._label(value)
+            index[row], code[row] = met[key]
         return Snapped(index, np.zeros(len(listed)), code)
 
     def _label(self, value: Any) -> tuple[int, int]:
@@ -319,17 +276,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Radii:
-    """Radii that hold the true position, `within` included.
+    """Radii that hold the true position with 95 %, `within` included; on the Earth in whole metres, rounded up.
 
-    Attributes
-    ----------
-    posterior : (m,) array
-        For each report the smallest that holds it with 95 % under the prior, given that report; where the prior gives
-        a report probability 0, the largest distance to a secret that may be behind it.
-    worst : float
-        The smallest that holds the report with 95 %, whatever the secret is.
-    unit : str
-        "m" on the Earth, in whole metres, rounded up; else that of distances, blank where it has no name.
+    `posterior` `(m,)` is under the prior given each report, or, where it has probability 0, the largest distance to a
+    secret that may be behind it; `worst` holds the report whatever the secret is.
     """
 
     posterior: NDArray[np.float64]
@@ -344,7 +294,12 @@ def radii(table: IntegerTable, prior: NDArray[np.float64], snapper: Snapper) -> 
         return None
     chances = table.counts.astype(float) / float(table.total)
     joint = prior[:, None] * chances
-    columns = [_behind(apart[:, z], joint[:, z], chances[:, z]) for z in range(len(table.reports))]
+    columns = [
+        _smallest(apart[:, z], joint[:, z])
+        if joint[:, z].sum() > 0
+        else float(apart[chances[:, z] > 0, z].max(initial=0.0))
+        for z in range(len(table.reports))
+    ]
     worst = max(_smallest(row, weights) for row, weights in zip(apart, chances, strict=True))
     found = np.array([*columns, worst]) + snapper.within
     if snapper.where.kind != "earth":
@@ -352,13 +307,6 @@ def radii(table: IntegerTable, prior: NDArray[np.float64], snapper: Snapper) -> 
     metres = found * (1000.0 / Haversine.units[snapper.unit]) * ELLIPSOID
     whole = np.ceil(metres - _ROUNDING)
     return Radii(whole[:-1], float(whole[-1]), "m")
-
-
-def _behind(apart: NDArray[np.float64], joint: NDArray[np.float64], chances: NDArray[np.float64]) -> float:
-    """Return the smallest distance from a report within which its secret is with 95 %."""
-    if joint.sum() > 0:
-        return _smallest(apart, joint)
-    return float(apart[chances > 0].max(initial=0.0))
 
 
 def _smallest(apart: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
@@ -387,11 +335,6 @@ def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | N
         return None
 
 
-def shown(radius: float) -> float | None:
-    """Return a radius for JSON, which has no infinity."""
-    return radius if math.isfinite(radius) else None
-
-
 UNCERTAINTY = "coordinateUncertaintyInMeters"
 """A term of Darwin Core, as GENERALIZATIONS is; the others are names of dxopt's own."""
 _WORST = {UNCERTAINTY: "worstCaseUncertaintyInMeters", "uncertainty": "worst_case_uncertainty"}
@@ -407,17 +350,10 @@ _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Columns of an output.
+    """Columns of an output in their order, and those of the input that are left out.
 
-    Attributes
-    ----------
-    order : tuple of str
-        The columns of the output.
-    made : dict of (m,) array, or (m, 2) array for geometry
-        The value of a column for each report: whatever is not here is kept from the input. Coordinates of geometry
-        are latitude and longitude.
-    left_out : tuple of str
-        Columns of the input that the output has not.
+    `made` has the value of a column for each report, `(m,)`, or `(m, 2)` for geometry, latitude first; what is not
+    there is kept from the input.
     """
 
     order: tuple[str, ...]
@@ -435,25 +371,10 @@ class Layout:
         drop: Sequence[str] = (),
         hidden: Sequence[str] = (),
     ) -> Layout:
-        """Return the columns of an output.
+        """Return the columns of an output: those that are made, and of the input's names those to keep, or all.
 
-        Parameters
-        ----------
-        names : sequence of str
-            The columns of the input.
-        made : dict
-            The columns that are made.
-        keep : sequence of str, optional
-            Other columns of the input that are kept; all by default.
-        drop : sequence of str
-            Columns that are not.
-        hidden : sequence of str
-            Columns that repeat the true position, which are never kept.
-
-        Raises
-        ------
-        SpecError
-            If a column is not there, the input has one of the name of a new one, or none is left with the report.
+        Hidden columns repeat the true position, and are never kept. SpecError if a column is not there, the input has
+        one of the name of a new one, or none is left with the report.
         """
         for field, given in (("keep", keep), ("drop", drop)):
             if isinstance(given, str):

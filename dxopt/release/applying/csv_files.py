@@ -96,10 +96,6 @@ class CsvFile:
         place = self.names.index(name)
         return [row[place].strip() for row in chunk.rows]
 
-    def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Raise NotImplementedError: CSV has no geometry."""
-        raise NotImplementedError
-
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
         """Return a number for each row `(k,)`, the same for rows of the same text."""
         return np.fromiter(map(hash, map(tuple, chunk.rows)), np.int64, len(chunk.rows)).view(np.uint64)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from dxopt.errors import BudgetExceeded, Option, SpecError
-from dxopt.release.applying.column_mapping import Where
 from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
@@ -48,17 +47,8 @@ def partial_of(file: Path) -> Path:
 def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
     """Give a stream to a file, which is there under its name once the context ends well, and not before.
 
-    Parameters
-    ----------
-    file : Path
-    marked : bool
-        Whether the hidden file is left behind, empty, where the context ends badly, as a sign that it did; not after
-        BudgetExceeded, which nothing goes on from.
-
-    Raises
-    ------
-    SpecError
-        If the file cannot be written, or another run is writing it.
+    Where it is to be `marked`, the hidden file is left behind, empty, if the context ends badly; not after
+    BudgetExceeded, which nothing goes on from. SpecError if it cannot be written, or another run is writing it.
     """
     partial = partial_of(file)
     with ExitStack() as stack:
@@ -204,11 +194,12 @@ def apply_to_file(
         finally:
             # also of an output that is given up, as writers of Parquet end with their file
             sink.close()
-        _require_same(checked, drawn)
+        if (checked.rows, checked.dropped, checked.outside) != (drawn.rows, drawn.dropped, drawn.outside):
+            raise SpecError("data", "was changed while it was read", "try again")
         stream.flush()
         partial = partial_of(output)
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
-        run = None if payment is None else payment.token
+        run = None if payment is None else (payment.name, payment.run)
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
         write_json(sidecar_of(output), said.content())
         if payment is not None:
@@ -243,20 +234,13 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     return name
 
 
-def values_of(source: Source, chunk: Chunk, where: Where) -> list[Any]:
-    """Return the columns of a chunk that have the secrets."""
-    return list(source.places(chunk)) if where.geometry else [source.values(chunk, name) for name in where.names]
-
-
 def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: str) -> Iterator[tuple[Chunk, Settled]]:
     """Yield each chunk, with what is known of its rows."""
     for chunk in source.chunks():
         persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
-        yield chunk, plan.settle(values_of(source, chunk, plan.where), persons, chunk.lines, tally)
+        if plan.where.geometry and not isinstance(source, CsvFile):
+            values = list(source.places(chunk))
+        else:
+            values = [source.values(chunk, name) for name in plan.where.names]
+        yield chunk, plan.settle(values, persons, chunk.lines, tally)
         tell(f"{stage}, {tally.rows:,} rows", min(1.0, chunk.share))
-
-
-def _require_same(checked: Tally, drawn: Tally) -> None:
-    """Raise SpecError where a file was changed between the two passes."""
-    if (checked.rows, checked.dropped, checked.outside) != (drawn.rows, drawn.dropped, drawn.outside):
-        raise SpecError("data", "was changed while it was read", "try again")

@@ -19,12 +19,7 @@ _POINT = struct.Struct("<BIdd")
 def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return latitudes and longitudes of points in well-known binary `(k,)`; NaN for other shapes and missing ones.
 
-    Raises
-    ------
-    UnsupportedError
-        If shapely is not installed.
-    SpecError
-        If it is no well-known binary.
+    UnsupportedError if shapely is not installed; SpecError if it is no well-known binary.
     """
     try:
         import shapely
@@ -65,17 +60,7 @@ ROWS = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Rows in a row.
-
-    Attributes
-    ----------
-    rows : object
-        As the format has them.
-    lines : (k,) array
-        Where each of them is: lines of text from 1, or rows and features, counted from 1.
-    share : float
-        Of the file that is read by now.
-    """
+    """Some rows, as the format has them, the line or number of each from 1, and the share of the file read by now."""
 
     rows: Any
     lines: NDArray[np.int64]

@@ -21,14 +21,7 @@ from dxopt.verify.published.sidecar import Noun
 
 
 class Frame:
-    """A frame, whatever library it is of.
-
-    Attributes
-    ----------
-    names : tuple of str
-    geometry : str or None
-        The active geometry of a GeoDataFrame.
-    """
+    """A frame, whatever library it is of; `geometry` names the active one of a GeoDataFrame."""
 
     noun: Noun = "row"
 

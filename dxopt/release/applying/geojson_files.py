@@ -25,13 +25,7 @@ _FEATURES = "features"
 
 
 class JsonStream:
-    """Reads an object of JSON whose member `features` is a long list.
-
-    Attributes
-    ----------
-    members : dict
-        The other members that were read by now.
-    """
+    """Reader of an object of JSON whose member `features` is a long list; `members` has the others read by now."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -253,7 +247,7 @@ class GeoJsonSink:
 
 
 def _place(geometry: Any) -> tuple[float, float]:
-    """Latitude and longitude of a point; NaN where it is none."""
+    """Return latitude and longitude of a point; NaN where it is none."""
     if isinstance(geometry, dict) and geometry.get("type") == "Point":
         coordinates = geometry.get("coordinates")
         if isinstance(coordinates, list) and len(coordinates) >= 2:

@@ -72,12 +72,6 @@ class Persons:
             raise SpecError("release", "has no name", "name what is published, such as 'autumn'")
         return cls(column, key, release or "", ledger)
 
-    def drawn(self, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]) -> NDArray[np.int64]:
-        """Return the report of each person's secret `(k,)`: the same again where there is a key."""
-        if self.key is None:
-            return table.sample(index=secrets)[:, 0]
-        return table.sample_for(persons, index=secrets, key=self.key, release=self.release)
-
     def tags(
         self, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]
     ) -> list[bytes | None] | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
 from dxopt.release.applying.column_mapping import (
     Layout,
     Radii,
@@ -50,14 +51,6 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class Believed:
-    """Prior of the radii: a name, and probabilities `(n,)`."""
-
-    name: str
-    probabilities: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
 class Settled:
     """Which rows are kept `(k,)`, and secrets and persons of these `(j,)`, before anything is drawn."""
 
@@ -74,7 +67,7 @@ class Plan:
     """
 
     table: IntegerTable
-    prior: Believed
+    prior: Prior
     where: Where
     snapper: Snapper
     radii: Radii | None
@@ -86,7 +79,7 @@ class Plan:
     def of(
         cls,
         table: IntegerTable,
-        prior: Believed,
+        prior: Prior,
         where: Where,
         options: Options,
         persons: Persons | None = None,
@@ -121,10 +114,11 @@ class Plan:
         return Settled(kept, snapped.index[kept], texts)
 
     def drawn(self, settled: Settled) -> NDArray[np.int64]:
-        """Return one report for each secret, with the exact probabilities of the table."""
-        if self.persons is None:
+        """Return one report for each secret, with the exact probabilities of the table; with a key the same again."""
+        asked = self.persons
+        if asked is None or asked.key is None:
             return self.table.sample(index=settled.secrets)[:, 0]
-        return self.persons.drawn(self.table, settled.secrets, settled.persons)
+        return self.table.sample_for(settled.persons, index=settled.secrets, key=asked.key, release=asked.release)
 
     def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
         """Return the columns of the output for data with such columns."""
@@ -205,11 +199,6 @@ class Payment:
         unit = per(table.space.unit) if table.space.unit else "per unit"
         return {"level": Fraction(table.epsilon), "delta": Fraction(table.delta), "unit": unit}
 
-    @property
-    def token(self) -> tuple[str, str]:
-        """Name and token of the run, by which the sidecar identifies its output."""
-        return self.name, self.run
-
     def charge(self, settled: Settled) -> Settled:
         """Pay for the next rows, and say which of them are kept; BudgetExceeded gives up the run."""
         paid = self._payable(settled) if self.dropping else settled
@@ -242,7 +231,7 @@ class Payment:
         self.ledger.finish(self.run)
 
 
-def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, Believed]:
+def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, Prior]:
     """Return the table that stands behind what was given, and the prior of its radii: uniform where none is known.
 
     Raises
@@ -282,13 +271,10 @@ def asked_radius(given: Any) -> float | None:
     return radius if isinstance(radius, int | float) and 0 < radius < math.inf else None
 
 
-def _believed(table: IntegerTable, given: PriorLike | None) -> Believed:
+def _believed(table: IntegerTable, given: PriorLike | None) -> Prior:
     """Return the prior that was given, or else that of the table, or else the same probability everywhere."""
     if given is not None:
-        from dxopt.model.prior import Prior
-
-        prior = Prior.of(given, table.space)
-        return Believed(prior.name, prior.probabilities)
+        return Prior.of(given, table.space)
     if table.prior is not None and np.ptp(table.prior) > 0:
-        return Believed("of the table", table.prior)
-    return Believed("uniform", np.full(len(table.space), 1.0 / len(table.space)))
+        return Prior(table.prior, "of the table")
+    return Prior.uniform(table.space)

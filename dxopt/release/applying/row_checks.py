@@ -39,18 +39,7 @@ class Moved:
 
 
 class Tally:
-    """Counter of rows by kind.
-
-    Attributes
-    ----------
-    rows : int
-    dropped : list of int
-        The lines that are left out, as they are outside or unusable.
-    moved : Moved
-        Which values were taken for the nearest secret.
-    unpaid_rows, unpaid_persons : int
-        How many rows are left out for want of budget, and of how many persons.
-    """
+    """Counter of rows by kind; lines that are outside or unusable are dropped."""
 
     def __init__(self, snapper: Snapper, policy: str, noun: str) -> None:
         if policy not in OUTSIDE_POLICIES:
@@ -87,7 +76,10 @@ class Tally:
         for kind in np.unique(code[code != GOOD]).tolist():
             first = self._first.setdefault(kind, [])
             first += lines[code == kind][: _SHOWN - len(first)].tolist()
-        self._look_at_swapped(values, code)
+        off = (code == OUTSIDE) | (code == NO_DEGREES)
+        if len(values) == 2 and off.any():
+            tried = self._snapper.snap([np.asarray(column)[off] for column in values], swapped=True)
+            self._swapped += int((tried.code == GOOD).sum())
         kept = code == GOOD
         if self._policy == "nearest":
             kept |= code == OUTSIDE
@@ -109,12 +101,6 @@ class Tally:
         self.unpaid_rows += sum(rows)
         self.unpaid_persons += len(rows)
 
-    def _look_at_swapped(self, values: list, code: NDArray[np.int8]) -> None:
-        off = (code == OUTSIDE) | (code == NO_DEGREES)
-        if len(values) == 2 and off.any():
-            tried = self._snapper.snap([np.asarray(column)[off] for column in values], swapped=True)
-            self._swapped += int((tried.code == GOOD).sum())
-
     def require(self) -> None:
         """Raise SpecError where the data is refused."""
         if not self.rows:
@@ -128,8 +114,10 @@ class Tally:
             wrong = f"{self._share(NO_DEGREES)} no latitude and longitude in degrees"
             raise SpecError("data", wrong, "convert them to WGS 84 (EPSG:4326) first, or mend them")
         if unwanted and self._counts[BAD]:
+            where = self._snapper.where
+            kind = "point" if where.geometry else "label" if where.kind == "label" else "number"
             fix = "mend them (numbers have a decimal point), or leave them out: "
-            raise SpecError("data", f"{self._share(BAD)} empty or no {self._kind}", fix, _DROP)
+            raise SpecError("data", f"{self._share(BAD)} empty or no {kind}", fix, _DROP)
         if unwanted and self._counts[UNKNOWN]:
             fix = "mend them, or leave them out: "
             raise SpecError("data", f"{self._share(UNKNOWN)} no label of a secret", fix, _DROP)
@@ -142,11 +130,6 @@ class Tally:
         if not self._counts[GOOD]:
             what = self._snapper.where.noun
             raise SpecError("data", f"has no row whose {what} is within the space", "check columns, unit and space")
-
-    @property
-    def _kind(self) -> str:
-        where = self._snapper.where
-        return "point" if where.geometry else "label" if where.kind == "label" else "number"
 
     def _outside(self) -> SpecError:
         snapper = self._snapper

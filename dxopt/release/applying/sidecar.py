@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dxopt.release.applying.column_mapping import Layout, shown
+from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.plan import Plan
 from dxopt.release.applying.row_checks import Tally
 from dxopt.spaces.geo.reach import across
@@ -96,7 +96,9 @@ def _radius(plan: Plan, layout: Layout) -> Radius | None:
     if plan.radii is None:
         return None
     named = tuple(name for name in layout.made if "ncertainty" in name)
-    return Radius(SHARE, named, plan.radii.unit, shown(plan.radii.worst))
+    # JSON has no infinity
+    worst = plan.radii.worst if math.isfinite(plan.radii.worst) else None
+    return Radius(SHARE, named, plan.radii.unit, worst)
 
 
 def _draws(plan: Plan) -> Draws:

@@ -200,21 +200,11 @@ def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pa
     if not counts:
         raise SpecError("person", "has paid for nothing", "there is nothing to compose")
     for release, rows in keyed.items():
-        _require_one_secret(release, rows)
+        # two draws with one key are about two secrets; None stands for a key that was not given
+        surely = max((count for key, count in rows.items() if key is not None), default=0)
+        if surely + rows[None] > 1:
+            has = "has" if surely > 1 else "may have"
+            wrong = f"{has} paid for {max(surely, 2)} secrets in release {release!r}, which was drawn with a key"
+            fix = "take the sum of levels, account(person).spent: what is composed is of one"
+            raise SpecError("person", wrong, fix)
     return compose([tables[release] for release in counts], list(counts.values()), pairs=pairs)
-
-
-def _require_one_secret(release: str, keyed: Counter[str | None]) -> None:
-    """Raise SpecError where a person has paid for two draws with one key, or may have: they are about two secrets.
-
-    Parameters
-    ----------
-    keyed : Counter
-        How many rows of the release were drawn with each key; None stands for a key that was not given.
-    """
-    surely = max((rows for key, rows in keyed.items() if key is not None), default=0)
-    perhaps = surely + keyed[None]
-    if perhaps > 1:
-        has = "has" if surely > 1 else "may have"
-        wrong = f"{has} paid for {max(surely, 2)} secrets in release {release!r}, which was drawn with a key"
-        raise SpecError("person", wrong, "take the sum of levels, account(person).spent: what is composed is of one")

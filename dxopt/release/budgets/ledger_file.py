@@ -19,6 +19,7 @@ FORMAT = 2
 """The version of ledgers."""
 APPLICATION = 0x64786267
 """Application id in the head of the database: "dxbg"."""
+_MAKE_IT = "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT"
 _SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE persons (
@@ -73,10 +74,7 @@ def mark(key: Key | None) -> str:
 def stored(persons: Sequence[str], key: Key | None) -> list[str]:
     """Return the names under which a ledger stores persons: as given, or HMAC-SHA256 of them in hexadecimal.
 
-    Raises
-    ------
-    SpecError
-        If one is no text, or empty.
+    SpecError if one is no text, or empty.
     """
     if isinstance(persons, str):
         raise SpecError("persons", "are one text", "give a list of persons, one for each row")
@@ -160,15 +158,8 @@ _WORDS = {
 class LedgerFile:
     """An open ledger. One object may be used by several threads, but not by a forked copy of the process.
 
-    Parameters
-    ----------
-    file : Path
-    create : bool
-        Whether to make the file where there is none.
-    kept : mapping
-        Settings of a ledger that is made.
-    wait : float
-        How long to wait for other processes, in seconds.
+    Where there is no file, it is made if asked for, with the settings that are `kept`. Other processes are waited for
+    some seconds.
     """
 
     def __init__(self, file: Path, *, create: bool, kept: Mapping[str, str], wait: float) -> None:
@@ -179,7 +170,7 @@ class LedgerFile:
 
         new = not file.exists()
         if new and not create:
-            raise SpecError("ledger", f"{file} is not there", "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT")
+            raise SpecError("ledger", f"{file} is not there", _MAKE_IT)
         if not new and not file.is_file():
             raise SpecError("ledger", f"{file} is no file", "name the file of a ledger")
         with self._plainly():
@@ -253,9 +244,7 @@ class LedgerFile:
         with self.reading() as db:
             tables = {name for kind, name in db.execute("SELECT type, name FROM sqlite_master") if kind != "index"}
             if not tables:
-                raise SpecError(
-                    "ledger", f"{self.file} is empty", "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT"
-                )
+                raise SpecError("ledger", f"{self.file} is empty", _MAKE_IT)
             if head(db, "application_id") != APPLICATION:
                 raise SpecError("ledger", f"{self.file} is the database of another program", "name another file")
             version = head(db, "user_version")
@@ -266,9 +255,8 @@ class LedgerFile:
 
     def damaged(self) -> SpecError:
         """Return the error about contents that no ledger has."""
-        return SpecError(
-            "ledger", f"{self.file} {_WORDS[sqlite3.SQLITE_CORRUPT][0]}", _WORDS[sqlite3.SQLITE_CORRUPT][1]
-        )
+        wrong, fix = _WORDS[sqlite3.SQLITE_CORRUPT]
+        return SpecError("ledger", f"{self.file} {wrong}", fix)
 
     def _is_closed(self) -> bool:
         try:

@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from dxopt.spaces.units import per
 
 
 def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """For each secret its reports, in order, each with the first random number that gives it, as hexadecimal digits.
+    """Yield for each secret its reports, each with the first random number that gives it, as hexadecimal digits.
 
     All numbers have `bits` bits. They are compared as the bytes that the digits stand for.
     """
@@ -34,13 +34,13 @@ def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
 
 
 def heading(table: IntegerTable) -> str:
-    """The name of a table and its level in one line: "town: epsilon 0.5 per km"."""
+    """Return the name of a table and its level in one line: "town: epsilon 0.5 per km"."""
     relaxed = f", delta {table.delta!r}" if table.delta else ""
     return " ".join(f"{table.name}: epsilon {table.epsilon!r} {per(table.space.unit)}{relaxed}".split())
 
 
 def as_json(table: IntegerTable) -> str:
-    """The table as JSON: its head, its digest, and for each secret the first numbers and reports of its row."""
+    """Write a table as JSON: its head, its digest, and for each secret the first numbers and reports of its row."""
     content = {
         **table.head,
         "unit": table.space.unit or None,
@@ -58,12 +58,12 @@ else Object.assign(globalThis, {{ dxopt, dxoptTable }});
 
 
 def sampler() -> str:
-    """The script that draws from tables, without a table."""
+    """Return the script that draws from tables, without a table."""
     return files("dxopt.release.exports").joinpath("assets", "sampler.js").read_text(encoding="utf-8")
 
 
 def javascript(table: IntegerTable) -> str:
-    """The script with a table in it: `dxoptTable` in a browser, `require(file).table` in Node.
+    """Return the script with a table in it: `dxoptTable` in a browser, `require(file).table` in Node.
 
     What only a proof needs, distances and the prior, is left out; the head has the digest of the whole file.
     """
@@ -150,25 +150,16 @@ CREATE MACRO {name}_report(of_secret, bits) AS (
 
 
 def postgresql(table: IntegerTable, name: str = "dxopt") -> str:
-    """Tables and functions for PostgreSQL 13 or later, without extensions, in one transaction.
+    """Write tables and functions for PostgreSQL 13 or later, without extensions, in one transaction.
 
-    Parameters
-    ----------
-    table : IntegerTable
-    name : str
-        What their names begin with.
-
-    Raises
-    ------
-    SpecError
-        If the name is no plain one, or a label has the character 0, which texts of PostgreSQL cannot.
+    Their names begin with `name`. SpecError if that is no plain one, or a label has the character 0.
     """
     script = _script(table, name, _POSTGRESQL, lambda digits: rf"'\x{digits}'", "bytea", "double precision")
     return f"BEGIN;\n{script}COMMIT;\n"
 
 
 def duckdb(table: IntegerTable, name: str = "dxopt") -> str:
-    """Tables and a macro for DuckDB, in one transaction; see `postgresql`."""
+    """Write tables and a macro for DuckDB, in one transaction; see `postgresql`."""
     script = _script(table, name, _DUCKDB, lambda digits: f"from_hex('{digits}')", "BLOB", "DOUBLE")
     return f"BEGIN TRANSACTION;\n{script}COMMIT;\n"
 
@@ -199,20 +190,10 @@ def _script(
 
 
 def _inserts(name: str, entries: Iterator[str]) -> Iterator[str]:
-    """Statements that insert rows, many at a time."""
-    some: list[str] = []
-    for entry in entries:
-        some.append(entry)
-        if len(some) == _TOGETHER:
-            yield _insert(name, some)
-            some = []
-    if some:
-        yield _insert(name, some)
-
-
-def _insert(name: str, entries: list[str]) -> str:
-    together = ",\n".join(entries)
-    return f"INSERT INTO {name} VALUES\n{together};"
+    """Yield statements that insert rows, many at a time."""
+    while some := list(islice(entries, _TOGETHER)):
+        together = ",\n".join(some)
+        yield f"INSERT INTO {name} VALUES\n{together};"
 
 
 def _quoted(text: str) -> str:
@@ -277,5 +258,5 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
 
 
 def _plain(name: str) -> str:
-    """A name as that of a file: letters, digits and dashes."""
+    """Return a name as that of a file: letters, digits and dashes."""
     return "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()) or "table"

@@ -170,7 +170,9 @@ def _points(points: NDArray[Any] | None) -> list[Any] | None:
     """Return coordinates where they are numbers; of null values they are null."""
     if points is None or points.dtype.kind != "f":
         return None
-    return np.where(np.isnan(points), None, points).tolist()
+    found = points.astype(object)
+    found[np.isnan(points)] = None
+    return found.tolist()
 
 
 def _parts(written: bytes) -> Parts:

@@ -54,16 +54,9 @@ _MOST_PART = 2.0**-20
 
 @dataclass(frozen=True)
 class _Component:
-    """Rows that are different, with the secrets of each.
+    """Rows that are different: groups of secrets `(k,)` that share one, and the report that gets all of their rests.
 
-    Attributes
-    ----------
-    groups : list of (k,) arrays
-        The secrets that share a row.
-    least : float
-        The least budget εd between two different rows, so that g = e^{-least}; infinite where there are no two.
-    report : int
-        The one that gets the rests of all of these rows.
+    `least` is the least budget εd between two of them, so that g = e^{-least}; infinite where there are no two.
     """
 
     groups: list[NDArray[np.int64]]
@@ -73,18 +66,9 @@ class _Component:
 
 @dataclass(frozen=True)
 class Rounding:
-    """A channel `(n, m)` on its way to integers.
+    """A channel K `(n, m)` on its way to integers: its components, each secret in one, and δ, 0 for plain privacy.
 
-    Attributes
-    ----------
-    channel : (n, m) array
-        K.
-    components : list of _Component
-        Every secret is in one of them.
-    delta : float
-        δ; 0 for plain privacy.
-    closest : str
-        The two secrets of the least budget, for the error that no T is large enough.
+    `closest` names the two secrets of the least budget, for the error that no T is large enough.
     """
 
     channel: Array
@@ -122,13 +106,9 @@ class Rounding:
         return cls(channel, components, privacy.delta, closest)
 
     def counts(self, bits: int, normalised: bool) -> Counts | None:
-        """Integers `(n, m)` with row sums T = 2^bits, or None where a D of more than 2^-20 of T would be needed.
+        """Return integers `(n, m)` with row sums T = 2^bits, or None where a D of more than 2^-20 of T is needed.
 
-        Parameters
-        ----------
-        bits : int
-        normalised : bool
-            Whether to divide K by its row sums.
+        K is divided by its row sums where it is to be `normalised`.
         """
         counts = np.zeros(self.channel.shape, dtype=object)
         for component in self.components:
@@ -145,7 +125,7 @@ class Rounding:
         return counts
 
     def _constant(self, component: _Component, bits: int, normalised: bool) -> tuple[int, int] | None:
-        """a and D, or None where D would be too large a part of T."""
+        """Return a and D, or None where D would be too large a part of T."""
         reports = self.channel.shape[1]
         total = 2.0**bits
         # e, how far row sums are from 1 at most; nothing where rows are divided by their sums.
@@ -174,14 +154,14 @@ class Rounding:
 
 
 def _row(row: Array, scale: int, raised: int, normalised: bool) -> list[int]:
-    """floor(scale · K[z]) + a where K[z] > 0, for a = `raised`, with K divided by its sum if `normalised`."""
+    """Return floor(scale · K[z]) + a where K[z] > 0, for a = `raised`, with K divided by its sum if `normalised`."""
     entries, shift = over_power_of_two(row)
     whole = sum(entries) if normalised else 1 << shift
     return [scale * entry // whole + raised if entry else 0 for entry in entries]
 
 
 def _classes(channel: Array, distances: Array, *, exact: bool) -> Partition:
-    """Classes of secrets with equal rows; `exact`, that is without δ, also of secrets at distance 0, one way or both.
+    """Return classes of secrets with equal rows; `exact`, without δ, also of secrets at distance 0, one way or both.
 
     Without δ, d(x, x') = 0 says that K[x, z] ≤ K[x', z] in every report; both rows sum to 1, so that they are equal.
     """
@@ -192,7 +172,7 @@ def _classes(channel: Array, distances: Array, *, exact: bool) -> Partition:
 
 
 def _report(rows: Array, prior: Array, losses: Array | None) -> int:
-    """The report that loses least among those possible for every secret, if any; without losses the likeliest."""
+    """Return the report that loses least among those possible for every secret; without losses the likeliest."""
     weights = prior if prior.any() else np.ones(len(prior))
     if losses is None:
         return int((weights @ rows).argmax())
@@ -221,7 +201,7 @@ def integer_table(
     loss: LossLike | Loss | None = None,
     progress: Progress | bool | None = None,
 ) -> IntegerTable:
-    """The mechanism as integers with equal row totals, private at the same ε and δ: proven by integers alone.
+    """Round a mechanism to integers with equal row totals, private at the same ε and δ: proven by integers alone.
 
     Its entries are floor(T'·K[x, z]) + a where K is positive, and 0 elsewhere; the rest of a row up to T goes to one
     report. The constant a pays for rounding down, and T' leaves so much that what goes to that report is private
@@ -294,7 +274,7 @@ def integer_table(
 
 
 def _claimed(mechanism: Mechanism) -> Privacy:
-    """The privacy of a mechanism that can be made a table; SpecError or UnsupportedError of another."""
+    """Return the privacy of a mechanism that can be made a table; SpecError or UnsupportedError of another."""
     if not isinstance(mechanism, Mechanism):
         raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", f"give {_CERTIFIED}")
     privacy = mechanism.privacy
@@ -312,7 +292,7 @@ def _claimed(mechanism: Mechanism) -> Privacy:
 def _table_within_cost(
     mechanism: Mechanism, privacy: Privacy, counts: Counts | None, difference: Difference, bits: int
 ) -> IntegerTable | None:
-    """The table of these counts, not yet proven, or None where there are none or they cost too much."""
+    """Return the table of these counts, not yet proven, or None where there are none or they cost too much."""
     if counts is None:
         return None
     cost = difference.cost(counts, bits)

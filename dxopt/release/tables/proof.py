@@ -20,7 +20,7 @@ _DIGITS = 53
 
 
 def over_power_of_two(numbers: NDArray[np.float64]) -> tuple[list[int], int]:
-    """Integers k and s of 0 or more with numbers = k / 2^s exactly, for finite numbers `(m,)`."""
+    """Return integers k and s of 0 or more with numbers = k / 2^s exactly, for finite numbers `(m,)`."""
     # Each number is an integer of 53 bits times a power of two; 0 has none, and asks for no shift.
     parts, exponents = np.frexp(numbers)
     exponents = np.where(parts == 0, 0, exponents - _DIGITS)
@@ -37,7 +37,7 @@ _FINE = 8
 
 
 def power_below(epsilon: float, distance: float) -> int:
-    """P with P / 2^320 ≤ e^{εd}, at least 2^320, for finite ε and d of 0 or more.
+    """Return P with P / 2^320 ≤ e^{εd}, at least 2^320, for finite ε and d of 0 or more.
 
     The budget is halved until it is at most 2^-8; Taylor's polynomial, all of whose terms are positive, is summed
     with every rounding downwards, and squared as often.
@@ -83,7 +83,7 @@ def violation(
     allowed: Fraction,
     tell: Callable[[str], None],
 ) -> tuple[int, int, int] | None:
-    """The first pair (x, x') of those bound with Σ_z max(0, N[x, z] - e^{εd} N[x', z]) > δT, and its worst report.
+    """Find a pair (x, x') of those bound with Σ_z max(0, N[x, z] - e^{εd} N[x', z]) > δT, and its worst report.
 
     None proves that there is no such pair. The converse fails only where an inequality holds by less than 2^-280 of
     its sides, or by a budget beyond 700.

@@ -43,7 +43,7 @@ class Stairs:
         self._made: dict[int, tuple[list[int], NDArray[np.uint64]]] = {}
 
     def draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
-        """One report for each of the secrets `(k,)`, from `rng` or the operating system's randomness."""
+        """Draw one report for each of the secrets `(k,)`, from `rng` or the operating system's randomness."""
         first = words(len(secrets), rng)
 
         def number(i: int) -> int:
@@ -55,12 +55,12 @@ class Stairs:
         return self.reached(secrets, first, number)
 
     def repeat(self, secrets: Indices, digests: list[bytes]) -> Indices:
-        """One report for each of the secrets `(k,)`: that of the first bits of its digest, the highest first."""
+        """Draw one report for each of the secrets `(k,)`: that of the first bits of its digest, the highest first."""
         first = np.frombuffer(b"".join(digest[: WORD // 8] for digest in digests), dtype=">u8").astype(np.uint64)
         return self.reached(secrets, first, lambda i: int.from_bytes(digests[i][: self.bits // 8], "big"))
 
     def reached(self, secrets: Indices, first: NDArray[np.uint64], number: Callable[[int], int]) -> Indices:
-        """The number of steps that a random number is not below, `(k,)`.
+        """Return the number of steps that a random number is not below, `(k,)`.
 
         Its first word decides, unless it is equal to that of a step: then `number` is asked for all its bits.
         """
@@ -76,7 +76,7 @@ class Stairs:
         return found
 
     def _of(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
-        """The sums Σ_{w ≤ z} N[x, w] below T, where z gives way to the next report, and their first words."""
+        """Return the sums Σ_{w ≤ z} N[x, w] below T, where z gives way to the next report, and their first words."""
         if secret not in self._made:
             steps = [step for step in accumulate(self.counts[secret]) if step < 1 << self.bits]
             tops = np.array([step >> self.bits - WORD for step in steps], dtype=np.uint64)
@@ -178,7 +178,7 @@ class IntegerTable(Sampler):
     def probability(
         self, secret: Any, report: Any, *, by: Literal["label", "index", "point"] | None = None
     ) -> Fraction:
-        """N[x, z] / T for a secret and a report.
+        """Return N[x, z] / T for a secret and a report.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class IntegerTable(Sampler):
         return portable.head(self._parts)
 
     def encoded(self, *, small: bool = False) -> bytes:
-        """The bytes of the file `*.dxt`; a small one has what draws need alone, and cannot be proven."""
+        """Return the bytes of the file `*.dxt`; a small one has what draws need alone, and cannot be proven."""
         return portable.encoded(self._parts, self.digest if small else None)
 
     @property
@@ -276,7 +276,7 @@ class IntegerTable(Sampler):
         point: Any = None,
         returns: Returns = "index",
     ) -> NDArray[Any]:
-        """Reports that are the same whenever they are asked for again, `(k,)`.
+        """Draw reports `(k,)` that are the same whenever they are asked for again.
 
         The random number of a person at a secret is HMAC-SHA256 of the key, over the texts "dxopt draw 1", the digest
         of the table, release, person and the label of the secret (see `Key.digest`), its first bits. So
