@@ -14,7 +14,7 @@ from benchmarks.objective.checks import carries_proof, refuted, sample_holds
 from benchmarks.objective.verdict import PROVEN, Rejected, Score
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.certify import certify, gap, objective_value
+from dxopt.proofs.certify import certify, gap
 from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.results.report import Report
 
@@ -48,7 +48,7 @@ def _report(problem: dx.Problem, report: Report) -> Score:
         reason = refuted(problem, mechanism.matrix)
         if reason is not None:
             raise Rejected(reason)
-        value, note = objective_value(problem, mechanism.matrix), "every pair proven again"
+        value, note = problem.objective.value(problem, mechanism.matrix), "every pair proven again"
     else:
         rows = sample_holds(problem.space, problem.epsilon, mechanism)
         value = dx.evaluate.expected_loss(mechanism, problem.prior, problem.loss)

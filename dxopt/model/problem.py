@@ -221,9 +221,13 @@ class Problem:
         """The number n·m of entries of a channel."""
         return math.prod(self.shape)
 
-    @cached_property
+    @property
     def costs(self) -> NDArray[np.float64]:
         """π_x l(x, w), `(n, m)`; 0 where the prior is 0, whatever the loss."""
+        return self._costs
+
+    @cached_property
+    def _costs(self) -> NDArray[np.float64]:
         weights = self.prior.probabilities[:, None]
         costs = np.where(weights > 0, weights * np.where(weights > 0, self.losses, 0.0), 0.0)
         costs.flags.writeable = False

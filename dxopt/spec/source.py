@@ -156,7 +156,7 @@ class Source:
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
-        """A context that gives a SpecError its position: of the key in `section` that it names, or of the section."""
+        """Give a SpecError its position: of the key in `section` that it names, or of the section."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield

@@ -183,7 +183,7 @@ def test_workers_that_die_at_start_are_replaced(tmp_path: Path, deaths: int, mon
 
 def test_workers_that_never_start_end_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed = _killed_at_start(monkeypatch, 100)
-    with pytest.raises(dx.errors.DxoptError, match="a worker process did not start"):
+    with pytest.raises(dx.DxoptError, match="a worker process did not start"):
         batch.run_apart(write(tmp_path, a=SMALL, b=SMALL), tmp_path / "out", workers=2)
     assert len(killed) < 10
     assert [line["status"] for line in told(tmp_path / "out")["problems"]] == ["not started"] * 2

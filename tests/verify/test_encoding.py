@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.metrics import WithNull
 from dxopt.verify import Outcome, verify
 from tests.material.people import town
 from tests.material.spaces import spaces
@@ -19,7 +18,7 @@ SPACES = {
     "people": dx.line(4, unit="people"),
     "minutes": dx.MetricSpace.from_distances([[0, 1.5], [2, 0]], unit="min"),
     "in metres": dx.geo.points([[45.5, -73.6], [45.5, -73.5], [45.6, -73.55]], unit="m"),
-    "null values": dx.MetricSpace.from_points([[0.0], [1.0], [np.nan]], WithNull()),
+    "null values": dx.Universe.databases([0, 1], 1, absent=True).space("manhattan"),
 }
 
 

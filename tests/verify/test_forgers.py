@@ -15,7 +15,7 @@ import pytest
 import dxopt as dx
 from dxopt.release.tables import IntegerTable
 from dxopt.results.folder import write_digests
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.metrics import Haversine, OverTraces
 from dxopt.spaces.positions import Positions
 from dxopt.verify import Outcome, verify
 from tests.judges.result import contents, packed
@@ -159,7 +159,7 @@ def test_results_that_were_loaded_and_saved_again(results: dict[str, Path], kind
 
 def test_metrics_that_are_not_known(tmp_path: Path) -> None:
     """Honest results under metrics that are not derived hold but for what rests on these."""
-    space = dx.MetricSpace.from_points([[0.0], [1.0], [3.0]], dx.spaces.metrics.OverTraces(1))
+    space = dx.MetricSpace.from_points([[0.0], [1.0], [3.0]], OverTraces(1))
     problem = dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space), loss="binary")
     verdict = verify(dx.solve(problem).save(tmp_path / "out"))
     assert verdict.exit_code == 3

@@ -18,6 +18,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.tables import IntegerTable
+from dxopt.results.measures import MEASURES
 from dxopt.verify import Outcome, verify, verify_all
 from tests.material.checks import change_array, change_claims
 from tests.material.forged_kinds import DEGREES, KINDS, on, problem
@@ -204,9 +205,7 @@ def _tiny() -> dict[str, dx.Problem]:
 @pytest.mark.parametrize("kind", _tiny())
 def test_honest_results_of_tiny_numbers_hold(kind: str, tmp_path: Path) -> None:
     report = dx.solve(_tiny()[kind])
-    evaluation = {
-        name: dx.results.measures.MEASURES[name](report.mechanism, report.problem) for name in ("expected_loss",)
-    }
+    evaluation = {name: MEASURES[name](report.mechanism, report.problem) for name in ("expected_loss",)}
     folder = replace(report, evaluation=evaluation).save(tmp_path / "out")
     assert verify(folder).exit_code == 0, str(verify(folder))
 

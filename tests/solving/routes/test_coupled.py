@@ -78,7 +78,7 @@ def test_budgets_next_to_the_least_loss_by_columns() -> None:
 def test_columns_are_of_a_cone(changes: dict[str, Any]) -> None:
     space = dx.line(3)
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)).but(**changes)
-    with pytest.raises(dx.errors.UnsupportedError, match=r"^solver: "):
+    with pytest.raises(dx.UnsupportedError, match=r"^solver: "):
         dx.solve(problem, solver="columns")
 
 
@@ -204,7 +204,7 @@ def test_delta_without_epsilon() -> None:
 def test_tight_refuses(changes: dict[str, Any]) -> None:
     space = dx.line(4)
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary").but(**changes)
-    with pytest.raises(dx.errors.UnsupportedError, match="tight does not apply, as"):
+    with pytest.raises(dx.UnsupportedError, match="tight does not apply, as"):
         dx.solve(problem, method="tight")
     report = dx.solve(problem)
     assert report.certificate.gap <= 1e-6
@@ -240,5 +240,5 @@ def test_duals_of_another_objective_prove_nothing() -> None:
     worst = dx.solve(problem.but(objective="worst_loss"))
     from dxopt.proofs.bounds import proven_bound
 
-    with pytest.raises(dx.errors.CertificateError, match="none of a problem of expected_loss"):
+    with pytest.raises(dx.CertificateError, match="none of a problem of expected_loss"):
         proven_bound(problem, worst.dual)
