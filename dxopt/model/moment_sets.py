@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.model.prior_sets import PriorSet, frozen
 from dxopt.numerics.coerce import as_distributions, as_number
 from dxopt.numerics.prior_polytope import Mixtures
@@ -139,10 +139,7 @@ class Fitting(PriorSet):
 
         Gains may be about more variables than the priors; `below` has rows of these that are at most 0.
         """
-        try:
-            from scipy.optimize import linprog
-        except ImportError:
-            raise UnsupportedError("scipy", "is not installed", "install dxopt[solve]") from None
+        linprog = optional("scipy.optimize").linprog
         size = len(self)
         slack = _INSIDE * self.within
         more = len(gains) - size

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
@@ -60,10 +60,7 @@ def to_frame(answer: Mechanism | Tabled) -> pd.DataFrame:
     >>> print(dx.to_frame(found)[["method", "value"]].round(2).values.tolist())
     [['optimal', 0.52], ['randomised_response', 0.87]]
     """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise UnsupportedError("pandas", "is not installed", "install dxopt[frames]") from None
+    pd = optional("pandas")
     if not isinstance(answer, Mechanism):
         if not hasattr(answer, "figures"):
             fix = "give a mechanism, a comparison, a sweep or a frontier"

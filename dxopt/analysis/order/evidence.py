@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import UnsupportedError
+from dxopt.errors import optional
 from dxopt.numerics.rounding import SMALLEST, UNIT
 
 Array = NDArray[np.float64]
@@ -79,13 +79,8 @@ class Found:
 
 def minimised(cost: Array, matrix: Any, most: Array) -> Found | None:
     """Minimise cost·v over v ≥ 0 with matrix·v ≤ most; None where the solver has no answer within a minute."""
-    try:
-        import highspy
-        from scipy.sparse import csc_array
-    except ImportError:
-        fix = "install dxopt[solve]"
-        raise UnsupportedError("highspy", "is not installed, which linear programs need", fix) from None
-    columns: Any = csc_array(matrix)
+    highspy = optional("highspy")
+    columns = optional("scipy.sparse").csc_array(matrix)
     model = highspy.HighsLp()
     model.num_col_ = len(cost)
     model.num_row_ = len(most)

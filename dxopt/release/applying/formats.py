@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 
 _WGS84 = {("OGC", "CRS84"), ("EPSG", "4326")}
 _POINT = struct.Struct("<BIdd")
@@ -21,10 +21,7 @@ def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDAr
 
     UnsupportedError if shapely is not installed; SpecError if it is no well-known binary.
     """
-    try:
-        import shapely
-    except ImportError:
-        raise UnsupportedError("shapely", "is not installed", "install dxopt[geo]") from None
+    shapely = optional("shapely")
     try:
         shapes = shapely.from_wkb(np.array(column, dtype=object))
     except (shapely.GEOSException, TypeError, ValueError):

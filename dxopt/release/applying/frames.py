@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, places_of_shapes, require_wgs84
 from dxopt.release.applying.plan import Payment, Plan, Settled
@@ -26,10 +26,7 @@ class Frame:
     noun: Noun = "row"
 
     def __init__(self, native: Any) -> None:
-        try:
-            import narwhals as nw
-        except ImportError:
-            raise UnsupportedError("narwhals", "is not installed", "install dxopt[frames]") from None
+        nw = optional("narwhals")
         try:
             self._frame = nw.from_native(native, eager_only=True)
         except TypeError:

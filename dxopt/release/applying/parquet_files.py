@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, Chunk, places_of, require_wgs84, written_points
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
@@ -29,11 +29,7 @@ class ParquetFile:
     noun: Noun = "row"
 
     def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise UnsupportedError("pyarrow", "is not installed", "install dxopt[frames]") from None
+        pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
         self._broken = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
         try:
             self._file = pq.ParquetFile(path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, optional
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.results.maps.located import Located
@@ -92,15 +92,10 @@ def to_geodataframe(
     >>> print(frame["label"].tolist(), frame["reported"].round(2).tolist())
     ['west', 'east'] [0.5, 0.5]
     """
-    try:
-        from geopandas import GeoDataFrame
-        from pyproj.exceptions import CRSError
-    except ImportError:
-        raise UnsupportedError("geopandas", "is not installed", "install dxopt[geo]") from None
-    frame = GeoDataFrame.from_features(geojson(answer, secret=secret, prior=prior), crs=WGS84)
+    frame = optional("geopandas").GeoDataFrame.from_features(geojson(answer, secret=secret, prior=prior), crs=WGS84)
     try:
         placed = frame.to_crs(crs)
-    except (CRSError, TypeError, ValueError):
+    except (optional("pyproj.exceptions").CRSError, TypeError, ValueError):
         raise SpecError("crs", f"there is no {crs!r}", "give a name, such as 'EPSG:3857'") from None
     if not np.isfinite(placed.total_bounds).all():
         raise SpecError("crs", f"{crs!r} does not hold for all of these places", "give another")
