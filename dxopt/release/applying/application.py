@@ -13,7 +13,7 @@ from dxopt.release.applying.column_mapping import Where
 from dxopt.release.applying.files import apply_to_file, opened, require_output, write_json
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Persons
-from dxopt.release.applying.plan import Options, Plan, asked_radius, table_and_prior
+from dxopt.release.applying.plan import Columns, Plan, asked_radius, table_and_prior
 from dxopt.release.applying.row_checks import Moved
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.release.keys import Key
@@ -25,53 +25,11 @@ from dxopt.verify.published.sidecar import Sidecar, sidecar_of
 from dxopt.words.published import sentences, unpaid
 
 if TYPE_CHECKING:
-    from dxopt.model.prior import PriorLike
     from dxopt.release.budgets.budgets import Budgets
 
 _Group = TypeVar("_Group")
 _SHOWN = 10
 """Lines that were left out, in the text."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Columns:
-    """The columns of data and output besides `lat`, `lon` and `column` of `dx.apply`.
-
-    Attributes
-    ----------
-    x, y : str or None
-        The columns of two coordinates in a plane.
-    label : str or None
-        The column of labels of secrets.
-    keep, drop : sequence of str
-        Which other columns are kept, all by default, and which are not.
-    worst : bool
-        Whether to add the radius for the worst secret.
-    lean : bool
-        Whether to add radii alone: without the label of the report where its coordinates or value stand, and without
-        what is the same in every row and stands in the sidecar (the level, and what was done).
-    prior : Prior, str or array, or None
-        What the radius is about; that of the table where it has one, else uniform.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> import pandas as pd
-    >>> beds = dx.classic.geometric(dx.line(50), epsilon=0.5)
-    >>> frame = pd.DataFrame({"unit": ["A", "B"], "beds": [12, 30], "phone": [1, 2]})
-    >>> columns = dx.Columns(drop=["phone"], lean=True)
-    >>> print(dx.apply(beds, frame, column="beds", within=0, columns=columns).columns.tolist())
-    ['unit', 'beds', 'uncertainty']
-    """
-
-    x: str | None = None
-    y: str | None = None
-    label: str | None = None
-    keep: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    worst: bool = False
-    lean: bool = False
-    prior: PriorLike | None = None
 
 
 @dataclass(frozen=True)
@@ -282,14 +240,14 @@ def apply(
     """
     also = _group("columns", columns, Columns)
     where = {"lat": lat, "lon": lon, "x": also.x, "y": also.y, "column": column, "label": also.label}
-    options = Options(outside, within, also.worst, also.keep, also.drop, over_budget, also.lean)
-    asked = Persons.of(person, key, release, ledger, over_budget)
+    options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
+    options["persons"] = Persons.of(person, key, release, ledger, over_budget)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
     if not isinstance(data, str | Path):
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
         frame = Frame(data)
-        plan = _planned(table, also.prior, where, frame, options, asked)
+        plan = _planned(table, also, where, frame, options)
         with showing(progress) as tell:
             found, layout, tally = apply_to_frame(plan, frame, tell)
         if to.sidecar is not None:
@@ -304,7 +262,7 @@ def apply(
     file = Path(to.file)
     source = opened(path)
     require_output(file, path, force=to.force)
-    plan = _planned(table, also.prior, where, source, options, asked)
+    plan = _planned(table, also, where, source, options)
     with showing(progress) as tell:
         said, moved = apply_to_file(plan, source, path, file, command=to.command, progress=tell)
     return Applied(file, sidecar_of(file), said, moved)
@@ -319,19 +277,14 @@ def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:
 
 
 def _planned(
-    table: Any,
-    prior: PriorLike | None,
-    columns: dict[str, str | None],
-    source: Any,
-    options: Options,
-    persons: Persons | None,
+    table: Any, columns: Columns, secrets: dict[str, str | None], source: Any, options: dict[str, Any]
 ) -> Plan:
     """Return the plan for data; SpecError where the columns are not there, or do not suit the table."""
-    known, believed = table_and_prior(table, prior)
-    where = Where.of(known.space, **columns, geometry=source.geometry)
+    known, believed = table_and_prior(table, columns.prior)
+    where = Where.of(known.space, **secrets, geometry=source.geometry)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()
-    plan = Plan.of(known, believed, where, options, persons, asked_radius(table))
+    plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)
     # the columns of GeoJSON are known once it was read
     if source.noun != "feature":
         plan.require_columns(source.names)

@@ -226,7 +226,8 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     """Return the name of a run in a ledger: the same for the same data, table, options and output."""
 
     def name() -> str:
-        said = [digest_of(data), plan.table.digest, repr(plan.where), repr(plan.options), str(output.resolve())]
+        options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
+        said = [digest_of(data), plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
         if plan.persons is not None:
             said += [plan.persons.column, plan.persons.release]
         return f"apply {output.name} {hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:32]}"

@@ -37,17 +37,45 @@ if TYPE_CHECKING:
     from dxopt.release.budgets.budgets import Budgets
 
 
-@dataclass(frozen=True, eq=False)
-class Options:
-    """Options besides the columns; see `apply`."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Columns:
+    """The columns of data and output besides `lat`, `lon` and `column` of `dx.apply`.
 
-    outside: Literal["refuse", "nearest", "drop"] = "refuse"
-    within: float | None = None
-    worst: bool = False
+    Attributes
+    ----------
+    x, y : str or None
+        The columns of two coordinates in a plane.
+    label : str or None
+        The column of labels of secrets.
+    keep, drop : sequence of str
+        Which other columns are kept, all by default, and which are not.
+    worst : bool
+        Whether to add the radius for the worst secret.
+    lean : bool
+        Whether to add radii alone: without the label of the report where its coordinates or value stand, and without
+        what is the same in every row and stands in the sidecar (the level, and what was done).
+    prior : Prior, str or array, or None
+        What the radius is about; that of the table where it has one, else uniform.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import pandas as pd
+    >>> beds = dx.classic.geometric(dx.line(50), epsilon=0.5)
+    >>> frame = pd.DataFrame({"unit": ["A", "B"], "beds": [12, 30], "phone": [1, 2]})
+    >>> columns = dx.Columns(drop=["phone"], lean=True)
+    >>> print(dx.apply(beds, frame, column="beds", within=0, columns=columns).columns.tolist())
+    ['unit', 'beds', 'uncertainty']
+    """
+
+    x: str | None = None
+    y: str | None = None
+    label: str | None = None
     keep: Sequence[str] | None = None
     drop: Sequence[str] = ()
-    over_budget: Literal["refuse", "drop"] = "refuse"
+    worst: bool = False
     lean: bool = False
+    prior: PriorLike | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +99,11 @@ class Plan:
     where: Where
     snapper: Snapper
     radii: Radii | None
-    options: Options
-    persons: Persons | None = None
-    radius: float | None = None
+    columns: Columns
+    radius: float | None
+    outside: Literal["refuse", "nearest", "drop"]
+    over_budget: Literal["refuse", "drop"]
+    persons: Persons | None
 
     @classmethod
     def of(
@@ -81,16 +111,18 @@ class Plan:
         table: IntegerTable,
         prior: Prior,
         where: Where,
-        options: Options,
-        persons: Persons | None = None,
-        radius: float | None = None,
+        columns: Columns,
+        radius: float | None,
+        *,
+        within: float | None,
+        **options: Any,
     ) -> Plan:
         """Return the plan for these columns; SpecError where options do not suit the table."""
-        snapper = Snapper.of(table.space, where, options.within)
+        snapper = Snapper.of(table.space, where, within)
         found = radii(table, prior.probabilities, snapper)
-        if options.worst and found is None:
+        if columns.worst and found is None:
             raise SpecError("worst", "there are no distances between secrets and reports", "leave it out")
-        return cls(table, prior, where, snapper, found, options, persons, radius)
+        return cls(table, prior, where, snapper, found, columns, radius, **options)
 
     def require_columns(self, names: Sequence[str]) -> None:
         """Raise SpecError unless the data has the columns of secrets and persons."""
@@ -101,7 +133,7 @@ class Plan:
 
     def tally(self, noun: str) -> Tally:
         """Return a counter of rows under the policy of the plan."""
-        return Tally(self.snapper, self.options.outside, noun)
+        return Tally(self.snapper, self.outside, noun)
 
     def settle(self, values: Sequence[Any], persons: Any, lines: NDArray[np.int64], tally: Tally) -> Settled:
         """Return the secrets and persons of the rows that are kept."""
@@ -122,7 +154,7 @@ class Plan:
 
     def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
         """Return the columns of the output for data with such columns."""
-        options, table = self.options, self.table
+        columns, table = self.columns, self.table
         said = generalization(
             self.where.noun,
             len(table.reports),
@@ -131,8 +163,8 @@ class Plan:
             delta=table.delta,
             unit=table.space.unit,
         )
-        made = columns_of_reports(table, self.where, self.radii, said, worst=options.worst, lean=options.lean)
-        return Layout.of(names, self.where, made, keep=options.keep, drop=options.drop, hidden=hidden)
+        made = columns_of_reports(table, self.where, self.radii, said, worst=columns.worst, lean=columns.lean)
+        return Layout.of(names, self.where, made, keep=columns.keep, drop=columns.drop, hidden=hidden)
 
 
 @dataclass(eq=False)
@@ -190,7 +222,7 @@ class Payment:
     @property
     def dropping(self) -> bool:
         """True if rows that cannot be paid for are left out."""
-        return self.plan.options.over_budget == "drop"
+        return self.plan.over_budget == "drop"
 
     @property
     def _cost(self) -> dict[str, Any]:

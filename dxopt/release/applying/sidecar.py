@@ -46,7 +46,7 @@ def sidecar(
     run: tuple[str, ...] | None = None,
 ) -> Sidecar:
     """Return the sidecar of an output; `run` names the run of a ledger that paid for it."""
-    table, space, snapper, options = plan.table, plan.table.space, plan.snapper, plan.options
+    table, space, snapper = plan.table, plan.table.space, plan.snapper
     metric = "given distances" if space.metric is None else space.metric.name
     prior = hashlib.sha256(plan.prior.probabilities.astype("<f8").tobytes()).hexdigest()
     return Sidecar(
@@ -62,7 +62,7 @@ def sidecar(
             within=snapper.within,
             within_unit=snapper.unit,
             within_from_space=snapper.derived,
-            outside=options.outside,
+            outside=plan.outside,
         ),
         radius=_radius(plan, layout),
         rows=RowCounts(
@@ -116,7 +116,7 @@ def _paid(plan: Plan, tally: Tally, run: tuple[str, ...] | None) -> Paid | None:
     default = persons.ledger.default
     return Paid(
         person=persons.column,
-        over_budget=plan.options.over_budget,
+        over_budget=plan.over_budget,
         default=None if default is None else float(default),
         default_rows=None if default is None or not plan.table.epsilon else default // Fraction(plan.table.epsilon),
         rows_left_out=tally.unpaid_rows,
