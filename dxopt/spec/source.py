@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -156,7 +156,7 @@ class Source:
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
-        """A context that gives a SpecError its position: of the key in `section` that it names, or of the section."""
+        """Give a SpecError the position of the key in `section` that it names, or of the section."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield
@@ -308,14 +308,7 @@ class _Composer:
             raise self._error(event, path, f"*{event.anchor} contains itself", "write the value out")
         # A few lines of aliases of aliases can mean billions of values, so each counts as what it is written out.
         self._count(target.size, event, path)
-        return Node(
-            target.value,
-            _position(event.start_mark),
-            _position(event.end_mark),
-            target.size,
-            target.parts,
-            target.keys,
-        )
+        return replace(target, start=_position(event.start_mark), end=_position(event.end_mark))
 
     def _count(self, size: int, event: Any, path: FieldPath) -> None:
         self._written += size
