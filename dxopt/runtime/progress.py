@@ -93,16 +93,8 @@ class Live:
     task, cut where the terminal ends. Elsewhere a line is printed every five seconds, and when a task with a name
     begins or is done.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Where to write instead of standard error.
-    time_limit : float, optional
-        Seconds from now after which the work stops.
-    after : float
-        Seconds during which nothing is said of tasks.
-    several : bool
-        Whether tasks run at once; otherwise one ends when another one begins.
+    It writes to standard error unless it is given a stream. The work stops after `time_limit` seconds, no task is
+    shown during the first `after` seconds, and one task ends when another begins, unless `several` run at once.
     """
 
     def __init__(

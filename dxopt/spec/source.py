@@ -34,13 +34,7 @@ def stem(path: Path) -> str:
 class SpecFileError(SpecError):
     """Something is wrong with a problem file.
 
-    `str()` is one line, `file:line:column: field: what is wrong; what would be right`.
-
-    Attributes
-    ----------
-    file : str
-    line, column : int
-        Counted from 1.
+    `str()` is one line, `file:line:column: field: what is wrong; what would be right`. Lines and columns begin at 1.
     """
 
     in_file = True
@@ -81,14 +75,7 @@ class Node:
 class Source:
     """A problem file that has been read, or one of the problems that its lists make.
 
-    Attributes
-    ----------
-    path : Path
-    root : Node
-    sha256 : str
-        Of the bytes of the file.
-    chosen : dict
-        For keys whose lists make a family, the index of the entry that this problem has.
+    For keys whose lists make a family, `chosen` has the index of the entry that this problem has.
     """
 
     path: Path
