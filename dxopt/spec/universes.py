@@ -48,7 +48,8 @@ def _databases(value: Any) -> tuple[Any, Any]:
     """Return two databases, each from a list of records."""
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, list) for one in value):
         raise bad(f"is {shown(value)}, not a pair of databases", "write [[record, ...], [record, ...]]")
-    return _database(value[0]), _database(value[1])
+    first, second = (tuple(map(_record, one)) for one in value)
+    return first, second
 
 
 def _pair(value: Any) -> tuple[Any, Any]:
