@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dxopt.cli.shared import Json, bad_input
-from dxopt.runtime.machines import using
+from dxopt.runtime.cluster import using
 
 if TYPE_CHECKING:
     from dxopt.batch.answering import Answer

@@ -48,8 +48,10 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
 def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDArray[np.float64]:
     """Return finite numbers of 0 or more, as many as `size`, on one axis; SpecError names the first other one."""
     array = as_numbers(given, field, fix)
-    if array.ndim != 1 or size not in (None, len(array)):
-        raise SpecError(field, f"has shape {array.shape}" + ("" if size is None else f", not ({size},)"), fix)
+    if array.ndim != 1:
+        raise SpecError(field, f"has shape {array.shape}", fix)
+    if size not in (None, len(array)):
+        raise SpecError(field, f"has {len(array):,} entries, not {size:,}", fix)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
         raise SpecError(field, f"number {bad[0]} is {array[bad[0]]:g}", "give finite numbers of 0 or more")

@@ -21,13 +21,7 @@ def replacing(
     Until then the content is in a hidden file beside it, which is new: whatever somebody else has put there, a link
     among it, is not written to. It is removed where the context ends badly.
 
-    Parameters
-    ----------
-    file : Path
-    field, fix : str
-        Of the error.
-    hidden : Path, optional
-        The hidden file, of whose name nobody else makes one; one with a name that nobody can guess by default.
+    A name of the hidden file may be given that nobody else makes; by default it is one that nobody can guess.
 
     Raises
     ------

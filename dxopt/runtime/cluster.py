@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from dxopt.errors import SpecError
+from dxopt.runtime import devices
 from dxopt.runtime.cluster_worker import HERE
 from dxopt.runtime.process import Process
 
@@ -196,24 +197,25 @@ _current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 
 @contextmanager
-def using(address: str | None) -> Iterator[None]:
-    """Let solves within this context use a cluster, closed at its end; None is the one around it, if any.
+def using(cluster: str | None = None, device: str | None = None) -> Iterator[None]:
+    """Let solves within this context use a cluster, closed at its end, and a device; None is the one around it.
 
     Raises
     ------
     SpecError
-        If Dask is not installed, or the address is none.
+        If Dask is not installed, the address is none, or the device cannot be opened.
     """
-    if address is None:
-        yield
-        return
-    cluster = Cluster(address)
-    token = _current.set(cluster)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-        cluster.close()
+    with devices.using(device):
+        if cluster is None:
+            yield
+            return
+        opened_here = Cluster(cluster)
+        token = _current.set(opened_here)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            opened_here.close()
 
 
 def current() -> Cluster | None:

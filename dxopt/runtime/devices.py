@@ -18,24 +18,10 @@ CPU = "cpu"
 
 @dataclass(frozen=True, eq=False)
 class Device:
-    """A device with arrays of its own, by the names that NumPy and SciPy have for what is done with them.
+    """A device with arrays of its own: `arrays` is a module like NumPy, and `solve_triangular` that of SciPy.
 
-    Attributes
-    ----------
-    name : str
-        As people know it.
-    arrays : module
-        NumPy, or one like it.
-    cholesky : callable
-        Given a matrix, its lower factor; raises LinAlgError where the matrix is not positive definite.
-    solve_triangular : callable
-        As that of `scipy.linalg`.
-    fetched : callable
-        An array of the device as one of NumPy.
-    wait : callable
-        Return once the device has done what it was told.
-    let_go : callable
-        Give back memory that is not in use.
+    `cholesky` gives the lower factor, or raises LinAlgError where the matrix is not positive definite. `fetched`
+    gives an array of NumPy, `wait` returns once the device has finished, and `let_go` gives back unused memory.
     """
 
     name: str
@@ -66,7 +52,9 @@ def opened(name: str) -> Device | None:
     except SpecError:
         raise
     except Exception as error:  # whatever CuPy, the driver and the libraries of CUDA make of this machine
-        raise _unusable(error) from None
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        fix = "leave it out, or mend its driver and CuPy"
+        raise SpecError("device", f"the GPU cannot be used ({reason})", fix) from None
 
 
 def _gpu() -> Device:
@@ -99,12 +87,6 @@ def _gpu() -> Device:
     solve_triangular(cholesky(matrix @ matrix), cupy.ones(2), lower=True)
     device.wait()
     return device
-
-
-def _unusable(error: Exception) -> SpecError:
-    """Return a library of CUDA that is missing, or whatever else it is."""
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return SpecError("device", f"the GPU cannot be used ({reason})", "leave it out, or mend its driver and CuPy")
 
 
 _current: ContextVar[Device | None] = ContextVar("device", default=None)

@@ -13,13 +13,7 @@ _TICK = 0.05
 
 @contextmanager
 def held(file: Path, patience: float = 0.0) -> Iterator[None]:
-    """Hold a lock file, which is made for it and removed at the end.
-
-    Parameters
-    ----------
-    file : Path
-    patience : float
-        Seconds to wait for whoever holds it.
+    """Hold a lock file, which is made for it and removed at the end; wait some seconds for whoever holds it.
 
     Raises
     ------

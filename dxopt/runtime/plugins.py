@@ -27,17 +27,7 @@ RENAME = "uninstall a package, or have it rename its plug-in"
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in, as results record it.
-
-    Attributes
-    ----------
-    kind : str
-        "metric", "loss", "solver" or "mechanism".
-    name : str
-        By which problems name it.
-    package, version : str
-        The distribution that offers it, as pip names it.
-    """
+    """A plug-in, as results record it: its kind, the name that problems give it, and the distribution it is from."""
 
     kind: str
     name: str
@@ -59,15 +49,7 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Found:
-    """A plug-in that was loaded, with the object that its package offers.
-
-    Attributes
-    ----------
-    plugin : Plugin
-    given : function or object
-    method : str
-        The method of the object that is called; "" of a function.
-    """
+    """A loaded plug-in: the object that its package offers, and which method of it is called; "" of a function."""
 
     plugin: Plugin
     given: Any
@@ -99,16 +81,9 @@ class Names(Protocol):
 
 
 class Plugins:
-    """Plug-ins of one kind that other packages offer.
+    """Plug-ins of one kind ("metric", "loss", "solver" or "mechanism") that other packages offer.
 
-    Parameters
-    ----------
-    kind : str
-        The kind of thing that is named: "metric", "loss", "solver" or "mechanism".
-    own : iterable of str
-        The names that dxopt has itself.
-    suits : tuple of str
-        Attributes of which an object that is no function needs one.
+    `own` are the names that dxopt has itself; an object that is no function needs one of the attributes `suits`.
     """
 
     def __init__(self, kind: str, own: Names, *suits: str) -> None:
@@ -135,7 +110,7 @@ class Plugins:
 
     def offered(self, name: str) -> list[Plugin]:
         """Return the plug-ins of a name, whether they can be used or not."""
-        return [self._plugin(point, where) for point, where in self._of(name)]
+        return [Plugin(self.kind, name, *where) for _, where in self._of(name)]
 
     def find(self, name: str) -> Found:
         """Load the plug-in of a name.
@@ -150,7 +125,7 @@ class Plugins:
             fix = "choose one of dxopt's, or install the package that brings it"
             raise SpecError(self.kind, f"there is no {name!r}", fix)
         point, where = offers[0]
-        plugin = self._plugin(point, where)
+        plugin = Plugin(self.kind, name, *where)
         wrong = self._refused(name)
         if wrong:
             raise SpecError(self.kind, wrong, RENAME)
@@ -170,23 +145,18 @@ class Plugins:
 
     def listed(self) -> list[Listed]:
         """Load every plug-in, sorted by name, to see whether it can be used."""
-        offers = _offers(self.group, tuple(sys.path))
-        return [self._line(point, where) for point, where in sorted(offers, key=lambda offer: offer[0].name)]
-
-    def _line(self, point: EntryPoint, where: tuple[str, str]) -> Listed:
-        wrong = self._refused(point.name)
-        if not wrong:
+        found = []
+        for point, where in sorted(_offers(self.group, tuple(sys.path)), key=lambda offer: offer[0].name):
+            wrong = ""
             try:
                 self.find(point.name)
             except SpecError as error:
                 wrong = error.wrong
-        return Listed(self._plugin(point, where), wrong)
+            found.append(Listed(Plugin(self.kind, point.name, *where), wrong))
+        return found
 
     def _of(self, name: str) -> list[tuple[EntryPoint, tuple[str, str]]]:
         return [(point, where) for point, where in _offers(self.group, tuple(sys.path)) if point.name == name]
-
-    def _plugin(self, point: EntryPoint, where: tuple[str, str]) -> Plugin:
-        return Plugin(self.kind, point.name, *where)
 
     def _refused(self, name: str) -> str:
         """Return why no plug-in of a name can be used; "" where one can."""

@@ -28,15 +28,10 @@ _GUARD = Path(__file__).with_name("guard.py")
 
 
 class Line:
-    """Two pipes that carry objects of Python.
+    """Two pipes, unbuffered binary streams, that carry objects of Python.
 
-    Parameters
-    ----------
-    reader, writer : unbuffered binary streams
-    arrived : threading.Event, optional
-        Set whenever a message or the end has come; several lines may share one.
-    asked, ended : callable
-        Called in another thread: for each Ctrl-C, and once the other end is gone.
+    The event `arrived`, which several lines may share, is set whenever a message or the end has come. Another thread
+    calls `asked` for each Ctrl-C, and `ended` once the other end is gone.
     """
 
     def __init__(
@@ -134,25 +129,10 @@ class Process:
 
     It never runs the script of this process again, which needs no `if __name__ == "__main__"` therefore.
 
-    Parameters
-    ----------
-    module : str
-        Its function `main` is given the other end of the line.
-    environment : dict, optional
-        Variables besides those of this process.
-    folder : str, optional
-        Where it runs; where this process does by default.
-    arrived : threading.Event, optional
-        Set whenever it has sent something or ended.
-    guarded : bool
-        Whether it may be in compiled code for long that keeps Python's lock.
-
-    Attributes
-    ----------
-    process : subprocess.Popen
-        For its number, and how it ended.
-    line : Line
-        At its end where the process has ended, and closed after `end`.
+    The function `main` of the module is given the other end of the line. The environment adds to that of this one;
+    `arrived` is set whenever it has sent something or ended; `guarded` is for one that may be long in compiled code
+    that keeps Python's lock.
+    Its `line` is at the end where the process has ended, and closed after `end`.
     """
 
     def __init__(

@@ -42,14 +42,9 @@ _WIDTH = 24
 
 
 class Task:
-    """Something that is going on, how much of it is done where that is known, and the time it takes.
+    """Something that is going on, the share of it that is done where known, and the time it takes.
 
-    Parameters
-    ----------
-    name : str
-        Empty where one thing alone is going on.
-    time_limit : float, optional
-        Seconds from now after which it ends.
+    The name is empty where one thing alone is going on; a time limit is in seconds from now.
     """
 
     def __init__(self, name: str = "", time_limit: float | None = None) -> None:
@@ -59,19 +54,15 @@ class Task:
         self.printed = -math.inf if name else time.monotonic()
         self._limit = time_limit
         self._began = self._since = time.monotonic()
-        self._even = False
+        self.even = False
 
     def at(self, line: str, share: float | None = None) -> None:
         """Change the line; a share is that of a stage, the word before the first comma, and grows evenly in time."""
         if share is not None:
             if line.partition(",")[0] != self.line.partition(",")[0]:
                 self._since = time.monotonic()
-            self.share, self._even = share, True
+            self.share, self.even = share, True
         self.line = line
-
-    def step(self, share: float, *, even: bool) -> None:
-        """Change the share that is done, and say whether it grows evenly in time."""
-        self.share, self._even = share, even
 
     @property
     def text(self) -> str:
@@ -88,7 +79,7 @@ class Task:
         """The time it has taken, and the time it will take where that can be told."""
         now = time.monotonic()
         spent = now - self._since
-        if self._even and self.share and spent > _SOON:
+        if self.even and self.share and spent > _SOON:
             return f"{self.spent}, about {clock(spent * (1 - self.share) / self.share)} left"
         if self._limit is not None:
             return f"{self.spent}, at most {clock(max(self._limit - (now - self._began), 0.0))} left"
@@ -102,16 +93,8 @@ class Live:
     task, cut where the terminal ends. Elsewhere a line is printed every five seconds, and when a task with a name
     begins or is done.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Where to write instead of standard error.
-    time_limit : float, optional
-        Seconds from now after which the work stops.
-    after : float
-        Seconds during which nothing is said of tasks.
-    several : bool
-        Whether tasks run at once; otherwise one ends when another one begins.
+    It writes to standard error unless it is given a stream. The work stops after `time_limit` seconds, no task is
+    shown during the first `after` seconds, and one task ends when another begins, unless `several` run at once.
     """
 
     def __init__(
@@ -144,7 +127,7 @@ class Live:
 
     def step(self, share: float, *, even: bool = False) -> None:
         """Show the share that is done, and say whether it grows evenly in time."""
-        self.task.step(share, even=even)
+        self.task.share, self.task.even = share, even
         self._view.change(self.task)
 
     def tell(self, name: str, line: str) -> None:
@@ -285,15 +268,7 @@ def _view(stream: TextIO | None) -> _Lines:
 
 @dataclass(frozen=True)
 class Logged:
-    """Progress whose lines are logged at level INFO, and then passed on.
-
-    Attributes
-    ----------
-    progress : callable, optional
-        Given each line.
-    prefix : str
-        Put before each line.
-    """
+    """Progress whose lines, after a prefix, are logged at level INFO and then passed on."""
 
     progress: Progress | None = None
     prefix: str = ""
@@ -316,13 +291,7 @@ class Logged:
 
 @contextmanager
 def showing(progress: T | bool | None, time_limit: float | None = None) -> Iterator[T | Live | None]:
-    """Give what is called with lines: for True a bar, which knows of a limit in seconds.
-
-    Raises
-    ------
-    SpecError
-        If that cannot be called.
-    """
+    """Yield what is called with lines: for True a bar, which knows of a limit in seconds."""
     if progress is True:
         with Live(time_limit=time_limit) as live:
             yield live

@@ -132,15 +132,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_arrays(path: Path, *, start: str = "", most: int | None = None) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file `*.npz`.
-
-    Parameters
-    ----------
-    path : Path
-    start : str
-        Only those whose names begin with it.
-    most : int, optional
-        Bytes of these arrays; 3.5 GB by default.
+    """Return the arrays of a file `*.npz` whose names begin with `start`, of `most` bytes in all (3.5 GB by default).
 
     Raises
     ------
@@ -150,17 +142,13 @@ def read_arrays(path: Path, *, start: str = "", most: int | None = None) -> dict
     """
     with opened(path, MOST_ARRAYS) as stream, zipfile.ZipFile(_Sips(stream)) as stored:
         members = [member for member in stored.infolist() if member.filename.startswith(start)]
-        _check_members(members, MOST_ARRAYS if most is None else most)
+        if len(members) > MOST_MEMBERS:
+            raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
+        total = sum(member.file_size for member in members)
+        most = MOST_ARRAYS if most is None else most
+        if total > most:
+            raise TooLarge(f"its arrays have {total:,} bytes, more than {most:,}")
         return {member.filename.removesuffix(".npy"): _array(stored, member) for member in members}
-
-
-def _check_members(members: list[zipfile.ZipInfo], most: int) -> None:
-    """TooLarge where there are too many arrays, or too large ones in all."""
-    if len(members) > MOST_MEMBERS:
-        raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
-    total = sum(member.file_size for member in members)
-    if total > most:
-        raise TooLarge(f"its arrays have {total:,} bytes, more than {most:,}")
 
 
 class _Sips(io.RawIOBase):

@@ -16,12 +16,7 @@ Entry = TypeVar("Entry")
 class Registry(Generic[T]):
     """A table of named classes. A missing or double name is an error at import.
 
-    Parameters
-    ----------
-    field : str
-        The kind of thing that is named; used in error messages.
-    homes : dict
-        For names whose classes are imported when they are asked for, the module that registers each.
+    Errors are about `field`; `homes` has the modules that register the classes imported only when asked for.
     """
 
     def __init__(self, field: str, homes: Mapping[str, str] = MappingProxyType({})) -> None:

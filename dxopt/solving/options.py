@@ -13,7 +13,7 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven
 from dxopt.proofs.duals import Dual
 from dxopt.results.report import Report
-from dxopt.runtime.machines import using
+from dxopt.runtime.cluster import using
 from dxopt.runtime.progress import Logged, Progress, showing
 from dxopt.runtime.stopping import Stop
 

@@ -57,11 +57,7 @@ class Pufferfish(_Under):
     secrets: Events = Field(description="Pairs of events that must not be told apart, each a list of points.")
 
 
-class _OfDatabases(_Under):
-    """Kinds that are about the records of databases."""
-
-
-class Bayesian(_OfDatabases):
+class Bayesian(_Under):
     """The record of one person, while others follow from correlations."""
 
     kind: Literal["bayesian"] = Field(description="The record of one person; the others follow from correlations.")
@@ -70,7 +66,7 @@ class Bayesian(_OfDatabases):
     )
 
 
-class CoupledWorlds(_OfDatabases):
+class CoupledWorlds(_Under):
     """The data with and without the record of one person."""
 
     kind: Literal["coupled_worlds"] = Field(description="The data with and without the record of one person.")
@@ -113,10 +109,7 @@ class Given(_Leveled):
     shape: ClassVar[str] = "write [[p, ...], [p, ...]]"
 
 
-Beliefs = Annotated[
-    Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov | Given,
-    f.Kinds(),
-]
+Beliefs = Annotated[Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov | Given, f.Kinds()]
 
 
 def build_pairs(

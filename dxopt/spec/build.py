@@ -1,36 +1,87 @@
-"""The tasks of a problem file."""
+"""The tasks of a problem file: problems, and how each is to be solved."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from dxopt.analysis.held_out import Observed
+from dxopt.errors import CertificateError, Option, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.objective import AdversaryError, Objective
+from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.results.measures import ERROR_BOUND
+from dxopt.results.measures import ERROR_BOUND, MEASURES, Beliefs
+from dxopt.results.reading import read_problem
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES
 from dxopt.spaces.geo.reach import across
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
-from dxopt.spec.belief_change import build_beliefs
 from dxopt.spec.belief_pairs import build_pairs
-from dxopt.spec.family import Member, ProblemFile, read_problems, saved_task
+from dxopt.spec.family import ARRAYS, Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
-from dxopt.spec.objectives import build_held_out, listed
+from dxopt.spec.objectives import build_beliefs, build_held_out, listed
 from dxopt.spec.priors import build_believed, build_priors, depends_on_level
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
-from dxopt.spec.tasks import Task
-from dxopt.studies.questions import AtLevels, LossFrontier
+from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
 
 _ROUNDING = 1e-9
 _FIXES = {
     "prior": "give another one, as a corner prior changes with the level",
     "objective": "give one max_loss",
 }
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem and how a file asks for it to be solved.
+
+    Fields without a line here are keys of the file, described in `sheet`.
+
+    Attributes
+    ----------
+    solver : str
+        "auto", or what should be the name of a solver; it is not looked up here.
+    held_out : tuple of (Observed, bool)
+        Data that the prior was not made of, and whether their positions count as well.
+    sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier, AtLevels or None
+        The question where one solve does not answer it; the problem is then the first one.
+    origin : Source
+        The contents of the file, with the position of everything.
+    """
+
+    problem: Problem
+    tolerance: float
+    origin: Source = field(repr=False)
+    method: str = "auto"
+    solver: str = "auto"
+    spanner: float | None = None
+    time_limit: float | None = None
+    evaluate: tuple[str, ...] = ()
+    held_out: tuple[tuple[Observed, bool], ...] = ()
+    compare: tuple[str, ...] = ()
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+    expect: s.Expected | None = None
+    sweep: Sweep | None = None
+    beliefs: tuple[Beliefs, ...] = ()
+    records: int | None = None
+
+    @property
+    def source(self) -> Path:
+        """Path of the file."""
+        return self.origin.path
+
+    def located(self, error: SpecError) -> SpecError:
+        """Return an error met while solving, at its position in the file, if it is about the file."""
+        field = error.field
+        paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
+        written = next(filter(self.origin.has, paths), None)
+        if written is None and not isinstance(error, UnsupportedError):
+            return error
+        return self.origin.error(written or paths[0], error.wrong, error.fix_in(Option.in_file))
 
 
 def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
@@ -56,12 +107,34 @@ def build_tasks(file: ProblemFile) -> list[Task]:
         If the problems cannot be built, or anything is wrong with the data files.
     """
     if file.saved is not None:
-        return [saved_task(file.saved, file.sweep)]
+        return [_saved_task(file.saved, file.sweep)]
     first = file.members[0]
     secrets = build_space(first.source, first.sheet.space)
     if file.sweep is not None:
         return [_swept(member, secrets, file.sweep) for member in file.members]
     return [task for member in file.members for task in _tasks(member, secrets)]
+
+
+def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
+    """Return the task of solving the problem of a result again, by its method and to its tolerance.
+
+    A mechanism found through a spanner is looked for without one.
+    """
+    try:
+        problem, claims = read_problem(source.path.parent)
+    except (SpecError, CertificateError) as error:
+        raise source.error((ARRAYS,), str(error)) from None
+    if sweep is not None and sweep.methods is None:
+        sweep = AtLevels(sweep.epsilons, COMPARABLE)
+    return Task(
+        problem,
+        method="auto" if sweep is not None else claims.found.method,
+        tolerance=claims.tolerance,
+        evaluate=tuple(name for name in claims.evaluation if name in MEASURES),
+        sweep=sweep,
+        beliefs=tuple(Beliefs(one.name, tuple(one.places), one.hiding) for one in claims.beliefs),
+        origin=source,
+    )
 
 
 def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
@@ -100,7 +173,8 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     others = {
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
     }
-    loss = _loss(source, sheet, secrets)
+    reports = build_reports(source, sheet.reports, secrets.space) if sheet.reports else None
+    loss = _losses(source, sheet.loss, secrets, reports, "loss")
     objective = _objective(source, sheet.objective, secrets)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
     held_out = build_held_out(source, sheet.evaluate, secrets.space)
@@ -160,11 +234,6 @@ def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
     for where, measure in listed(sheet.evaluate):
         if measure == ERROR_BOUND:
             raise source.error(("evaluate", *where), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
-
-
-def _loss(source: Source, sheet: s.Sheet, secrets: Secrets) -> Loss:
-    reports = build_reports(source, sheet.reports, secrets.space) if sheet.reports else None
-    return _losses(source, sheet.loss, secrets, reports, "loss")
 
 
 def _objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:

@@ -11,17 +11,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dxopt.errors import CertificateError, SpecError
+from dxopt.errors import SpecError
 from dxopt.results.claims import read_claims
 from dxopt.results.folder import CLAIMS, DESCRIPTION, MECHANISM, PROBLEM, holds_report
-from dxopt.results.measures import MEASURES, Beliefs
-from dxopt.results.reading import read_problem
-from dxopt.solving.routes.choice import COMPARABLE
 from dxopt.spec import sheet as s
 from dxopt.spec.fields import shown
 from dxopt.spec.levels import MAX_FAMILY
 from dxopt.spec.source import FieldPath, Source, SpecFileError, read, stem
-from dxopt.spec.tasks import Task
 from dxopt.studies.questions import AtLevels
 
 _TYPES = {
@@ -84,68 +80,22 @@ def _in_words(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str
     return wrong, f"give {_TYPES[kind]}" if kind in _TYPES else detail["msg"]
 
 
-_ARRAYS = "arrays"
+ARRAYS = "arrays"
 _ORIGINAL = "solve the file that the result was made from"
 
 
 def is_saved(source: Source) -> bool:
-    """Tell whether a file describes the problem of the result folder that it is in.
-
-    Raises
-    ------
-    SpecFileError
-        If it is beside no report, or has keys of its own.
-    """
+    """Tell whether a file describes the problem of its result folder; it must be beside a report, with one key."""
     folder = source.path.parent
-    if _ARRAYS not in source.root.value:
+    if ARRAYS not in source.root.value:
         return False
     if source.path.name != DESCRIPTION or not holds_report(folder):
         fix = f"leave it out, or solve the {DESCRIPTION} of a result folder"
-        raise source.error((_ARRAYS,), "is for result folders", fix)
+        raise source.error((ARRAYS,), "is for result folders", fix)
     for key in source.root.value:
-        if key != _ARRAYS:
+        if key != ARRAYS:
             raise source.error((key,), "is no key of the problem of a result", f"leave it out, or {_ORIGINAL}")
     return True
-
-
-def saved_name(source: Source) -> str:
-    """Return the name of the problem."""
-    try:
-        return read_claims(source.path.parent).problem.name
-    except SpecError as error:
-        raise source.error((_ARRAYS,), str(error)) from None
-
-
-def saved_data(source: Source) -> list[Path]:
-    """Return the files that the problem is read from."""
-    return [source.resolve(name) for name in (PROBLEM, MECHANISM, CLAIMS)]
-
-
-def saved_task(source: Source, sweep: AtLevels | None) -> Task:
-    """Return the task of solving the problem of a result again, by its method and to its tolerance.
-
-    A mechanism found through a spanner is looked for without one.
-
-    Raises
-    ------
-    SpecFileError
-        If the files beside it are damaged.
-    """
-    try:
-        problem, claims = read_problem(source.path.parent)
-    except (SpecError, CertificateError) as error:
-        raise source.error((_ARRAYS,), str(error)) from None
-    if sweep is not None and sweep.methods is None:
-        sweep = AtLevels(sweep.epsilons, COMPARABLE)
-    return Task(
-        problem,
-        method="auto" if sweep is not None else claims.found.method,
-        tolerance=claims.tolerance,
-        evaluate=tuple(name for name in claims.evaluation if name in MEASURES),
-        sweep=sweep,
-        beliefs=tuple(Beliefs(one.name, tuple(one.places), one.hiding) for one in claims.beliefs),
-        origin=source,
-    )
 
 
 LISTED = ("method", "prior")
@@ -154,17 +104,7 @@ _OF_LEVELS = ("epsilon", "privacy", "expect")
 
 @dataclass(frozen=True)
 class Member:
-    """The problems of a file that share method and prior: one, or one per level.
-
-    Attributes
-    ----------
-    source : Source
-    sheet : Sheet
-    names : tuple of str
-        One per level.
-    together : str
-        The name of a sweep over the levels.
-    """
+    """The problems of a file that share method and prior, with a name per level; `together` names their sweep."""
 
     source: Source
     sheet: s.Sheet
@@ -182,14 +122,8 @@ class Member:
 class ProblemFile:
     """A problem file that was read: what it asks for is known, and nothing is built yet.
 
-    Attributes
-    ----------
-    members : tuple of Member
-        One, or one for each method and prior; of a sweep, one for each prior.
-    sweep : AtLevels or None
-        The levels that replace the file's own.
-    saved : Source or None
-        The problem.yaml of a result folder, which has no members.
+    It has a member for each method and prior, or with levels that replace its own (`sweep`) for each prior; the
+    problem.yaml of a result folder (`saved`) has none.
     """
 
     members: tuple[Member, ...]
@@ -215,7 +149,10 @@ class ProblemFile:
     def names(self) -> list[str]:
         """Return the names of its problems, or of its sweeps, in their order."""
         if self.saved is not None:
-            return [saved_name(self.saved)]
+            try:
+                return [read_claims(self.path.parent).problem.name]
+            except SpecError as error:
+                raise self.saved.error((ARRAYS,), str(error)) from None
         if self.sweep is not None:
             return [member.together for member in self.members]
         return [name for member in self.members for name in member.names]
@@ -224,7 +161,7 @@ class ProblemFile:
     def data(self) -> list[Path]:
         """Return the data files that it names, each once."""
         if self.saved is not None:
-            return saved_data(self.saved)
+            return [self.saved.resolve(name) for name in (PROBLEM, MECHANISM, CLAIMS)]
         source = self.source
         return list(dict.fromkeys(source.resolve(name) for name in _files(source.root.value)))
 

@@ -1,4 +1,4 @@
-"""Objectives, losses, and what is to be evaluated, as a problem file describes them."""
+"""Objectives, losses, measures and what an adversary learns, as a problem file describes them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pydantic import Field, model_validator
 from dxopt.analysis.held_out import Observed, observed
 from dxopt.model.loss import LOSS_NAMES
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
-from dxopt.results.measures import MEASURES
+from dxopt.results.measures import MEASURES, Beliefs
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec.fields import bad
 from dxopt.spec.levels import RisingRange
+from dxopt.spec.locations import point_named
 from dxopt.spec.source import FieldPath, Source, stem
 from dxopt.spec.tables import Table
 from dxopt.studies.questions import LossFrontier
@@ -80,10 +81,7 @@ class Budgets(RisingRange):
         return LossFrontier(self.start, self.to, self.resolution)
 
 
-Budget = Annotated[
-    f.Number | Budgets,
-    f.Shapes(),
-]
+Budget = Annotated[f.Number | Budgets, f.Shapes()]
 
 
 class AdversaryError(f.Section):
@@ -107,9 +105,6 @@ Objective = Annotated[
     Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}")] | LeastLoss | AdversaryError,
     f.Kinds(),
 ]
-
-
-NAMES = ", or give {file: ..., columns: [...]}"
 
 
 class HeldOut(f.Section):
@@ -149,13 +144,9 @@ class HeldOut(f.Section):
 
 
 Entry = Annotated[
-    Annotated[str, f.OneOf(tuple(MEASURES), NAMES)] | HeldOut,
-    f.Shapes(),
+    Annotated[str, f.OneOf(tuple(MEASURES), ", or give {file: ..., columns: [...]}")] | HeldOut, f.Shapes()
 ]
-Evaluate = Annotated[
-    HeldOut | list[Entry],
-    f.Shapes(),
-]
+Evaluate = Annotated[HeldOut | list[Entry], f.Shapes()]
 
 
 def listed(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, str | HeldOut]]:
@@ -190,3 +181,41 @@ def _built(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int
         given["point"] = table.places(asked.columns, blames, earth=known(space) is not None)
     with source.within(*where):
         return observed(space, **given)
+
+
+Labels = Annotated[list[f.Named], Field(min_length=1)]
+Mapped = Annotated[dict[f.Label, f.Named], Field(min_length=1)]
+Pairs = Annotated[list[Annotated[list[f.Named], Field(min_length=2, max_length=2)]], Field(min_length=1)]
+Instead = Annotated[Pairs | Mapped, f.Shapes()]
+
+
+class Learns(f.Section):
+    """Most that an adversary learns from a report, and what privacy promises of that."""
+
+    within: Annotated[list[Labels], Field(min_length=1)] = Field(
+        [], description="Who knows that the secret is one of some: labels or indices of points, for each of a list."
+    )
+    hiding: Annotated[list[Instead], Field(min_length=1)] = Field(
+        [],
+        description="Whether a secret was hidden: what takes the place of some points, for each of a list.",
+    )
+
+
+def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> tuple[Beliefs, ...]:
+    """Build the beliefs that are asked about, with the indices of their points; errors point at the labels."""
+    if asked is None:
+        return ()
+    if not space.symmetric:
+        raise source.error(("learns",), "needs symmetric distances", "leave it out")
+    found = []
+    for number, members in enumerate(asked.within):
+        with source.within("learns", "within", number):
+            indices = [point_named(space, label) for label in members]
+        found.append(Beliefs(f"learns.within[{number}]", tuple(indices), hiding=False))
+    for number, instead in enumerate(asked.hiding):
+        indices = list(range(len(space)))
+        with source.within("learns", "hiding", number):
+            for one, other in instead.items() if isinstance(instead, dict) else instead:
+                indices[point_named(space, one)] = point_named(space, other)
+        found.append(Beliefs(f"learns.hiding[{number}]", tuple(indices), hiding=True))
+    return tuple(found)

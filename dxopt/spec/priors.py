@@ -50,10 +50,7 @@ class Kernel(f.Section):
         return HowSmooth(self.add, self.kernel, self.bandwidth)
 
 
-Smoothing = Annotated[
-    Kernel | f.Positive,
-    f.Shapes(),
-]
+Smoothing = Annotated[Kernel | f.Positive, f.Shapes()]
 SMOOTHING = "So that points where few were seen have no prior of 0: a number of pseudo-counts, or a section."
 
 

@@ -53,7 +53,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _or_several(one: dict[str, Any]) -> dict[str, Any]:
-    """Return a key that may also have a list, which makes a family."""
+    """Return the schema of a key that may also have a list, which makes a family."""
     about = {name: one[name] for name in ("description", "default", "title") if name in one}
     entry = {name: value for name, value in one.items() if name not in about}
     several = {"type": "array", "items": entry, "minItems": 1, "uniqueItems": True}

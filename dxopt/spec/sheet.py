@@ -13,11 +13,10 @@ from dxopt.numerics.hockey_stick import PAIRS
 from dxopt.results.measures import OF_LEVELS
 from dxopt.solving.routes.choice import COMPARABLE_NAMES, METHOD_NAMES, SPANNER_METHODS
 from dxopt.spec import fields as f
-from dxopt.spec.belief_change import Learns
 from dxopt.spec.belief_pairs import Beliefs
 from dxopt.spec.fields import bad
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
-from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Loss, Objective, listed
+from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Learns, Loss, Objective, listed
 from dxopt.spec.priors import Believed, HullPriors, Prior, PriorSection, depends_on_level
 from dxopt.spec.spaces import Reports, Space
 from dxopt.studies.questions import SmallestEpsilon, Sweep

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,13 +34,7 @@ def stem(path: Path) -> str:
 class SpecFileError(SpecError):
     """Something is wrong with a problem file.
 
-    `str()` is one line, `file:line:column: field: what is wrong; what would be right`.
-
-    Attributes
-    ----------
-    file : str
-    line, column : int
-        Counted from 1.
+    `str()` is one line, `file:line:column: field: what is wrong; what would be right`. Lines and columns begin at 1.
     """
 
     in_file = True
@@ -81,14 +75,7 @@ class Node:
 class Source:
     """A problem file that has been read, or one of the problems that its lists make.
 
-    Attributes
-    ----------
-    path : Path
-    root : Node
-    sha256 : str
-        Of the bytes of the file.
-    chosen : dict
-        For keys whose lists make a family, the index of the entry that this problem has.
+    For keys whose lists make a family, `chosen` has the index of the entry that this problem has.
     """
 
     path: Path
@@ -156,7 +143,7 @@ class Source:
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
-        """Give a SpecError its position: of the key in `section` that it names, or of the section."""
+        """Give a SpecError the position of the key in `section` that it names, or of the section."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield
@@ -308,14 +295,7 @@ class _Composer:
             raise self._error(event, path, f"*{event.anchor} contains itself", "write the value out")
         # A few lines of aliases of aliases can mean billions of values, so each counts as what it is written out.
         self._count(target.size, event, path)
-        return Node(
-            target.value,
-            _position(event.start_mark),
-            _position(event.end_mark),
-            target.size,
-            target.parts,
-            target.keys,
-        )
+        return replace(target, start=_position(event.start_mark), end=_position(event.end_mark))
 
     def _count(self, size: int, event: Any, path: FieldPath) -> None:
         self._written += size

@@ -157,7 +157,9 @@ class PointsValues(_Metric):
     @model_validator(mode="after")
     def _numeric(self) -> Self:
         if not takes_text(self.metric):
-            require_numbers(self.values)
+            for i, row in enumerate(self.values):
+                for j, cell in enumerate(row):
+                    f.number(cell, "values", i, j)
         return self
 
 
@@ -284,13 +286,6 @@ class ReportsWithin(f.Section):
     area: f.File = Field(description="GeoJSON file of polygons, such as land or a city.")
 
 
-def require_numbers(rows: list[list[str | int | float]]) -> None:
-    """Refuse text among coordinates, unless it is a number that is written out."""
-    for i, row in enumerate(rows):
-        for j, cell in enumerate(row):
-            f.number(cell, "values", i, j)
-
-
 Space = Annotated[
     PointsFile
     | PointsValues
@@ -312,7 +307,4 @@ Space = Annotated[
     | Answers,
     f.Kinds(),
 ]
-Reports = Annotated[
-    ReportsFile | ReportsValues | ReportsWithin,
-    f.Kinds(),
-]
+Reports = Annotated[ReportsFile | ReportsValues | ReportsWithin, f.Kinds()]

@@ -120,13 +120,10 @@ def read_matrix(path: Path, blame: Blame, *, most_rows: int) -> NDArray[np.float
             other = _separated(path.name, row, named=False)
             if other is not None:
                 raise blame(f"{path.name} has no commas between its cells: {other.wrong}", other.fix)
-            matrix.append(_numbers(row, path.name, line, blame))
+            cells = enumerate(row, start=1)
+            numbers = [_number(cell.strip(), path.name, line, str(i), blame, infinite=True) for i, cell in cells]
+            matrix.append(np.array(numbers))
     return np.array(matrix)
-
-
-def _numbers(row: list[str], file: str, line: int, blame: Blame) -> NDArray[np.float64]:
-    cells = enumerate(row, start=1)
-    return np.array([_number(cell.strip(), file, line, str(i), blame, infinite=True) for i, cell in cells])
 
 
 def _number(cell: str, file: str, line: int, column: str, blame: Blame, *, infinite: bool = False) -> float:

@@ -19,8 +19,8 @@ from dxopt.spec.fields import bad, shown
 BY_CODE = ("generic", "generic_one_way")
 LISTED = ("listed", "listed_one_way")
 _NAMES = tuple(name for name in RELATIONS if name not in (*BY_CODE, *LISTED))
-_UNIVERSES_SIMPLE = {"type": ["number", "string"]}
-_VALUE = {"anyOf": [_UNIVERSES_SIMPLE, {"type": "array", "items": _UNIVERSES_SIMPLE}]}
+_ATTRIBUTE = {"type": ["number", "string"]}
+_VALUE = {"anyOf": [_ATTRIBUTE, {"type": "array", "items": _ATTRIBUTE}]}
 
 
 def _value(value: Any, *at: int) -> Any:
@@ -48,7 +48,7 @@ def _databases(value: Any) -> tuple[Any, Any]:
     """Return two databases, each from a list of records."""
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, list) for one in value):
         raise bad(f"is {shown(value)}, not a pair of databases", "write [[record, ...], [record, ...]]")
-    first, second = (tuple(_record(record) for record in one) for one in value)
+    first, second = (tuple(map(_record, one)) for one in value)
     return first, second
 
 
@@ -184,11 +184,10 @@ class Words(_Related):
 
 
 INDUCED = "induced"
-_SIMPLE: dict[str, Callable[[Universe], Query]] = {**queries.QUERIES, "identity": queries.identity}
-_QUERIES = ("count", "counts", "percentile", *_SIMPLE)
+_WITHOUT_KEYS: dict[str, Callable[[Universe], Query]] = {**queries.QUERIES, "identity": queries.identity}
+_QUERIES = ("count", "counts", "percentile", *_WITHOUT_KEYS)
 _METRICS = (INDUCED, "euclidean", "manhattan", "chebyshev")
 _NEEDS = {"count": "of", "counts": "of", "percentile": "percentile"}
-_LIST = "write the values that are counted, such as [1, 2]"
 
 
 class Records(Databases):
@@ -247,7 +246,7 @@ class Answers(f.Measured):
     def _check_values(self, listed: Any, *at: str | int) -> None:
         """Refuse what is no list of values that a record may have."""
         if not isinstance(listed, list) or not listed:
-            raise bad(f"is {shown(listed)}", _LIST, *at)
+            raise bad(f"is {shown(listed)}", "write the values that are counted, such as [1, 2]", *at)
         for index, value in enumerate(listed):
             if isinstance(value, bool) or _plain(value) not in self.universe.values:
                 known = ", ".join(str(one) for one in self.universe.values)
@@ -268,7 +267,7 @@ class Answers(f.Measured):
             case "percentile":
                 return queries.percentile(universe, self.percentile or 0.0)
             case name:
-                return _SIMPLE[name](universe)
+                return _WITHOUT_KEYS[name](universe)
 
 
 def _plain(value: Any) -> Any:

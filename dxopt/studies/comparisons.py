@@ -39,7 +39,7 @@ from dxopt.results.comparison import OPTIMAL, Comparison, Entry, Evidence
 from dxopt.results.comparison_folder import difference
 from dxopt.results.report import Report
 from dxopt.runtime.archive import Arrays
-from dxopt.runtime.machines import using
+from dxopt.runtime.cluster import using
 from dxopt.runtime.progress import showing, step
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.options import Progress

@@ -19,7 +19,7 @@ from dxopt.numerics.coerce import as_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.frontier import ProvenRange
 from dxopt.results.report import Report
-from dxopt.runtime.machines import using
+from dxopt.runtime.cluster import using
 from dxopt.runtime.progress import showing
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.options import Progress

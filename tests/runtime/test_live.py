@@ -97,7 +97,7 @@ def test_time_left_is_told_of_what_takes_even_time(time: Clock) -> None:
     assert task.times == "10 s"
     time.now += 4
     assert task.times == "14 s, about 4 s left"
-    task.step(0.25, even=False)
+    task.share, task.even = 0.25, False
     assert (task.share, task.times) == (0.25, "14 s")
 
 

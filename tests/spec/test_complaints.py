@@ -32,10 +32,6 @@ def test_broken(folder: Path, broken: Broken) -> None:
     check_line(refusal(folder, broken.text), folder / "problem.yaml", broken)
 
 
-def test_enough_is_broken() -> None:
-    assert len({broken.name for broken in BROKEN}) == len(BROKEN) >= 40
-
-
 def test_files_that_cannot_be_read(folder: Path) -> None:
     (folder / "latin.yaml").write_bytes("name: x\nloss: größe\n".encode("latin-1"))
     positions = {"latin.yaml": (2, 9), ".": (1, 1), "none.yaml": (1, 1), "a\0b": (1, 1), "latin.csv/x": (1, 1)}
@@ -77,28 +73,7 @@ def test_errors_survive_pickling(folder: Path) -> None:
 
 def test_mutilated_files_give_errors_not_tracebacks(folder: Path) -> None:
     generator = random.Random(7)
-    pieces = [
-        "",
-        ":",
-        "{",
-        "}",
-        "[",
-        "]",
-        "*a",
-        "&a ",
-        "\t",
-        "\n",
-        "'",
-        "-",
-        "0",
-        "!",
-        "? ",
-        "...",
-        "null",
-        "true",
-        "#",
-        " ",
-    ]
+    pieces = ["", *":{}[]", "*a", "&a ", *"\t\n'-0!", "? ", "...", "null", "true", "#", " "]
     for _ in range(150):
         text = generator.choice([GOOD, *(broken.text for broken in BROKEN)])
         for _ in range(generator.randint(1, 4)):

@@ -14,7 +14,6 @@ from ruamel.yaml import YAML
 import dxopt as dx
 from dxopt.spaces import geo
 from dxopt.spec import json_schema
-from tests.material.broken_specs import BROKEN
 from tests.material.places import BY_CAR, ON_FOOT, OSMNX, network
 from tests.material.spec_files import refusal, small, task_of
 
@@ -125,25 +124,6 @@ def test_check_ins(folder: Path) -> None:
     problem = task_of(folder, small(line, near)).problem
     assert problem.prior.probabilities == pytest.approx([40 / 45, 5 / 45])
     assert problem.prior.name == "check-ins (1 of 4 further than 5 left out)"
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("box upside down", "not above south: 45.5; give a larger latitude"),
-        ("box without cells", "add shape or spacing"),
-        ("box of too many cells", "40,000 cells (limit 4,000)"),
-        ("hexagons twice", "does not go with south; keep one of the two"),
-        ("hexagons nowhere", "add south or cells"),
-        ("roads without places", "node a has no position"),
-        ("projected globe", "use great circles"),
-        ("no check-ins near", "all of them: the nearest is 8,718 km from all of its points; give degrees"),
-        ("check-ins of negative weight", "places.csv line 4, column 'hours': a negative number"),
-    ],
-)
-def test_words(folder: Path, name: str, words: str) -> None:
-    (broken,) = (broken for broken in BROKEN if broken.name == name)
-    assert words in str(refusal(folder, broken.text))
 
 
 SEEN = "lat,lon,w,x_km,y_km\n45.5,-73.6,0,3,4\n45.51,-73.61,0,5,6\n"

@@ -167,7 +167,7 @@ def test_underscores_in_a_file_are_no_number(tmp_path: Path) -> None:
         (
             town,
             {"lat": "lat", "lon": "lon", "columns": dx.Columns(prior=[1, 2])},
-            "prior: has 2 entries for 20 points",
+            "prior: has 2 entries",
         ),
         (
             town,
