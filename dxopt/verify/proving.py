@@ -102,7 +102,7 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
     Parameters and errors are those of `verify`; SpecError also if there is no result at any depth.
     """
     path = Path(folder)
-    if path.suffix == SUFFIX:
+    if path.suffix == SUFFIX and not path.is_dir():
         return verify_table(path)
     if is_file(path):
         fix = "name a result folder or a table *.dxt; for a file that dxopt apply wrote, add --result FOLDER"

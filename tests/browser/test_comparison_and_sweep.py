@@ -124,17 +124,17 @@ def test_the_numbers_of_a_sweep_unfold_and_are_sorted(browser: Any, swept: dx.Ep
         for row in (report.comparison.rows if report.comparison else ())
         if row.value is not None and row.leakage is not None
     ]
-    assert column(1) == [name for name, *_ in rows]
-    for index, key in ((2, 1), (3, 2), (6, 3)):
+    assert column(2) == [name for name, *_ in rows]
+    for index, key in ((1, 1), (3, 2), (8, 3)):
         wanted = sorted(float(row[key]) for row in rows)
         button = find(table, f"thead th:nth-child({index}) button")
         button.click()
         assert [float(text) for text in column(index)] == pytest.approx(wanted, abs=1e-4)
         pressed(button, "ENTER")
         assert [float(text) for text in column(index)] == pytest.approx(wanted[::-1], abs=1e-4)
-    find(table, "thead th:nth-child(5) button").click()
-    gaps = [float(text) for text in column(5) if text]
+    find(table, "thead th:nth-child(7) button").click()
+    gaps = [float(text) for text in column(7) if text]
     assert gaps == sorted(gaps) and gaps[0] < 1e-5 < gaps[-1]
-    pressed(find(table, "thead th:nth-child(6) button"), "ENTER", "ENTER")
+    pressed(find(table, "thead th:nth-child(8) button"), "ENTER", "ENTER")
     first = max(rows, key=lambda row: row[3])
-    assert (column(1)[0], float(column(2)[0])) == (first[0], first[1])
+    assert (column(2)[0], float(column(1)[0])) == (first[0], first[1])

@@ -20,9 +20,7 @@ ROOMS = {
     "analysis": ("dxopt/analysis/evaluate.py", "dxopt/analysis/characterise.py", "dxopt/analysis/arguments.py"),
     "kernels": ("dxopt/spaces/kernels",),
     "tables": ("dxopt/release/tables",),
-    "implicit": tuple(
-        f"dxopt/mechanisms/{name}.py" for name in ("kernel", "lowering", "product", "remapped", "tight")
-    ),
+    "implicit": tuple(f"dxopt/mechanisms/{name}.py" for name in ("kernel", "product", "tight")),
 }
 """Folders and files by name."""
 

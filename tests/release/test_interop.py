@@ -129,7 +129,7 @@ class TestFrames:
         assert prior_from_frame(SPACE, series).probabilities == pytest.approx(np.array([0.25, 0.625, 0.125]))
         with pytest.raises(dx.SpecError, match="lacks label 'dock'"):
             prior_from_frame(SPACE, series.drop("dock"))
-        with pytest.raises(dx.SpecError, match="weights are finite"):
+        with pytest.raises(dx.SpecError, match="prior"):
             prior_from_frame(SPACE, -series)
 
     def test_columns_are_points_and_weights(self) -> None:

@@ -91,7 +91,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "on data": (
         lambda: dx.evaluate.on(report(), [0, 1, 1]),
-        "<HeldOut data: loss 0.563 over 3 rows, worst 0.62 at 1>",
+        "<HeldOut data: mean loss 0.563 ± 0.057 over 3 rows",
     ),
     "refinement": (
         lambda: dx.evaluate.refines(report().mechanism, report().mechanism),

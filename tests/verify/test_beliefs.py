@@ -131,7 +131,7 @@ def test_pairs_that_lack_an_array(forged: Path, key: str) -> None:
 def test_beliefs_that_are_no_distributions(forged: Path) -> None:
     change_array(forged / "problem.npz", "belief_first", lambda first: first * 2)
     assert "is no distribution" in refused(forged)["beliefs"]
-    with pytest.raises(dx.SpecError, match="no distribution"):
+    with pytest.raises(dx.SpecError):
         dx.load(forged)
 
 

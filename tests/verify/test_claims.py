@@ -159,5 +159,5 @@ def test_the_level_of_one_record(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["value", "bound", "gap"])
 @pytest.mark.parametrize("number", [None, np.inf, -np.inf])
 def test_figures_without_end_are_none(results: dict[str, Result], name: str, number: float | None) -> None:
-    with pytest.raises(Broken, match="infinite"):
+    with pytest.raises(Broken):
         check_gap(claiming(results["program"], **{name: number}))

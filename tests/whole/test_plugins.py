@@ -233,7 +233,7 @@ def test_nothing_that_they_give_is_trusted(tmp_path: Path, monkeypatch: pytest.M
         "truth": f" its matrix is private at no epsilon: {least}",
         "nothing": " its matrix is of type NoneType, not numbers",
         "too_much": " its matrix row 0 sums to 2, not to 1",
-        "minus": " its matrix entry [0, 1] is -1.0",
+        "minus": " its matrix entry [0, 1] is -1",
         "raises": " ValueError: not today nor tomorrow",
     }
     assert found["truth"].note.startswith("of odd 1.0:")

@@ -90,4 +90,5 @@ def corner_priors(space: MetricSpace, epsilon: Written) -> tuple[Prior, ...]:
     [0.731, 0.269]
     [0.269, 0.731]
     """
+    required_space(space)
     return tuple(corner_prior(space, epsilon, index=point) for point in range(len(space)))
