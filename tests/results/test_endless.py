@@ -99,7 +99,7 @@ def test_saved_tables(damage: Callable[[Path], None], tmp_path: Path) -> None:
     file = tmp_path / "saved.dxt"
     integer_table(dx.classic.exponential(dx.line(3), epsilon=1.0)).save(file)
     damage(file)
-    with pytest.raises(dx.SpecError, match="^table: "):
+    with pytest.raises(dx.SpecError, match=r"^table: "):
         IntegerTable.load(file)
 
 
