@@ -158,6 +158,16 @@ def _pair(amount: Fraction | None, delta: Fraction | None) -> str:
     return shown(amount) + (f", delta {shown(delta)}" if delta else "")
 
 
+_ACCOUNT = (
+    ("person", "own"),
+    ("spent", "left", "budget", "spent_delta", "left_delta", "budget_delta"),
+)
+_PAYMENT = (
+    ("release", "first", "last", "rows", "finished", "keyed", "key"),
+    ("level", "level_delta", "cost", "cost_delta"),
+)
+
+
 def _print_json(budgets: Budgets, person: str | None) -> None:
     """Print all accounts, or one with its payments, as JSON. Amounts are doubles, and exactly as text."""
     totals = budgets.totals()
@@ -171,28 +181,16 @@ def _print_json(budgets: Budgets, person: str | None) -> None:
         "unfinished": list(totals.unfinished),
     }
     if person is None:
-        content["persons"] = [_account(account) for account in budgets.accounts()]
+        content["persons"] = [_content(account, *_ACCOUNT) for account in budgets.accounts()]
     else:
-        payments = [
-            {"release": one.release, "first": one.first, "last": one.last, "rows": one.rows, "finished": one.finished}
-            | {"keyed": one.keyed, "key": one.key}
-            | _amounts(level=one.level, level_delta=one.level_delta, cost=one.cost, cost_delta=one.cost_delta)
-            for one in budgets.history(person)
-        ]
-        content |= {"person": _account(budgets.account(person)), "payments": payments}
+        payments = [_content(one, *_PAYMENT) for one in budgets.history(person)]
+        content |= {"person": _content(budgets.account(person), *_ACCOUNT), "payments": payments}
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
-def _account(account: Account) -> dict[str, Any]:
-    """Return an account for JSON."""
-    return {"person": account.person, "own": account.own} | _amounts(
-        spent=account.spent,
-        left=account.left,
-        budget=account.budget,
-        spent_delta=account.spent_delta,
-        left_delta=account.left_delta,
-        budget_delta=account.budget_delta,
-    )
+def _content(one: Account | Payment, names: Sequence[str], amounts: Sequence[str]) -> dict[str, Any]:
+    """Return an account or a payment for JSON."""
+    return {name: getattr(one, name) for name in names} | _amounts(**{name: getattr(one, name) for name in amounts})
 
 
 def _amounts(**amounts: Fraction | None) -> dict[str, Any]:

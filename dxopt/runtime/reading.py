@@ -26,8 +26,6 @@ _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_
 
 MOST_TEXT = 20_000_000
 """Bytes of JSON. The indices of a million points have 17 MB; so many empty lists take half a GB and some seconds."""
-MOST_DESCRIPTION = 1 << 18
-"""Bytes of the description of a problem in a result folder: it has no lists of points."""
 MOST_GRAPH = 64_000_000
 """Bytes of GraphML: over half a million roads. A parser takes ten times the memory."""
 MOST_TABLE = 400_000_000

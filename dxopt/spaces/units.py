@@ -77,8 +77,3 @@ def per(unit: str) -> str:
 def with_unit(amount: str, unit: str) -> str:
     """Write an amount with its unit: "0.84 km", "1 person", "3 people"; the amount alone without one."""
     return f"{amount} {singular(unit) if amount == '1' else unit}".rstrip()
-
-
-def distance_of_one(unit: str) -> str:
-    """Write a distance of 1: "1 km", or "distance 1" where no unit is known."""
-    return with_unit("1", unit) if unit else "distance 1"
