@@ -129,6 +129,9 @@ def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
         check = f"measure: {name}"
         if name == "delta of one record":
             yield check, wrong(claimed != proof["delta"])
+        elif name == "smallest_delta":
+            beyond_level = matrix[:, None] - np.exp(epsilon * distances)[..., None] * matrix
+            yield check, beyond(abs(claimed - np.maximum(beyond_level, 0.0).sum(axis=2).max()), 1e-11)
         elif name == "error_bound" and (distances == distances.T).all():
             yield check, max(0.0, abs(claimed / max(pair, packed) - 1) - 2.5e-12)
         elif name in values:
