@@ -108,7 +108,7 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
     match str(of("kind")):
         case "lattice" | "torus" as kind:
             build = grid if kind == "lattice" else torus
-            return build([int(s) for s in of("shape")], spacing=float(of("spacing")), metric=str(of("metric")))
+            return build(of("shape").tolist(), spacing=float(of("spacing")), metric=str(of("metric")))
         case "product":
             return product(*(unpack(arrays, f"{prefix}.{index}") for index in range(int(of("factors")))))
         case "tree":

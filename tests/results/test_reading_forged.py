@@ -64,6 +64,7 @@ ARRAYS: dict[str, tuple[str, str, Callable[[np.ndarray], np.ndarray], str]] = {
     "a prior of another size": ("problem.npz", "prior", lambda p: np.append(p, 0.0), "prior"),
     "a prior of nan": ("problem.npz", "prior", lambda p: p * np.nan, "prior"),
     "fewer points": ("mechanism.npz", "space.shape", lambda shape: shape - 1, ""),
+    "a shape that is not whole": ("mechanism.npz", "space.shape", lambda shape: shape * 1.000001, "shape"),
     "fewer reports": ("mechanism.npz", "matrix", lambda matrix: matrix[:, :3], ""),
     "no spacing": ("mechanism.npz", "space.spacing", lambda spacing: spacing * 0, ""),
     "two levels": ("problem.npz", "epsilon", lambda level: np.array([level, level]), "damaged"),
