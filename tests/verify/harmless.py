@@ -76,6 +76,10 @@ RULES = (
         kinds="worst|regular",
     ),
     Rule(r"comparison\.json: refinements\.1\.shortfall", "as before: it is a refinement", _MORE, kinds="irregular"),
+    Rule(r"comparison\.json: refinements\.31\.shortfall", "a refinement up to rounding, or to more", kinds="noise"),
+    Rule(r"comparison\.json: refinements\.1[34]\.shortfall", "as before", kinds="relaxed"),
+    Rule(r"comparison\.json: refinements\.0\.shortfall", "as before", "negative|0", kinds="regular|worst"),
+    Rule(r"comparison\.json: rows", "each row names its part: the order claims nothing", "reversed"),
     Rule(r"comparison\.json: refinements\.\d+\.(better|worse)", "proven of the pair that is named", ".+"),
     Rule(r"table\.dxt: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
     Rule(r"table\.dxt: prior", "draws do not need it", "missing"),
@@ -124,6 +128,20 @@ RULES = (
         kinds="beliefs and privacy",
     ),
     Rule(r"comparison\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
+    Rule(
+        r"(claims\.json: certificate\.|table\.dxt: )epsilon",
+        "a level next to 0, within 1e-12 of the least",
+        "times .*",
+        kinds="budgets",
+    ),
+    Rule(r"table\.dxt: bits", "a row of one report is certain, whatever the total", ".* twice", kinds="budgets"),
+    Rule(
+        r"table\.dxt: steps",
+        "another table, as private, whose cost is the same to 1e-12",
+        r"entry \d+ (twice|one more|one less)",
+        "verify",
+        "irregular",
+    ),
     # 4. Other points with the same distances.
     Rule(
         r"(mechanism|table)\.(npz|dxt): (\d+/)*((space\.(\d+\.)*)?(points|metric)|report_points)",
@@ -210,6 +228,8 @@ def reason(kind: str, reader: str, file: str, path: str, change: str) -> str | N
 def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
     if (kind, reader) == ("level", "load") and entry.startswith(("parts/", "level.json")):
         return "not read: `verify` proves that no lower level is enough"
+    if change == "missing" and re.fullmatch(r"parts/comparison/parts/\d+/problem\.npz: distances", entry):
+        return "a part has its space, which is compared with that of the whole"
     entry = re.sub(r"^[^:]*/(?=[^/:]*: )", "", entry)
     return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
 
