@@ -78,7 +78,11 @@ RULES = (
     Rule(r"comparison\.json: refinements\.1\.shortfall", "as before: it is a refinement", _MORE, kinds="irregular"),
     Rule(r"comparison\.json: refinements\.31\.shortfall", "a refinement up to rounding, or to more", kinds="noise"),
     Rule(r"comparison\.json: refinements\.1[34]\.shortfall", "as before", kinds="relaxed"),
-    Rule(r"comparison\.json: refinements\.0\.shortfall", "as before", "negative|0", kinds="regular|worst"),
+    Rule(r"comparison\.json: refinements\.0\.shortfall", "as before", "negative|0", kinds="regular"),
+    Rule(r"comparison\.json: refinements\.0\.shortfall", "as before", "half|a little less|negative|0", kinds="worst"),
+    Rule(
+        r"comparison\.json: refinements\.1\.shortfall", "no refinement, by less", "half|a little less", kinds="worst"
+    ),
     Rule(r"comparison\.json: rows", "each row names its part: the order claims nothing", "reversed"),
     Rule(r"comparison\.json: refinements\.\d+\.(better|worse)", "proven of the pair that is named", ".+"),
     Rule(r"table\.dxt: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
@@ -92,6 +96,8 @@ RULES = (
     Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
     Rule(r"problem\.npz: epsilon", "was asked for, and a lower level is proven", kinds="exponential"),
     Rule(r"problem\.npz: epsilon", "the level that was asked for is given, and all is proven of it", "times .*"),
+    Rule(r"problem\.npz: epsilon", "another level is asked for, and all is proven of it as well", kinds="adversary"),
+    Rule(r"problem\.npz: delta", "no privacy was asked for", kinds="unprotected"),
     Rule(r"mechanism\.npz: space\.distances", "are given, and all is proven of them", "entry .*", "load", "given"),
     Rule(r"frontier\.json: (wanted|budgets\.\d+)|level\.json: (accuracy|max_loss)", "was asked for"),
     Rule(r"frontier\.json: resolution", "a share of nothing, as the curve is flat up to rounding", kinds="budgets"),
