@@ -234,7 +234,7 @@ def reason(kind: str, reader: str, file: str, path: str, change: str) -> str | N
 def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
     if (kind, reader) == ("level", "load") and entry.startswith(("parts/", "level.json")):
         return "not read: `verify` proves that no lower level is enough"
-    if change == "missing" and re.fullmatch(r"parts/comparison/parts/\d+/problem\.npz: distances", entry):
+    if change == "missing" and re.fullmatch(r"(.*/)?parts/comparison/parts/\d+/problem\.npz: distances", entry):
         return "a part has its space, which is compared with that of the whole"
     entry = re.sub(r"^[^:]*/(?=[^/:]*: )", "", entry)
     return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
