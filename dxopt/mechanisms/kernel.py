@@ -1,4 +1,4 @@
-"""Tight-constraints mechanisms that are never written down: K = Φ·diag(w) known by the structure of the space."""
+"""Tight-constraints mechanisms that are never written down: K = T·diag(w) known by the structure of the space."""
 
 from __future__ import annotations
 
@@ -307,8 +307,8 @@ def kernel_mechanism(
     UnsupportedError
         If the row sums are not close enough to 1 for that.
     """
-    # Row sums lie within `off` of 1. Scaling the weights by 1 - room brings the rest of each row between room - off
-    # and room + off.
+    # Row sums lie within `off` of 1. Scaling the weights by 1 - rest brings what each row lacks between about
+    # rest - off and rest + off.
     kept = np.where(weights > _LEAST_WEIGHT * float(weights.max()), weights, 0.0)
     low, high = _sums(kernel, kept)
     off = max(abs(low - 1), abs(high - 1)) + 2.0**-50
@@ -322,6 +322,7 @@ def kernel_mechanism(
 def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: float, weights: Array) -> Privacy:
     """Prove that a kernel mechanism is private at ε.
 
+    `kernel` is T at ε', `lowered`, and `weights` are w. What T·diag(w) lacks of 1 in a row goes to the slack report.
     T at ε' obeys T[x, z] ≤ e^{ε'd(x, x')} T[x', z] up to its rounding, by the triangle inequality, and ε' is at most
     `epsilon_of_weights`, which leaves room for that rounding. What is missing from 1 in a row lies between two bounds
     whose ratio is at most e^{εd} for all d > 0.

@@ -72,7 +72,7 @@ class Task:
     @property
     def spent(self) -> str:
         """The time it has taken."""
-        return clock(time.monotonic() - self._began)
+        return duration(time.monotonic() - self._began)
 
     @property
     def times(self) -> str:
@@ -80,9 +80,9 @@ class Task:
         now = time.monotonic()
         spent = now - self._since
         if self.even and self.share and spent > _SOON:
-            return f"{self.spent}, about {clock(spent * (1 - self.share) / self.share)} left"
+            return f"{self.spent}, about {duration(spent * (1 - self.share) / self.share)} left"
         if self._limit is not None:
-            return f"{self.spent}, at most {clock(max(self._limit - (now - self._began), 0.0))} left"
+            return f"{self.spent}, at most {duration(max(self._limit - (now - self._began), 0.0))} left"
         return self.spent
 
 
@@ -335,8 +335,8 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def clock(seconds: float) -> str:
-    """Return a time in words: seconds, minutes, hours."""
+def duration(seconds: float) -> str:
+    """Write a length of time: "42 s", "3 min 05 s", "2 h 07 min"."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

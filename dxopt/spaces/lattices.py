@@ -145,7 +145,7 @@ def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
     axes = len(shape)
     require_room("size" if structure.kind == "path" else "shape", shape, axes, "give fewer")
     points = combined([ticks[:, None] for ticks in structure.ticks])
-    # A line of step 1 has the same labels either way; those of numbers are found without writing any.
+    # At step 1 a value is its index: numbers have the labels of coordinates, and are found without writing any.
     valued = structure.kind == "path" and structure.spacing != 1
     counted = Numbers(*shape) if axes == 1 else Tuples(tuple(map(Numbers, shape)))
     labels = Coordinates(points) if valued else counted

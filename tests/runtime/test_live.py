@@ -17,7 +17,7 @@ from rich.console import Console
 
 import dxopt as dx
 from dxopt.runtime import progress as live
-from dxopt.runtime.progress import Live, Task, clock, showing, step
+from dxopt.runtime.progress import Live, Task, duration, showing, step
 from tests.material.files import ROOT
 
 
@@ -228,8 +228,8 @@ def test_a_function_is_given_the_lines() -> None:
     ("seconds", "text"),
     [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 00 s"), (3599, "59 min 59 s"), (7265, "2 h 01 min")],
 )
-def test_clock(seconds: float, text: str) -> None:
-    assert clock(seconds) == text
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 SCRIPT = """

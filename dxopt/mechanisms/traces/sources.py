@@ -50,7 +50,7 @@ class StepNoise(Protocol):
         ...
 
     def checked(self, report: Any) -> Hashable:
-        """Return a predicted report in the form of `secrets`; SpecError if there is no such report."""
+        """Return a report, predicted or of a saved state, in the form of `secrets`; SpecError if there is none."""
         ...
 
     def distance(self, secret: Hashable, report: Hashable) -> float:

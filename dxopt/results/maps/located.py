@@ -165,7 +165,7 @@ def _middle(longitudes: NDArray[np.float64]) -> float:
 
 
 def _on_map(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
-    """Return (longitude, latitude) within 180 degrees of a middle, of locations or of shapes, which stay whole."""
+    """Turn (latitude, longitude) into (longitude, latitude) within 180° of a middle; shapes stay whole."""
     longitudes = degrees[..., 1]
     centres = longitudes
     if degrees.ndim == 3:

@@ -82,9 +82,10 @@ class Moved:
         return np.argwhere(there[self.triples])
 
     def folding(self, entries: Indices) -> Folding:
-        """Of a program with a variable for each cell, report by report, and one for each triple of some orbits.
+        """Return the classes of the program of `WithDelta`, whose `entries` `(t, 3)` are whole orbits (`closed`).
 
-        Its equalities are about rows, its inequalities about these triples, and then about their pairs in order.
+        Its variables are the cells, report by report, then a slack for each entry. Its equalities are the sums of
+        rows, its inequalities those of the entries, then those of their pairs in order.
         """
         first, second, report = entries.T
         triples = self.triples[first, second, report]

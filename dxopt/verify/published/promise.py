@@ -120,9 +120,10 @@ class Radii:
         """The probabilities `(n, m)` of the table."""
         table = self.promise.table
         found = np.zeros((len(table.rows), len(table.head["reports"])))
-        for row, steps, chances in zip(table.rows, table.steps, found, strict=True):
+        # a row has the reports of a secret, and its steps the sums of counts between them, without 0 and the total
+        for row, steps, line in zip(table.rows, table.steps, found, strict=True):
             ends = zip([0, *steps], [*steps, table.total], strict=True)
-            chances[row] = [(high - low) / table.total for low, high in ends]
+            line[row] = [(high - low) / table.total for low, high in ends]
         return found
 
     @cached_property

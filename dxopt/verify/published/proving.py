@@ -192,9 +192,11 @@ class _Published:
         if rows.given - dropped - unpaid != total:
             left = f"of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
             raise Broken(f"there are {total:,} rows, but {left}")
+        # Rows that fit no secret: unusable ones, and those outside unless they are moved to the nearest secret. Only
+        # the policy "drop" leaves them out; under another there may be none.
         policy = self.said.secret.outside
-        off = rows.unusable + (0 if policy == "nearest" else rows.outside)
-        if off != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
+        unfit = rows.unusable + (0 if policy == "nearest" else rows.outside)
+        if unfit != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
             counts = f"{dropped:,} rows were left out, {rows.outside:,} outside and {rows.unusable:,} unusable"
             raise Broken(f"{counts}, which secret.outside {policy!r} does not allow")
         if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):

@@ -149,11 +149,12 @@ class Rounds:
         self.gap, self.aim, self.tried = 1.0, _FIRST, np.inf
         self.idle = 0
 
-    def begin(self, earlier: Earlier) -> None:
-        """Start with the columns and prices of an earlier answer, and a box around these where they are close."""
+    def warm_start(self, earlier: Earlier) -> None:
+        """Add the columns of an earlier answer, and those found at its prices; box the prices if they are close."""
         self.pool.add(*earlier.columns(self.incumbent.factors))
         self.dual.price(self.pool.classes.totals(earlier.prices[:, None])[:, 0])
         self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.pool.program.costs))))
+        # a rough master without a box says how close they are
         value = self.pool.master(_ROUGH, self.settings.should_stop, self._bounds(None)).value
         if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
             self.box = self._around(gap)
@@ -385,5 +386,5 @@ def _solve_part(program: ChannelProgram, settings: ColumnSettings, grace: Grace)
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the pricing
         generation = Rounds(program, settings, grace)
         if settings.start is not None:
-            generation.begin(settings.start)
+            generation.warm_start(settings.start)
         return generation.run()

@@ -89,21 +89,22 @@ class Incumbent:
         self.value = np.inf
 
     def offer(self, pool: Pool, weights: Array) -> float:
-        """Take the mixture of a pool by a master without a box where it is better; return what it costs as it is.
+        """Keep the mixture of a pool's columns, mended, where it costs less; return what it costs before that.
 
-        `weights` is `(k,)`, for all columns; shared rows are all counted.
+        `weights` `(k,)` are those of a master without a box, or give a known channel. The cost counts all
+        shared rows, also those that are not in the master.
         """
         weights = np.maximum(weights, 0.0)
         totals = pool.means @ weights
         mixture = pool.mixture(weights)
-        own = pool.shared.value(mixture) if pool.shared.most.size else float(pool.column_costs @ weights)
-        mended, value = self._mended(mixture, own, totals, pool)
+        unmended = pool.shared.value(mixture) if pool.shared.most.size else float(pool.column_costs @ weights)
+        mended, value = self._mended(mixture, unmended, totals, pool)
         if value < self.value:
             self.channel = mended
             self.value = value
-        return own
+        return unmended
 
-    def _mended(self, mixture: Array, own: float, totals: Array, pool: Pool) -> tuple[Array, float]:
+    def _mended(self, mixture: Array, unmended: float, totals: Array, pool: Pool) -> tuple[Array, float]:
         """Return a mixture whose rows sum to 1, and what it costs at most.
 
         It is scaled until what the rows are short of is private, which goes to the report of column 0, the constant.
@@ -112,7 +113,7 @@ class Incumbent:
         constant = float(pool.column_costs[0])
         missed = float(np.abs(totals - 1).max())
         if missed < _MISSED:
-            return mixture, own + 2 * missed * constant
+            return mixture, unmended + 2 * missed * constant
         expanded = pool.classes.expand(totals)
         scale = scale_into_cone(expanded, self.factors) if totals.max() > 0 else 0.0
         if scale <= 0:
@@ -123,7 +124,7 @@ class Incumbent:
         mended[:, report] += short
         if pool.shared.most.size:
             return mended, float(pool.shared.value(mended))
-        return mended, scale * own + float(short @ pool.program.costs[report])
+        return mended, scale * unmended + float(short @ pool.program.costs[report])
 
     def known(self, pool: Pool) -> Array:
         """Return the incumbent; where there is none, the constant column alone, which every pool has."""
