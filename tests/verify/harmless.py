@@ -108,7 +108,7 @@ RULES = (
         r"claims\.json: status",
         "how it ended, where no optimum is claimed",
         "interrupted|time limit",
-        kinds="exponential|noise|regular|irregular|relaxed|worst|sweep",
+        kinds="exponential|noise|regular|irregular|relaxed|worst|sweep|asked",
     ),
     # 3. What repeats something in other words, or says less.
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
@@ -273,6 +273,10 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
         return "a table of other distances, at a level that is proven" if weaker else None
     if chosen == {"names"}:
         return "names that do not read as coordinates"
+    if reader == "verify" and chosen <= {"degrees", "names"}:
+        return "where places are on a map, which `load` compares with the points"
+    if kind == "product of coordinates" and chosen <= {"points", "names"}:
+        return "Hamming distances count the coordinates that differ"
     if kind == "streets" and (reader == "load" or (chosen >= {"degrees"} and float(by) < 1)):
         return "roads may be longer than straight ways on the map; `verify` compares them"
     if kind == "normalised" and reader == "load":
@@ -280,8 +284,6 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
     if kind == "product, written down" and reader == "load" and "points" not in chosen:
         return "not read: the mechanism has the space"
     moved = "distances" in chosen or ("points" in chosen and kind in _IMPLICIT)
-    if kind == "product of coordinates" and reader == "load" and chosen <= {"points", "names"}:
-        return "Hamming distances count the coordinates that differ"
     fixed = kind in _FIXED and chosen & {"points", "distances", "degrees"}
     apart = kind not in (*_NO_POINTS, *_IMPLICIT, *_FIXED) and ("points" in chosen) is not moved
     if fixed or apart:
