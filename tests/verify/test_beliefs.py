@@ -131,8 +131,9 @@ def test_pairs_that_lack_an_array(forged: Path, key: str) -> None:
 def test_beliefs_that_are_no_distributions(forged: Path) -> None:
     change_array(forged / "problem.npz", "belief_first", lambda first: first * 2)
     assert "is no distribution" in refused(forged)["beliefs"]
-    with pytest.raises(dx.SpecError):
+    with pytest.raises(dx.SpecError) as caught:
         dx.load(forged)
+    assert caught.value.field == "first"
 
 
 def test_a_claim_of_privacy_between_secrets(forged: Path) -> None:

@@ -25,9 +25,15 @@ from tests.material.few import few
 from tests.material.forged_kinds import OTHERS, PRIOR, REPORTS, compared, problem
 
 TURNS = 20
+NOISE = ["exponential", "geometric", "planar_laplace", "laplace", "randomised_response", "cloaking"]
+NEAR = {"near": dx.Prior.from_weights(PRIOR.space, [3, 1, 4, 1, 6, 9])}
+BINARY = {"loss": "binary", "epsilon": 2.5, "prior": OTHERS["uniform"]}
 KINDS = {
-    kind: REPORTS[kind]
-    for kind in ("noise", "regular", "relaxed", "adversary", "worst", "measured", "measured, relaxed")
+    "noise": lambda: compared(problem(), NOISE, priors=OTHERS),
+    "regular": lambda: compared(problem(**BINARY), ["tight", "exponential"], priors={"rest": OTHERS["rest"]}),
+    "adversary": lambda: compared(problem(objective=dx.AdversaryError(0.75, "binary")), ["exponential"], priors=NEAR),
+    "worst": lambda: compared(problem(objective="worst_loss"), ["exponential", "geometric", "randomised_response"]),
+    **{kind: REPORTS[kind] for kind in ("relaxed", "measured", "measured, relaxed")},
 }
 
 
@@ -105,7 +111,7 @@ def _redigest(folder: Path) -> None:
 
 def test_errors_name_secrets(results: dict[str, Path], tmp_path: Path) -> None:
     folder = _copy(results["noise"], tmp_path)
-    change_array(folder / INSIDE / "comparison.npz", "4/matrix", lambda one: one + 1e-3 * (np.arange(6) == 2))
+    change_array(folder / INSIDE / "comparison.npz", "6/matrix", lambda one: one + 1e-3 * (np.arange(6) == 2))
     _redigest(folder)
     check = verify(folder).of("comparison: cloaking")
     assert check.status is Outcome.FAILS
