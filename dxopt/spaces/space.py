@@ -372,7 +372,7 @@ class MetricSpace:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
+        """True if d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
         # metrics from elsewhere need not have the attribute
         undirected = isinstance(self.given, Paths) and not self.given.directed
         if undirected or getattr(self.metric, "symmetric", False):
@@ -381,7 +381,7 @@ class MetricSpace:
 
     @cached_property
     def naming(self) -> Naming:
-        """What finds points by label, index or coordinates."""
+        """Finder of points by label, index or coordinates."""
         return Naming(self.labels, self.points)
 
     def index(self, name: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> int:

@@ -16,7 +16,7 @@ from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken
 
 _LISTED = ("labels", "unit")
-"""What a table has of a space that is given by distances, beside these and positions."""
+"""Entries of a space given by distances that a table has, beside these and positions."""
 
 
 def check_table(result: Result) -> str:

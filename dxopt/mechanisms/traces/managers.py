@@ -217,7 +217,7 @@ class Balance:
 BALANCE = Balance()
 After = Literal["repeat", "stop"]
 _ENDED: dict[After, Decision] = {"repeat": "skip", "stop": "stop"}
-"""What happens to a step that cannot be paid."""
+"""Policy for a step that cannot be paid."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Which rows are kept `(k,)`, and secrets and persons of these `(j,)`, before anything is drawn."""
+    """Mask of the rows that are kept `(k,)`, and their secrets and persons `(j,)`, before anything is drawn."""
 
     kept: NDArray[np.bool_]
     secrets: NDArray[np.int64]

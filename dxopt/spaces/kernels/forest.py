@@ -34,7 +34,7 @@ Flags = NDArray[np.bool_]
 
 
 class Exits:
-    """What lies behind every edge, from both of its ends, for n points of which c have a parent.
+    """Masses behind every edge, from both of its ends, for n points, c of them with a parent.
 
     Made of the weights, the parents (-1 for roots), p of the edges to them, and the sums of the kernel over each
     subtree and over everything, all `(n,)` by point.

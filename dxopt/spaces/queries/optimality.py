@@ -71,7 +71,7 @@ def family_c(query: Query) -> FamilyC:
 
 @dataclass(frozen=True)
 class Optimality:
-    """Whether one mechanism is the best for a query under every prior and monotone loss (CABP13 §4.2).
+    """Verdict on one mechanism being best for a query under every prior and monotone loss (CABP13 §4.2).
 
     Attributes
     ----------
