@@ -26,7 +26,7 @@ from tests.material.forged_kinds import OTHERS, PRIOR, REPORTS, compared, proble
 
 TURNS = 20
 NOISE = ["exponential", "geometric", "planar_laplace", "laplace", "randomised_response", "cloaking"]
-NEAR = {"near": dx.Prior.from_weights(PRIOR.space, [3, 1, 4, 1, 6, 9])}
+NEAR = {"near": dx.Prior.from_weights(problem().space, [3, 1, 4, 1, 6, 9])}
 BINARY = {"loss": "binary", "epsilon": 2.5, "prior": OTHERS["uniform"]}
 KINDS = {
     "noise": lambda: compared(problem(), NOISE, priors=OTHERS),

@@ -173,6 +173,13 @@ def test_points_that_differ_are_named(results: dict[str, Path], tmp_path: Path) 
     assert "points of factor 2 are not those" in verify(folder).of("privacy").detail
 
 
+def test_counts_are_whole(results: dict[str, Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(results["records"], tmp_path / "out"))
+    change_array(folder / "mechanism.npz", "space.factors", lambda factors: factors * 1.000001)
+    write_digests(folder)
+    assert verify(folder).exit_code != 0
+
+
 def test_duals_of_long_lines_are_bounded_in_doubles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     space = dx.line(340, step=0.25)
     report = dx.solve(dx.Problem(space, epsilon=0.3, prior=skewed(space), loss="distance"))

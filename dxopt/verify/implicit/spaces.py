@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.metrics import NORMS, ON_VALUES, Measured, Points, finite_points
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -37,7 +37,7 @@ class Space:
         """Return the space of some arrays; Unproved where it is of a kind that is not derived here."""
         kind = str(arrays[f"{prefix}.kind"])
         if kind == "product":
-            count = int(number(arrays, f"{prefix}.factors"))
+            count = indices(arrays, f"{prefix}.factors", _LARGEST).item()
             return cls(kind, parts=tuple(cls.read(arrays, f"{prefix}.{index}") for index in range(count)))
         if kind == "distances":
             size = len(arrays[f"{prefix}.distances"])
@@ -54,9 +54,9 @@ class Space:
             return cls(kind, str(arrays[f"{prefix}.metric"]), steps * spacing, shape, around)
         if kind == "tree":
             size = len(arrays[f"{prefix}.labels"])
-            edges = numbers(arrays, f"{prefix}.edges", None, 2)
             lengths = numbers(arrays, f"{prefix}.lengths", None)
-            return cls(kind, given=_along_edges(size, edges.astype(np.int64), lengths))
+            edges = indices(arrays, f"{prefix}.edges", size, len(lengths), 2)
+            return cls(kind, given=_along_edges(size, edges, lengths))
         if kind != "points":
             raise Unproved(f"distances of a {kind} are not derived")
         points = finite_points(numbers(arrays, f"{prefix}.points", None, None))
