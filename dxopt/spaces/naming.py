@@ -1,15 +1,13 @@
 """Points by label, index or coordinates: a bare argument is a label; `index=` and `point=` are for the rest.
 
-Labels are text. A number is the label of which it is the value, whether that was written 7, 7.0 or "7", and a tuple
-is one label. A list, an array or a pandas Series names several points. A label of several points is refused.
+Labels are text. Where none is as given, identities are compared (`runtime/identity.py`): 7, 7.0 and "7" are one label,
+and a tuple is one. A list, an array or a pandas Series names several points. A label of several points is refused.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -18,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
+from dxopt.runtime.identity import identity
 from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 _SEVERAL = -1
 _ROUNDING = 1e-9
 """The largest error of coordinates, in parts of the largest coordinate."""
@@ -57,8 +55,8 @@ class Naming:
         except ValueError:
             # a number of more digits than Python writes
             return None
-        if found is None and isinstance(given, Real | Decimal):
-            found = self._valued(given)
+        if found is None and not isinstance(given, tuple):
+            found = self._identified(given)
         if found == _SEVERAL:
             raise self.repeated(given)
         return found
@@ -71,18 +69,13 @@ class Naming:
         except ValueError:
             return None
 
-    def _valued(self, given: Real | Decimal) -> int | None:
-        """Return the point whose label has the value of a number, as 7 has that of 7.0."""
-        if isinstance(self.labels, Tuples):
-            return None
+    def _identified(self, given: Any) -> int | None:
+        """Return the point whose label has the same identity, as 7 has that of 7.0."""
         try:
-            value = Decimal(str(given))
-        except InvalidOperation:
+            text = identity(given)
+        except SpecError:
             return None
-        if isinstance(self.labels, Numbers):
-            whole = value.is_finite() and 0 <= value < len(self.labels) and value == int(value)
-            return int(value) if whole else None
-        return self._values.get(value)
+        return self._written(text) if isinstance(self.labels, Numbers | Tuples) else self._identities.get(text)
 
     @cached_property
     def aligned(self) -> bool:
@@ -99,9 +92,9 @@ class Naming:
         return _indexed(enumerate(self.labels))
 
     @cached_property
-    def _values(self) -> dict[Decimal, int]:
-        """The point of each label that is a number, by its value; -1 where there are several."""
-        return _indexed((x, Decimal(label)) for x, label in enumerate(self.labels) if _NUMBER.fullmatch(label))
+    def _identities(self) -> dict[str, int]:
+        """The point of each label by its identity; -1 where there are several."""
+        return _indexed((x, identity(label)) for x, label in enumerate(self.labels))
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
         """Return the points that have these coordinates, up to rounding where none has them exactly."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.header_guess import no_column
+from dxopt.runtime.identity import identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
@@ -233,31 +234,27 @@ class Snapper:
 
     def _label(self, value: Any) -> tuple[int, int]:
         """Return the secret of a label, and what the row is."""
-        if is_missing(value) or value == "":
+        try:
+            if not isinstance(value, tuple) and not identity(value):
+                return 0, BAD
+        except SpecError:
             return 0, BAD
         found = self.space.naming.with_label(value)
         return (0, UNKNOWN) if found is None else (found, GOOD)
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a value is missing: None, or not equal to itself, as NaN and NA are."""
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):
-        return True
-
-
 def numbers(column: Any) -> NDArray[np.float64]:
     """Return the values of a column as numbers `(k,)`; NaN for whatever is none."""
-    array = np.asarray(column)
-    if array.dtype.kind in "fiu":
-        return array.astype(float)
-    if array.dtype.kind not in "UO":
-        return np.full(len(array), np.nan)
-    if array.dtype.kind == "U" and not (np.char.find(array, "_") >= 0).any():
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "fiu":
+            return column.astype(float)
+        if column.dtype.kind not in "UO":
+            return np.full(len(column), np.nan)
+        column = column.tolist()
+    elif all(isinstance(value, str) and "_" not in value for value in column):
         with suppress(ValueError):
-            return array.astype(float)
-    return np.array([_number(value) for value in array.tolist()], dtype=float)
+            return np.array(column, dtype=float)
+    return np.array([_number(value) for value in column], dtype=float)
 
 
 def _number(value: Any) -> float:

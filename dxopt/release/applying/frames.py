@@ -70,11 +70,13 @@ class Frame:
         authority, code = crs.to_authority() or (None, None)
         require_wgs84(authority, code)
 
-    def values(self, plan: Plan) -> list[NDArray[Any]]:
+    def values(self, plan: Plan) -> list[Any]:
         """Return the columns that have the secrets."""
         where = plan.where
         if where.geometry:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
+        if where.kind == "label":
+            return [self._frame[where.names[0]].to_list()]
         return [self._frame[name].to_numpy() for name in where.names]
 
     def persons(self, plan: Plan) -> Any:

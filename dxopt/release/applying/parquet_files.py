@@ -54,9 +54,10 @@ class ParquetFile:
         except self._broken as error:
             raise self._damaged(error) from None
 
-    def values(self, chunk: Chunk, name: str) -> NDArray[Any]:
-        """Return a column of a chunk."""
-        return chunk.rows.column(name).to_numpy(zero_copy_only=False)
+    def values(self, chunk: Chunk, name: str) -> Any:
+        """Return a column of a chunk; integers stay integers where some are missing."""
+        column = chunk.rows.column(name)
+        return column.to_pylist() if column.null_count else column.to_numpy(zero_copy_only=False)
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return latitudes and longitudes of the points of the geometry."""

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
-from dxopt.release.applying.column_mapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 
@@ -83,13 +82,3 @@ class Persons:
             self.key.digest(_TAG, table.digest, self.release, person, str(labels[secret]))
             for person, secret in zip(persons, secrets.tolist(), strict=True)
         ]
-
-
-def texts_of(column: Any) -> list[str]:
-    """Return persons as text `(k,)`, the same for 7 and 7.0; empty where there is none."""
-    listed = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    return ["" if is_missing(value) else _text(value) for value in listed]
-
-
-def _text(person: Any) -> str:
-    return str(int(person)) if isinstance(person, float) and person.is_integer() else str(person)

@@ -25,9 +25,10 @@ from dxopt.release.applying.column_mapping import (
     radii,
     require_column,
 )
-from dxopt.release.applying.persons import Persons, texts_of
+from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import per
 from dxopt.words.published import generalization
@@ -141,7 +142,7 @@ class Plan:
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
             return Settled(kept, snapped.index[kept], [])
-        texts = [text for text, wanted in zip(texts_of(persons), kept.tolist(), strict=True) if wanted]
+        texts = [identity(person) for person, wanted in zip(persons, kept.tolist(), strict=True) if wanted]
         tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
         return Settled(kept, snapped.index[kept], texts)
 

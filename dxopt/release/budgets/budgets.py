@@ -405,6 +405,8 @@ class Budgets(Shown):
         with self._file.reading() as db:
             paid = {} if run is None else charges.paid_in(db, run)
         names = stored(list(needed), self._key)
+        if len(set(names)) < len(names):
+            raise SpecError("needed", "has one person under two names", "count the rows of each person once")
         started = {person: paid.get(name, 0) for person, name in zip(needed, names, strict=True)}
         return charges.affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
 

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from dxopt.errors import SpecError
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
+from dxopt.runtime.identity import identity
 
 FORMAT = 2
 """The version of ledgers."""
@@ -71,21 +73,17 @@ def mark(key: Key | None) -> str:
     return key.digest(_CHECK).hex()
 
 
-def stored(persons: Sequence[str], key: Key | None) -> list[str]:
-    """Return the names under which a ledger stores persons: as given, or HMAC-SHA256 of them in hexadecimal.
+def stored(persons: Sequence[Any], key: Key | None) -> list[str]:
+    """Return the names under which a ledger stores persons: their identities, or HMAC-SHA256 of these in hexadecimal.
 
-    SpecError if one is no text, or empty.
+    SpecError if one is nobody.
     """
     if isinstance(persons, str):
         raise SpecError("persons", "are one text", "give a list of persons, one for each row")
-    names = []
-    for at, person in enumerate(persons):
-        if not isinstance(person, str) or not person:
-            said = "is empty" if person == "" else f"is of type {type(person).__name__}"
-            raise SpecError("persons", f"{at} {said}", "name a person in each row, as text")
-        encodable(person, "persons")
-        names.append(str(person) if key is None else key.digest(_PERSON, person).hex())
-    return names
+    names = [identity(person, "persons") for person in persons]
+    if "" in names:
+        raise SpecError("persons", f"number {names.index('')} is nobody", "name a person in each row")
+    return names if key is None else [key.digest(_PERSON, name).hex() for name in names]
 
 
 def text(given: str, field: str) -> str:

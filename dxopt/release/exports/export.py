@@ -18,6 +18,7 @@ import numpy as np
 from dxopt.errors import Option, SpecError
 from dxopt.release.tables import IntegerTable
 from dxopt.runtime.atomic_write import replacing
+from dxopt.runtime.identity import UNSEEN
 from dxopt.spaces.units import per
 
 
@@ -114,6 +115,21 @@ CREATE FUNCTION {name}_field(content text) RETURNS bytea LANGUAGE sql IMMUTABLE 
     SELECT int4send(octet_length(convert_to(content, 'UTF8'))) || convert_to(content, 'UTF8')
 $$;
 
+-- The text that stands for a person in every file and language: docs/reference/identities.md
+CREATE FUNCTION {name}_identity(person text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+DECLARE
+    seen text := regexp_replace(regexp_replace(person, '{unseen}', '', 'g'), '{control}', ' ', 'g');
+    found text := btrim(regexp_replace(normalize(seen, NFC), '{blank}', ' ', 'g'));
+BEGIN
+    IF found = '' THEN
+        RAISE EXCEPTION 'dxopt: there is no person';
+    END IF;
+    IF found ~ '^-?(0|[1-9][0-9]*)([.][0-9]*)?$' THEN
+        found := regexp_replace(regexp_replace(found, '([.][0-9]*[1-9])0*$', '\\1'), '[.]0*$', '');
+    END IF;
+    RETURN CASE WHEN found = '-0' THEN '0' ELSE found END;
+END $$;
+
 -- The report that a person gets at a secret whenever it is asked for: HMAC-SHA256 of a key of 32 bytes.
 -- For secrets that stay: different reports of a person prove different secrets, however close these are.
 CREATE FUNCTION {name}_draw_for(key bytea, person text, of_secret text, release text) RETURNS text
@@ -122,7 +138,7 @@ DECLARE
     inner_pad bytea := decode(repeat('36', 64), 'hex');
     outer_pad bytea := decode(repeat('5c', 64), 'hex');
     message bytea := {name}_field('{draw}') || {name}_field('{digest}') || {name}_field(release)
-        || {name}_field(person) || {name}_field(of_secret);
+        || {name}_field({name}_identity(person)) || {name}_field(of_secret);
 BEGIN
     IF octet_length(key) <> 32 THEN
         RAISE EXCEPTION 'dxopt: give a key of 32 bytes, not %', octet_length(key);
@@ -134,6 +150,9 @@ BEGIN
     RETURN {name}_report(of_secret, substring(sha256(outer_pad || sha256(inner_pad || message)) FROM 1 FOR {width}));
 END $$;
 """
+
+_CONTROL = r"[\u0001-\u001f\u007f-\u009f]"
+_BLANK = r"[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 
 _DUCKDB = """
 -- The report of a secret at {width} random bytes, which are to come from a source fit for cryptography.
@@ -180,6 +199,9 @@ def _script(
         "coordinates": "".join(f", c{axis + 1} {double}" for axis in range(axes)),
         "width": table.bits // 8,
         "draw": table.DRAW,
+        "unseen": UNSEEN,
+        "control": _CONTROL,
+        "blank": _BLANK,
     }
     labels = [_quoted(str(label)) for label in table.reports.labels]
     secrets = [_quoted(str(label)) for label in table.space.labels]

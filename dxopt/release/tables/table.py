@@ -26,6 +26,7 @@ from dxopt.release.tables import files as portable
 from dxopt.release.tables.files import load_table, save_table
 from dxopt.release.tables.proof import Counts, violation
 from dxopt.runtime.display import Lines
+from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import as_path
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
@@ -286,8 +287,8 @@ class IntegerTable(Sampler):
 
         Parameters
         ----------
-        persons : sequence of k texts
-            Whose secrets they are.
+        persons : sequence of k texts or numbers
+            Whose secrets they are, by their identity: 7, 7.0 and "7" are one person.
         secret, label, index, point
             Their k secrets, as in `sample`.
         key : Key
@@ -298,7 +299,8 @@ class IntegerTable(Sampler):
         Raises
         ------
         SpecError
-            As in `sample`; if persons are no texts, or not as many as secrets; if it is no key, or release is "".
+            As in `sample`; if a person is nobody, or there are not as many as secrets; if it is no key, or release is
+            "".
 
         Examples
         --------
@@ -310,13 +312,16 @@ class IntegerTable(Sampler):
         """
         self._check_returns(returns)
         secrets = np.atleast_1d(self.space.naming.find(secret, label=label, index=index, point=point))
-        if isinstance(persons, str) or not all(isinstance(person, str) for person in persons):
-            raise SpecError("persons", "are no list of texts", "give one text for each secret")
-        if len(persons) != len(secrets):
-            raise SpecError("persons", f"are {len(persons):,} for {len(secrets):,} secrets", "give one for each")
+        if isinstance(persons, str):
+            raise SpecError("persons", "are one text", "give a list of persons, one for each secret")
+        names = [identity(person, "persons") for person in persons]
+        if len(names) != len(secrets):
+            raise SpecError("persons", f"are {len(names):,} for {len(secrets):,} secrets", "give one for each")
+        if "" in names:
+            raise SpecError("persons", f"number {names.index('')} is nobody", "name a person for each secret")
         require_named_draws(key, release)
         labels = self.space.labels
-        pairs = zip(persons, secrets.tolist(), strict=True)
+        pairs = zip(names, secrets.tolist(), strict=True)
         digests = [key.digest(self.DRAW, self.digest, release, person, str(labels[x])) for person, x in pairs]
         drawn = self._stairs.repeat(secrets, digests)
         return self._named(drawn, returns)

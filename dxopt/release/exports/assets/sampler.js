@@ -89,6 +89,25 @@ const dxopt = (() => {
     );
   }
 
+  // characters that are drawn as nothing
+  const UNSEEN = new RegExp(
+    "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164" +
+      "\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}]",
+    "gu",
+  );
+
+  // the text that stands for a person in every file and language: docs/reference/identities.md
+  function identity(person) {
+    if (typeof person !== "string" || /\p{Surrogate}/u.test(person)) fail("person and release are to be text");
+    const seen = person.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
+    const text = seen.replace(/\s+/gu, " ").trim();
+    if (!text) fail("person: there is none");
+    const number = /^(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
+    if (!number) return text;
+    const [, whole, rest] = number;
+    return rest ? `${whole}.${rest}` : whole === "-0" ? "0" : whole;
+  }
+
   function sphere([latitude, longitude]) {
     const [north, east] = [(latitude * Math.PI) / 180, (longitude * Math.PI) / 180];
     return [Math.cos(north) * Math.cos(east), Math.cos(north) * Math.sin(east), Math.sin(north)];
@@ -168,7 +187,8 @@ const dxopt = (() => {
     // the report that a person gets at this secret whenever it is asked for: HMAC-SHA256 of the key gives the bits;
     // for secrets that stay: different reports of a person prove different secrets, however close these are
     drawFor(key, person, label, release) {
-      const digest = hmac(keyOf(key), message([DRAW, this.digest, release, person, this.head.secrets[this.secret(label)]]));
+      const fields = [DRAW, this.digest, release, identity(person), this.head.secrets[this.secret(label)]];
+      const digest = hmac(keyOf(key), message(fields));
       return this.at(label, digest.slice(0, this.width));
     }
 
@@ -191,5 +211,5 @@ const dxopt = (() => {
   }
 
   const fromBase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return { Table, fromBase64, sha256, hmac };
+  return { Table, fromBase64, identity, sha256, hmac };
 })();
