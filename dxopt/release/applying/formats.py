@@ -5,12 +5,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _WGS84 = {("OGC", "CRS84"), ("EPSG", "4326")}
 _POINT = struct.Struct("<BIdd")
@@ -49,6 +52,41 @@ def require_wgs84(authority: Any, code: Any) -> None:
         named = f"{authority}:{code}" if code else "without a code"
         fix = "convert the data to WGS 84 first, as GeoDataFrame.to_crs(4326) does"
         raise SpecError("geometry", f"is in another coordinate system ({named})", fix)
+
+
+def bare_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type of Arrow without metadata and dictionaries, which may hold values of rows that are left out."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return bare_type(kind.storage_type)
+    if types.is_dictionary(kind):
+        return bare_type(kind.value_type)
+    if types.is_struct(kind):
+        return pa.struct([pa.field(kind.field(at).name, bare_type(kind.field(at).type)) for at in range(kind.num_fields)])
+    if types.is_map(kind):
+        return pa.map_(bare_type(kind.key_type), bare_type(kind.item_type))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(bare_type(kind.value_type), kind.list_size)
+    if types.is_large_list(kind):
+        return pa.large_list(bare_type(kind.value_type))
+    return pa.list_(bare_type(kind.value_type)) if types.is_list(kind) else kind
+
+
+def bare_array(array: Any) -> Any:
+    """Return an array of Arrow, or a chunked one, of its bare type."""
+    import pyarrow as pa
+
+    kind = bare_type(array.type)
+    return array if kind == array.type else pa.array(array.to_pylist(), kind)
+
+
+def bare_table(table: pa.Table) -> pa.Table:
+    """Return a table of Arrow without metadata and dictionaries."""
+    import pyarrow as pa
+
+    return pa.table({name: bare_array(table.column(name)) for name in table.column_names})
 
 
 ROWS = 1 << 16

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import ROWS, places_of_shapes, require_wgs84
+from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes, require_wgs84
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
 from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
@@ -27,6 +27,7 @@ class Frame:
 
     def __init__(self, native: Any) -> None:
         nw = optional("narwhals")
+        native, self._levels = _with_index_as_columns(native)
         try:
             self._frame = nw.from_native(native, eager_only=True)
         except TypeError:
@@ -43,11 +44,7 @@ class Frame:
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
         self.names = tuple(self._frame.columns)
         self._shapes = self._geometries()
-        active = getattr(native, "active_geometry_name", None) if self._shapes else None
-        self.geometry: str | None = active
-        # of pandas; one without a name counts rows
-        index = getattr(native, "index", None)
-        self._index = index if any(name is not None for name in getattr(index, "names", ())) else None
+        self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
 
     def _geometries(self) -> list[str]:
         """Return the columns of geometry of a GeoDataFrame."""
@@ -85,12 +82,11 @@ class Frame:
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""
-        part = self._frame.to_pandas()
-        return of_frame(part if self._index is None else part.reset_index())
+        return of_frame(self._frame.to_pandas())
 
     def has_others(self, plan: Plan) -> bool:
         """Return whether rows have columns besides those that are replaced or hidden."""
-        return self._index is not None or bool({*self.names} - {*plan.where.names, *self.hidden(plan)})
+        return bool({*self.names} - {*plan.where.names, *self.hidden(plan)})
 
     def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
         """Return a frame of the same kind with the rows that are kept and the reports that were drawn for them."""
@@ -113,12 +109,46 @@ class Frame:
             points = geopandas.points_from_xy(places[:, 1], places[:, 0], crs=self._native.crs)
             native = geopandas.GeoDataFrame(native)
             native[shape] = points
-            return native.set_geometry(shape)[list(layout.order)]
-        if self._shapes:
+            native = native.set_geometry(shape)[list(layout.order)]
+        elif self._shapes:
             import pandas as pd
 
-            return pd.DataFrame(native)[list(layout.order)]
-        return frame.select(*layout.order).to_native()
+            native = pd.DataFrame(native)[list(layout.order)]
+        else:
+            native = frame.select(*layout.order).to_native()
+        return self._bare(native)
+
+    def _bare(self, native: Any) -> Any:
+        """Return a frame without anything but its columns: no attributes, metadata, or categories of other rows."""
+        import narwhals as nw
+
+        if self._frame.implementation.is_pyarrow():
+            return bare_table(native)
+        if self._frame.implementation.is_polars():
+            return nw.from_native(native).with_columns(nw.selectors.categorical().cast(nw.String)).to_native()
+        if not self._frame.implementation.is_pandas():
+            return native
+        for name, kind in native.dtypes.items():
+            if str(kind) == "category":
+                native[name] = native[name].cat.remove_unused_categories()
+        native.attrs = {}
+        levels = [name for name in self._levels if name in native.columns]
+        return native.set_index(levels) if levels else native
+
+
+def _with_index_as_columns(native: Any) -> tuple[Any, list[str]]:
+    """Return a frame of pandas whose index has become columns, and their names; any other frame as it is.
+
+    Levels without a name count rows, and those with the name of a column repeat it: neither is kept.
+    """
+    names = getattr(getattr(native, "index", None), "names", None)
+    if names is None or not hasattr(native, "reset_index"):
+        return native, []
+    levels = [name for name in names if name is not None and name not in native.columns]
+    plain = native.reset_index(drop=True)
+    for place, name in enumerate(levels):
+        plain.insert(place, name, native.index.get_level_values(name))
+    return plain, levels
 
 
 def apply_to_frame(

@@ -118,8 +118,8 @@ def _no_collection() -> SpecError:
 
 
 GEOMETRY = "geometry"
-_KEPT = ("name", "crs")
-"""Members of a collection that say nothing of where its points are; others, such as `bbox`, are not written."""
+_ID = "id"
+"""The member of a feature that counts as a property, where it has none of this name; no other member is written."""
 
 
 class GeoJsonFile:
@@ -138,11 +138,6 @@ class GeoJsonFile:
     def names(self) -> tuple[str, ...]:
         """The properties that any feature has had by now, after the geometry."""
         return tuple(self._names)
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """Members of the collection that are written again."""
-        return {name: self._members[name] for name in _KEPT if name in self._members}
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the features."""
@@ -170,8 +165,11 @@ class GeoJsonFile:
             raise SpecError("data", f"feature {number} has properties that are no object", "mend it")
         if GEOMETRY in properties:
             raise SpecError("data", f"feature {number} has a property {GEOMETRY!r}", "rename it")
+        named = isinstance(feature.get(_ID), str | int | float) and _ID not in properties
+        if named:
+            properties = {_ID: feature[_ID], **properties}
         self._names.update(dict.fromkeys(properties))
-        return feature
+        return {_ID: named, "properties": properties, GEOMETRY: feature.get(GEOMETRY)}
 
     def _check_members(self) -> None:
         if self._members.get("type") != "FeatureCollection":
@@ -186,7 +184,7 @@ class GeoJsonFile:
 
     def values(self, chunk: Chunk, name: str) -> list[Any]:
         """Return a property of each feature; None where it has none."""
-        return [(feature.get("properties") or {}).get(name) for feature in chunk.rows]
+        return [feature["properties"].get(name) for feature in chunk.rows]
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return latitudes and longitudes of the points."""
@@ -214,8 +212,7 @@ class GeoJsonSink:
             for name, values in layout.made.items()
         }
         self._comma = ""
-        head = json.dumps({"type": "FeatureCollection", **source.members}, ensure_ascii=False)
-        stream.write(f'{head[:-1]}, "features": ['.encode())
+        stream.write(b'{"type": "FeatureCollection", "features": [')
 
     def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
         """Write the features that are kept."""
@@ -226,8 +223,8 @@ class GeoJsonSink:
             self._comma = ","
 
     def _feature(self, feature: dict[str, Any], report: int) -> dict[str, Any]:
-        """Return a feature with the report in the place of the position; of its other members only the id is kept."""
-        given = feature.get("properties") or {}
+        """Return a feature with the report in the place of the position, and the properties that are kept."""
+        given = feature["properties"]
         properties: dict[str, Any] = {}
         for name in self._layout.order:
             if name in self._made and name != GEOMETRY:
@@ -238,7 +235,7 @@ class GeoJsonSink:
         if GEOMETRY in self._made:
             lat, lon = self._made[GEOMETRY][report]
             point = {"type": "Point", "coordinates": [lon, lat]}
-        named = {"id": feature["id"]} if "id" in feature else {}
+        named = {_ID: properties.pop(_ID)} if feature[_ID] and _ID in properties else {}
         return {"type": "Feature", **named, "properties": properties, "geometry": point}
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -12,7 +13,15 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import ROWS, Chunk, places_of, require_wgs84, written_points
+from dxopt.release.applying.formats import (
+    ROWS,
+    Chunk,
+    bare_array,
+    bare_type,
+    places_of,
+    require_wgs84,
+    written_points,
+)
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
 from dxopt.verify.published.sidecar import Noun
 
@@ -20,7 +29,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _GEO = b"geo"
-_PANDAS = b"pandas"
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+"""Columns that pandas makes of an index without a name."""
 
 
 class ParquetFile:
@@ -41,7 +51,9 @@ class ParquetFile:
             raise SpecError("data", "has two columns of one name", "name each column once")
         self._geo = _described(self.schema)
         self.geometry = self._primary()
-        self.hidden = tuple(name for name in self._covering() if name in self.names)
+        self._code: tuple[Any, Any] | None = None
+        beside = (*self._covering(), *filter(_UNNAMED_INDEX.fullmatch, self.names))
+        self.hidden = tuple(name for name in beside if name in self.names)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, in batches."""
@@ -71,19 +83,15 @@ class ParquetFile:
         """Return a writer of rows."""
         return ParquetSink(self, stream, layout)
 
-    def metadata(self, layout: Layout) -> dict[bytes, bytes]:
-        """Return the metadata of the output, without anything of the input's that could tell positions."""
-        found: dict[bytes, bytes] = {}
-        stored = self.schema.metadata or {}
-        if _PANDAS in stored:
-            found[_PANDAS] = _of_pandas(stored[_PANDAS], layout)
-        if self.geometry in layout.made:
-            column = {"encoding": "WKB", "geometry_types": ["Point"]}
-            if "crs" in self._geo["columns"][self.geometry]:
-                column["crs"] = self._geo["columns"][self.geometry]["crs"]
-            content = {"version": "1.1.0", "primary_column": self.geometry, "columns": {self.geometry: column}}
-            found[_GEO] = json.dumps(content).encode()
-        return found
+    def metadata(self, layout: Layout) -> dict[bytes, bytes] | None:
+        """Return the metadata of the output, of which nothing is the input's but the code of WGS 84."""
+        if self.geometry not in layout.made:
+            return None
+        column: dict[str, Any] = {"encoding": "WKB", "geometry_types": ["Point"]}
+        if self._code is not None:
+            column["crs"] = optional("pyproj").CRS.from_authority(*self._code).to_json_dict()
+        content = {"version": "1.1.0", "primary_column": self.geometry, "columns": {self.geometry: column}}
+        return {_GEO: json.dumps(content).encode()}
 
     def _primary(self) -> str | None:
         """Return the column of points; its coordinate system and encoding are checked when it is used."""
@@ -97,7 +105,8 @@ class ParquetFile:
             raise SpecError("geometry", f"is encoded as {column.get('encoding')}", "write it as WKB")
         if "crs" in column:
             named = (column["crs"] or {}).get("id") or {}
-            require_wgs84(named.get("authority"), named.get("code"))
+            self._code = named.get("authority"), named.get("code")
+            require_wgs84(*self._code)
 
     def _covering(self) -> Iterator[str]:
         """Yield the names of other columns that hold positions: boxes around points, and further geometry."""
@@ -129,8 +138,8 @@ class ParquetSink:
                 self._made[name] = pa.array(written_points(values), pa.binary()) if points else pa.array(values)
                 fields.append(pa.field(name, self._made[name].type))
             else:
-                fields.append(source.schema.field(name))
-        self._schema = pa.schema(fields, metadata=source.metadata(layout) or None)
+                fields.append(pa.field(name, bare_type(source.schema.field(name).type)))
+        self._schema = pa.schema(fields, metadata=source.metadata(layout))
         self._writer = pq.ParquetWriter(stream, self._schema)
 
     def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
@@ -140,7 +149,8 @@ class ParquetSink:
         rows = chunk.rows if kept.all() else chunk.rows.filter(pa.array(kept))
         taken = pa.array(drawn)
         columns = [
-            self._made[name].take(taken) if name in self._made else rows.column(name) for name in self._layout.order
+            self._made[name].take(taken) if name in self._made else bare_array(rows.column(name))
+            for name in self._layout.order
         ]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
@@ -171,18 +181,3 @@ def _described(schema: pa.Schema) -> dict[str, Any]:
         return found if isinstance(found["columns"][found["primary_column"]], dict) else {}
     except (ValueError, KeyError, TypeError):
         raise SpecError("data", "has GeoParquet metadata that are damaged", "write it again") from None
-
-
-def _of_pandas(stored: bytes, layout: Layout) -> bytes:
-    """Return pandas' metadata of the columns that are kept, with its index."""
-    try:
-        content = json.loads(stored)
-        kept = set(layout.order) - set(layout.made)
-        content["columns"] = [one for one in content["columns"] if one.get("field_name") in kept]
-        content["index_columns"] = [
-            one for one in content["index_columns"] if not isinstance(one, str) or one in kept
-        ]
-        content["index_columns"] = [one for one in content["index_columns"] if isinstance(one, str)]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return b"{}"
-    return json.dumps(content).encode()
