@@ -1,7 +1,7 @@
 """Points by label, index or coordinates: a bare argument is a label; `index=` and `point=` are for the rest.
 
-Labels are text. Where none is as given, identities are compared (`runtime/identity.py`): 7, 7.0 and "7" are one label,
-and a tuple is one. A list, an array or a pandas Series names several points. A label of several points is refused.
+Labels are text. Where none is as given, identities are compared (`runtime/identity.py`): 7, 7.0 and "7" are one
+label, and a tuple is one. A list, an array or a pandas Series names several points. A label of several is refused.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ reference system (CRS).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.numerics.coerce import as_numbers, ragged
+from dxopt.runtime.column_names import has_role
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
 
-_LATITUDE = {"lat", "lats", "latitude", "latitudes"}
-_LONGITUDE = {"lon", "lons", "lng", "long", "longitude", "longitudes"}
-_WORDS = re.compile(r"[a-z]+")
 WGS84 = "OGC:CRS84"
 """Longitude and latitude in degrees, as in GeoJSON."""
 
@@ -106,8 +103,7 @@ def require_latitude_first(names: Sequence[str], field: str) -> None:
 
 def _ordered(first: str, second: str) -> bool:
     """Return True if the first name is a latitude and the second a longitude."""
-    north, east = (set(_WORDS.findall(name.lower())) for name in (first, second))
-    return bool(_LATITUDE & north) and bool(_LONGITUDE & east)
+    return has_role(first, "latitude") and has_role(second, "longitude")
 
 
 def has_geometry(given: Any) -> bool:

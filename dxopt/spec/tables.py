@@ -16,7 +16,7 @@ from typing import NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.runtime.header_guess import NAME_THEM, listed, looks_like_data
+from dxopt.runtime.column_names import NAME_THEM, listed, looks_like_data
 from dxopt.runtime.reading import MOST_TABLE, opened
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
 from dxopt.spec.source import SpecFileError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dxopt.runtime.header_guess import is_data, listed, looks_like_data, no_column
+from dxopt.runtime.column_names import is_data, listed, looks_like_data, no_column
 
 DATA = (
     "37.767530", "-122.428865", "37,7", "+3", ".5", "1e3", "12", "nan", "-inf", "2024-05-01", "2024-05-01T10:00:00Z",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.header_guess import no_column
+from dxopt.runtime.column_names import locates, no_column
 from dxopt.runtime.identity import identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
@@ -335,14 +333,6 @@ def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | N
 UNCERTAINTY = "coordinateUncertaintyInMeters"
 """A term of Darwin Core, as GENERALIZATIONS is; the others are names of dxopt's own."""
 _WORST = {UNCERTAINTY: "worstCaseUncertaintyInMeters", "uncertainty": "worst_case_uncertainty"}
-_LOCATE = {
-    *("address", "addr", "street", "road", "zip", "zipcode", "postal", "postcode", "plz", "geohash", "geom"),
-    *("geometry", "wkt", "wkb", "h3", "s2", "mgrs", "utm", "easting", "northing", "place", "location", "locality"),
-    *("city", "town", "village", "municipality", "county", "district", "ward", "neighborhood", "neighbourhood"),
-    *("lat", "latitude", "lon", "lng", "long", "longitude", "coordinate", "coordinates", "coords", "position"),
-    *("gps", "ip", "pluscode", "what3words", "w3w", "cell", "station", "home", "verbatim", "elevation", "altitude"),
-}
-_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -438,15 +428,9 @@ def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
     return numbers.astype(np.int64) if (np.isfinite(numbers) & (numbers == np.round(numbers))).all() else numbers
 
 
-def _words(name: str) -> set[str]:
-    """Return the words of a name, also two in a row as one: `GeoHash` is `geo`, `hash` and `geohash`."""
-    words = [word.lower() for word in _WORDS.findall(name)]
-    return {*words, *(one + other for one, other in pairwise(words))}
-
-
 def _warn_of(kept: Sequence[str]) -> None:
     """Warn of columns that are kept and whose names say that they locate somebody."""
-    found = [name for name in kept if _LOCATE & _words(name)]
+    found = [name for name in kept if locates(name)]
     if found:
         seen = f"columns are kept that may locate somebody: {', '.join(map(repr, found[:5]))}"
         more = f" and {len(found) - 5:,} more" if len(found) > 5 else ""

@@ -16,7 +16,7 @@ from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, Chunk
 from dxopt.release.applying.row_checks import Fingerprints
-from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
+from dxopt.runtime.column_names import NAME_THEM, looks_like_data
 from dxopt.verify.published.sidecar import Noun
 
 _DELIMITERS = ",;\t|"

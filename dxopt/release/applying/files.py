@@ -16,6 +16,7 @@ from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
+from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
@@ -168,15 +169,19 @@ def apply_to_file(
     checked = plan.tally(source.noun)
     needed: Counter[str] = Counter()
     repeats = Repeats()
+    hidden = [*source.hidden]
+    if source.geometry is not None and not plan.where.geometry:
+        hidden.append(source.geometry)
+    beside = Beside()
     for chunk, settled in _settled(plan, source, checked, tell, "checking"):
+        unnamed = plan.unnamed(source.names, hidden)
+        beside.look(((name, source.values(chunk, name)) for name in unnamed), _secrets(plan, source, chunk))
         needed.update(settled.persons)
         if plan.persons is None:
             repeats.add(source.fingerprints(chunk)[settled.kept])
     plan.require_columns(source.names)
     checked.require()
-    hidden = [*source.hidden]
-    if source.geometry is not None and not plan.where.geometry:
-        hidden.append(source.geometry)
+    beside.require()
     if {*source.names} - {*plan.where.names, *hidden}:
         repeats.warn(source.noun)
     layout = plan.layout(source.names, hidden)
@@ -239,9 +244,12 @@ def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: st
     """Yield each chunk, with what is known of its rows."""
     for chunk in source.chunks():
         persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
-        if plan.where.geometry and not isinstance(source, CsvFile):
-            values = list(source.places(chunk))
-        else:
-            values = [source.values(chunk, name) for name in plan.where.names]
-        yield chunk, plan.settle(values, persons, chunk.lines, tally)
+        yield chunk, plan.settle(_secrets(plan, source, chunk), persons, chunk.lines, tally)
         tell(f"{stage}, {tally.rows:,} rows", min(1.0, chunk.share))
+
+
+def _secrets(plan: Plan, source: Source, chunk: Chunk) -> list[Any]:
+    """Return the columns of a chunk that have the secrets."""
+    if plan.where.geometry and not isinstance(source, CsvFile):
+        return list(source.places(chunk))
+    return [source.values(chunk, name) for name in plan.where.names]

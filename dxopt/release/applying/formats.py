@@ -64,7 +64,8 @@ def bare_type(kind: pa.DataType) -> pa.DataType:
     if types.is_dictionary(kind):
         return bare_type(kind.value_type)
     if types.is_struct(kind):
-        return pa.struct([pa.field(kind.field(at).name, bare_type(kind.field(at).type)) for at in range(kind.num_fields)])
+        fields = map(kind.field, range(kind.num_fields))
+        return pa.struct([pa.field(field.name, bare_type(field.type)) for field in fields])
     if types.is_map(kind):
         return pa.map_(bare_type(kind.key_type), bare_type(kind.item_type))
     if types.is_fixed_size_list(kind):

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes, require_wgs84
+from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
-from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
+from dxopt.runtime.column_names import NAME_THEM, looks_like_data
 from dxopt.spaces.positions import names_of
 from dxopt.verify.published.sidecar import Noun
 
@@ -75,6 +76,10 @@ class Frame:
         if where.kind == "label":
             return [self._frame[where.names[0]].to_list()]
         return [self._frame[name].to_numpy() for name in where.names]
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return the values of a column."""
+        return self._frame[name].to_numpy()
 
     def persons(self, plan: Plan) -> Any:
         """Return the column of persons, or None where none are asked for."""
@@ -157,6 +162,8 @@ def apply_to_frame(
     """Return a frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
+    unnamed = plan.unnamed(frame.names, frame.hidden(plan))
+    beside = Beside()
     tally = plan.tally("row")
     size = len(frame)
     kept = np.zeros(size, dtype=bool)
@@ -166,12 +173,15 @@ def apply_to_frame(
     for start in range(0, size, ROWS):
         some = slice(start, min(start + ROWS, size))
         lines = np.arange(some.start, some.stop) + 1
-        part = plan.settle([column[some] for column in columns], named and named[some], lines, tally)
+        values = [column[some] for column in columns]
+        part = plan.settle(values, named and named[some], lines, tally)
+        beside.look(((name, frame.column(name)[some]) for name in unnamed), values)
         kept[some] = part.kept
         secrets.append(part.secrets)
         persons += part.persons
         tell(f"checking, {some.stop:,} rows", some.stop / size)
     tally.require()
+    beside.require()
     if plan.persons is None and frame.has_others(plan):
         repeats = Repeats()
         repeats.add(frame.fingerprints()[kept])

@@ -132,6 +132,11 @@ class Plan:
         if self.persons is not None:
             require_column(self.persons.column, names, "person")
 
+    def unnamed(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
+        """Return the columns of the data that are kept without being named."""
+        away = {*self.where.names, *hidden, *self.columns.drop}
+        return [] if self.columns.keep is not None else [name for name in names if name not in away]
+
     def tally(self, noun: str) -> Tally:
         """Return a counter of rows under the policy of the plan."""
         return Tally(self.snapper, self.outside, noun)

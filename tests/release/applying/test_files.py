@@ -220,7 +220,7 @@ def test_other_columns_of_files_with_geometry_lose_it(tmp_path: Path) -> None:
     given = people(3)
     write_geojson(tmp_path / "a.geojson", given)
     content = json.loads((tmp_path / "a.geojson").read_text())
-    for beds, feature in enumerate(content["features"]):
+    for beds, feature in zip((2, 0, 1), content["features"], strict=True):
         feature["properties"]["beds"] = beds
     (tmp_path / "a.geojson").write_text(json.dumps(content))
     done = dx.apply(counts(), tmp_path / "a.geojson", tmp_path / "b.geojson", columns=dx.Columns(label="beds"))

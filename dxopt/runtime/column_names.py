@@ -1,0 +1,94 @@
+"""Names of columns: what they mean, what they say of a file without a header, and how messages list them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+
+_ROLES = {
+    "latitude": (
+        "lat lats latd latitude latitudes latitud latitudine breite breitengrad breedte breedtegraad bredde "
+        "breddegrad breddgrad leveysaste szerokość szerokosc šířka sirka enlem širina szélesség широта πλάτος "
+        "纬度 緯度 위도"
+    ),
+    "longitude": (
+        "lon lons lng lngs long longd longitude longitudes longitud longitudine länge laenge längengrad "
+        "laengengrad lengte lengtegraad lengde lengdegrad længde længdegrad längdgrad pituusaste długość "
+        "dlugosc délka delka boylam dužina hosszúság долгота μήκος 经度 經度 経度 경도"
+    ),
+    "place": (
+        "address addr street road zip zipcode postal postcode plz geohash geom geo geometry wkt wkb h3 s2 "
+        "mgrs utm easting northing place location locality city town village municipality county district "
+        "ward neighborhood neighbourhood coordinate coordinates coords position gps ip pluscode what3words "
+        "w3w cell station home verbatim elevation altitude adresse direccion dirección indirizzo rue strasse "
+        "straße calle via ville stadt ort ciudad comune commune lieu"
+    ),
+}
+"""Words of names, in small letters and apart by blanks, by what they mean."""
+_LONG = 6
+"""Letters of a word that is recognised at the end of another, as in `pickuplatitude`."""
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
+_CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SHOWN = 12
+_WORDS = re.compile(r"[^\W\d_]+")
+_OF_DATES = re.compile(
+    r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
+    r"|november|december|(mon|tue|wed|thu|fri|sat|sun)|(mon|tues|wednes|thurs|fri|satur|sun)day|am|pm|utc|gmt"
+)
+_OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
+"""Letters in numbers, in degrees with a direction and in times."""
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in small letters: `pickup_lat`, `decimalLatitude`, `GPS-Latitude` have two."""
+    parts = _PARTS.findall(unicodedata.normalize("NFC", name))
+    return [word.lower() for part in parts for word in _CAMEL.split(part)]
+
+
+def has_role(name: str, role: str) -> bool:
+    """Return whether the name of a column means a latitude, a longitude or a place; two words may be one of these."""
+    words, known = words_of(name), _ROLES[role].split()
+    pairs = (one + other for one, other in pairwise(words))
+    return any(word in known for word in (*words, *pairs)) or any(
+        word.endswith(one) for word in words for one in known if len(one) > _LONG and one.isascii()
+    )
+
+
+def locates(name: str) -> bool:
+    """Return whether the name of a column says that it locates somebody."""
+    return any(has_role(name, role) for role in _ROLES)
+
+
+def is_data(name: str) -> bool:
+    """Return whether the name of a column reads as a number or a date."""
+    bare = name.strip().lower()
+    words = _WORDS.findall(bare)
+    if "_" in bare or not all(_OF_NUMBERS.fullmatch(word) or _OF_DATES.fullmatch(word) for word in words):
+        return False
+    if bare in ("nan", "inf", "-inf", "infinity", "-infinity"):
+        return True
+    dated = any(_OF_DATES.fullmatch(word) for word in words)
+    return any(sign.isdigit() for sign in bare) and (dated or not bare[0].isalpha())
+
+
+def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return what is wrong where a table with these columns lacks one, and what to write instead."""
+    if looks_like_data(names):
+        return f"there is no column {name!r}, and the first line looks like data", NAME_THEM
+    return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
+
+
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Return whether one of the names reads as a number or a date."""
+    return any(map(is_data, names))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write the first names in a row, in quotes where blanks at an end would not be seen."""
+    some = ", ".join(name if name and name == name.strip() else repr(name) for name in names[:_SHOWN])
+    return some + (", …" if len(names) > _SHOWN else "")
+
+
+NAME_THEM = "add a header line, which names the columns"
