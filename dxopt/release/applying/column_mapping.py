@@ -347,6 +347,11 @@ class Layout:
     made: dict[str, NDArray[Any]]
     left_out: tuple[str, ...]
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns of the input that the output has."""
+        return tuple(name for name in self.order if name not in self.made)
+
     @classmethod
     def of(
         cls,

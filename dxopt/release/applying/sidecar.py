@@ -73,7 +73,7 @@ def sidecar(
             dropped=tuple(tally.dropped),
             noun=noun,
         ),
-        columns=Columns(tuple(layout.made), tuple(layout.left_out)),
+        columns=Columns(tuple(layout.made), tuple(layout.kept), tuple(layout.left_out)),
         draws=_draws(plan),
         budgets=_paid(plan, tally, run),
         output=output,

@@ -132,8 +132,8 @@ class _Published:
         """Check that the columns that were made are there, and that those replaced or left out are not."""
         there, said = self.rows.names, self.said
         made, where = said.columns.made, said.secret.columns
-        if len({*made}) < len(made):
-            raise Broken("the sidecar says of a column twice that it was made")
+        if len({*made, *said.columns.kept}) < len(made) + len(said.columns.kept):
+            raise Broken("the sidecar says of a column twice that it was made or kept")
         for name in made:
             if name not in there:
                 raise Broken(f"there is no column {name!r}, which the sidecar says was made")
@@ -146,6 +146,10 @@ class _Published:
                 raise Broken(f"column {name!r} is there, which the sidecar says was left out")
         beside = [name for name in made if name in _BESIDE]
         kept = [name for name in there if name not in made]
+        # a property of GeoJSON that only rows that were left out have is not there
+        away = {*said.columns.kept} - {*kept} if self.rows.noun != "feature" else set()
+        if other := {*kept} - {*said.columns.kept} | away:
+            raise Broken(f"of columns that were kept, {_named(sorted(other))} are in the file or in the sidecar alone")
         return (
             f"reports in {_named(self.outputs.columns)}; made of them: {_named(beside)}; "
             f"kept as given, and not protected: {_named(kept)}"

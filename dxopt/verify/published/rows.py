@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.verify.files import once
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
@@ -55,7 +57,7 @@ class Outputs:
         if not columns:
             raise Broken("no column of the file has reports")
         some = {report for row in table.rows for report in row}
-        at = {report: tuple(places[report]) if columns != tuple(named) else () for report in some}
+        at = {report: tuple(map(_signed, places[report])) if columns != tuple(named) else () for report in some}
         possible: dict[tuple[Any, ...] | None, int] = {
             (*at[report], *([labels[report]] if named else [])): report for report in some
         }
@@ -92,21 +94,27 @@ def as_double(entry: object) -> float | None:
         return None
 
 
-def _numbers(given: Sequence[Any]) -> tuple[float, ...] | None:
+def _numbers(given: Sequence[Any]) -> tuple[float | str, ...] | None:
     """Return coordinates: numbers, texts of numbers, or one point."""
     if len(given) == 1 and isinstance(given[0], bytes):
         try:
             _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
         except (struct.error, KeyError):
             return None
-        return (lat, lon) if kind == _WKB_POINT else None
+        return (_signed(lat), _signed(lon)) if kind == _WKB_POINT else None
     if len(given) == 1 and isinstance(given[0], tuple):
         (given,) = given
     found = tuple(number for entry in given if (number := as_double(entry)) is not None)
-    return found if len(found) == len(given) else None
+    return tuple(map(_signed, found)) if len(found) == len(given) else None
+
+
+def _signed(number: float) -> float | str:
+    """Return a number, or the text -0.0, which is another report than 0.0."""
+    return "-0.0" if number == 0 and math.copysign(1, number) < 0 else number
 
 
 GEOMETRY = "geometry"
+_ID = "id"
 _DELIMITERS = ",;\t|"
 
 Entries = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
@@ -168,8 +176,9 @@ def _csv(file: Path) -> Rows:
 
 
 def _geojson(file: Path) -> Rows:
-    content = json.loads(file.read_text(encoding="utf-8-sig"))
-    features = [_flat(feature) for feature in content["features"]]
+    content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=once)
+    _require_members(content, {"type": "FeatureCollection", "features": list}, "the collection")
+    features = [_flat(number, feature) for number, feature in enumerate(content["features"], 1)]
     names = dict.fromkeys(name for feature in features for name in feature)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -178,14 +187,38 @@ def _geojson(file: Path) -> Rows:
     return Rows(tuple(names), entries, "feature")
 
 
-def _flat(feature: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties of a feature and, where it has one, its geometry; what is no plain value as text."""
-    found = dict(feature.get("properties") or {})
-    geometry = feature.get(GEOMETRY)
+def _flat(number: int, feature: Any) -> dict[str, Any]:
+    """Return the properties of a feature, its id and its point; what is no plain value as text.
+
+    Broken where it has anything else: what is written has nothing else.
+    """
+    called = f"feature {number:,}"
+    identified = isinstance(feature, dict) and _ID in feature
+    asked: dict[str, Any] = {"type": "Feature", "properties": dict, GEOMETRY: dict | None}
+    _require_members(feature, {**asked, _ID: str | int | float} if identified else asked, called)
+    found = dict(feature["properties"])
+    if identified:
+        if _ID in found:
+            raise Broken(f"{called} has an id twice")
+        found[_ID] = feature[_ID]
+    geometry = feature[GEOMETRY]
     if geometry is not None:
-        plain = isinstance(geometry, dict) and geometry.get("type") == "Point"
-        found[GEOMETRY] = tuple(geometry["coordinates"][1::-1]) if plain else geometry
+        _require_members(geometry, {"type": "Point", "coordinates": list}, f"the geometry of {called}")
+        if len(geometry["coordinates"]) != 2:
+            raise Broken(f"the geometry of {called} has {len(geometry['coordinates'])} coordinates")
+        found[GEOMETRY] = tuple(geometry["coordinates"][::-1])
     return {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in found.items()}
+
+
+def _require_members(given: Any, asked: Mapping[str, Any], called: str) -> None:
+    """Broken unless an object has these members and no others: each a text, or a value of a type."""
+    if not isinstance(given, dict):
+        raise Broken(f"{called} is no object")
+    if (other := next((name for name in (*asked, *given) if (name in given) != (name in asked)), None)) is not None:
+        raise Broken(f"{called} has {'no' if other in asked else 'a'} member {other!r}")
+    for name, kind in asked.items():
+        if given[name] != kind if isinstance(kind, str) else not isinstance(given[name], kind):
+            raise Broken(f"{called} has {name} {str(given[name])[:40]!r}")
 
 
 def _parquet(file: Path) -> Rows:
@@ -196,6 +229,7 @@ def _parquet(file: Path) -> Rows:
         opened = pq.ParquetFile(file)
     except (pa.ArrowInvalid, OSError) as error:
         raise Broken(f"the file is no Parquet ({' '.join(str(error).split())[:120]})") from None
+    _require_bare(opened)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         number = 1
@@ -205,6 +239,26 @@ def _parquet(file: Path) -> Rows:
 
     return Rows(tuple(opened.schema_arrow.names), entries, "row")
 
+
+def _require_bare(opened: Any) -> None:
+    """Broken where a file of Parquet has metadata besides those that describe its column of points."""
+    schema = opened.schema_arrow
+    stored = schema.metadata or {}
+    others = [name.decode(errors="replace") for name in stored if name != b"geo"]
+    fields = [field.name for field in schema if set(field.metadata or {}) - {b"PARQUET:field_id"}]
+    if others or fields:
+        raise Broken(f"the file has metadata besides its columns: {', '.join((*others, *fields))}")
+    if b"geo" not in stored:
+        return
+    content = json.loads(stored[b"geo"], object_pairs_hook=once)
+    _require_members(content, {"version": str, "primary_column": str, "columns": dict}, "the metadata of geometry")
+    for name, column in content["columns"].items():
+        code = column.pop("crs", {"id": {"authority": "OGC", "code": "CRS84"}}).get("id")
+        if column != {"encoding": "WKB", "geometry_types": ["Point"]} or code not in _WGS84:
+            raise Broken(f"the metadata of geometry say more of column {name!r} than its encoding")
+
+
+_WGS84 = ({"authority": "OGC", "code": "CRS84"}, {"authority": "EPSG", "code": 4326})
 
 _READERS: dict[str, Callable[[Path], Rows]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), _csv),

@@ -118,9 +118,10 @@ class RowCounts(_Strict):
 
 @dataclass(frozen=True)
 class Columns(_Strict):
-    """The columns that were made, and those of the input that were left out."""
+    """The columns that were made, and those of the input that were kept and left out."""
 
     made: tuple[str, ...]
+    kept: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
