@@ -1,0 +1,110 @@
+"""Who somebody is, and which secret a label names, is the same in every format, library and type of column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dxopt as dx
+from dxopt.runtime.identity import identity
+from tests.material.carriers import FLOATS, TEXT, WHOLE, Carrier
+from tests.material.people import counts
+from tests.material.vectors import PERSONS
+
+BEDS = [1.0, 2.0, 3.0, 4.0]
+
+
+def paid(carrier: Carrier, persons: list[Any], folder: Path, beds: list[Any] = BEDS) -> Counter[str]:
+    """How many rows each person of a ledger has paid for, after the rows were applied in this form."""
+    data = carrier(folder, {"person": persons, "beds": beds})
+    output = folder / f"out{data.suffix}" if isinstance(data, Path) else None
+    with dx.Budgets.open(folder / "ledger.sqlite", create=True, default=100) as ledger:
+        dx.apply(counts(), data, output, column="beds", person="person", ledger=ledger, within=0.5, outside="drop")
+        level = Fraction(counts().epsilon)
+        return Counter({account.person: int(account.spent / level) for account in ledger.accounts()})
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_numbers(name: str, tmp_path: Path) -> None:
+    assert paid(WHOLE[name], [7, 8, 7, 120], tmp_path) == {"7": 2, "8": 1, "120": 1}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("gap", [False, True])
+def test_floats(name: str, gap: bool, tmp_path: Path) -> None:
+    """Nobody is in a row that is left out, so that a missing person there is none."""
+    persons, beds = [7.0, 8.0, 7.0, 120.0], list[Any](BEDS)
+    if gap:
+        persons, beds = [*persons, None], [*beds, None]
+    assert paid(FLOATS[name], persons, tmp_path, beds) == {"7": 2, "8": 1, "120": 1}
+
+
+@pytest.mark.parametrize(("name", "spelt"), list(product(TEXT, PERSONS)), ids=ascii)
+def test_texts(name: str, spelt: str, tmp_path: Path) -> None:
+    assert paid(TEXT[name], ["x", spelt, "x", spelt], tmp_path) == Counter(["x", PERSONS[spelt]] * 2)
+
+
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("nobody", ["", "   ", "\u00a0", "\u200b\u2060", None], ids=ascii)
+def test_nobody_pays_for_no_row(name: str, nobody: str | None, tmp_path: Path) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        paid(TEXT[name], ["x", nobody, "y", "z"], tmp_path)
+    assert caught.value.field == "person"
+
+
+def test_names_of_every_call_are_identities(tmp_path: Path) -> None:
+    key = dx.Key(bytes(32))
+    for spelt, known in PERSONS.items():
+        with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=100) as ledger:
+            before = ledger.account(known).spent
+            assert ledger.pay(spelt, 1, unit="per unit", release="r")
+            assert ledger.account(known).spent == ledger.account(spelt).spent == before + 1
+            assert len(ledger.history(spelt)) == len(ledger.history(known))
+        drawn = counts().sample_for([spelt, known] * 20, index=[*range(7)] * 5 + [3] * 5, key=key, release="r")
+        again = counts().sample_for([known] * 40, index=[*range(7)] * 5 + [3] * 5, key=key, release="r")
+        assert drawn.tolist() == again.tolist()
+
+
+@pytest.mark.parametrize("person", [float("inf"), 2.0**60, [1], {"a": 1}, "\ud800", b"\xff", 10**5000], ids=range(7))
+def test_what_names_nobody_beyond_doubt_is_refused(person: Any, tmp_path: Path) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        identity(person)
+    assert caught.value.field == "person"
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=1) as ledger, pytest.raises(dx.SpecError):
+        ledger.pay(person, 1, unit="per km", release="r")
+
+
+def test_large_numbers_beside_a_gap_are_not_rounded(tmp_path: Path) -> None:
+    persons = [2**60 + 1, 2**60, None, 7]
+    for name in ("parquet", "pandas Int64", "polars", "geojson"):
+        (folder := tmp_path / name).mkdir()
+        found = paid(WHOLE[name], persons, folder, [1.0, 2.0, None, 3.0])
+        assert found == {str(2**60 + 1): 1, str(2**60): 1, "7": 1}
+
+
+LABELS = {"7": [7, 7.0, "7.0", " 7", "7\u200b"], "böb": ["bo\u0308b", "böb\u00a0"], "007": ["007"], "7.50": [7.5, "7.5"]}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_labels_are_found_by_their_identity(label: str, tmp_path: Path) -> None:
+    space = dx.MetricSpace.from_points([[0.0], [1.0], [2.0], [3.0]], labels=[*LABELS])
+    table = dx.integer_table(dx.classic.exponential(space, epsilon=1.0))
+    for given in LABELS[label]:
+        assert space.index(given) == [*LABELS].index(label)
+        for name, carrier in {int: WHOLE, float: FLOATS, str: TEXT}[type(given)].items():
+            (folder := tmp_path / f"{name} {given!a}").mkdir()
+            data = carrier(folder, {"person": [given] * 3, "beds": [1.0, 2.0, 3.0]})
+            output = folder / f"out{data.suffix}" if isinstance(data, Path) else None
+            dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[]))
+
+
+def test_a_label_that_two_secrets_may_have_is_refused() -> None:
+    space = dx.MetricSpace.from_points([[0.0], [1.0]], labels=["a b", "a  b"])
+    assert space.index("a  b") == 1
+    with pytest.raises(dx.SpecError):
+        space.index("a\u00a0b")
