@@ -83,8 +83,10 @@ def most_telling(plain: Array, hidden: Array) -> Event:
     """
     everyone = [*_all_odds(plain, hidden), *_all_odds(hidden, plain)]
     for odds in everyone:
-        if (found := _certain(odds)) is not None:
-            return Event(float("inf"), found, float("inf"))
+        # an event that rules the secret out under the second explanation alone
+        silent = (odds.below == 0) & ((odds.above > 0) | (odds.more > 0))
+        if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
+            return Event(float("inf"), tuple(np.flatnonzero(silent).tolist()), float("inf"))
     # secrets of which more could be said come first, so that most others need no look
     caps = [_largest(odds.above, odds.below) * _largest(odds.more, odds.less) for odds in everyone]
     best, event, limit = 1.0, (0,), 1.0
@@ -105,14 +107,6 @@ def _all_odds(first: Array, second: Array) -> list[_Odds]:
     possible = first.any(axis=1)
     less, more = first.sum(axis=0), second.sum(axis=0)
     return [_Odds(a, more, b, less) for a, b in zip(first[possible], second[possible], strict=True)]
-
-
-def _certain(odds: _Odds) -> tuple[int, ...] | None:
-    """Return an event that rules the secret out under the second explanation alone."""
-    silent = (odds.below == 0) & ((odds.above > 0) | (odds.more > 0))
-    if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
-        return tuple(map(int, np.flatnonzero(silent)))
-    return None
 
 
 def _largest(above: Array, below: Array) -> float:

@@ -345,16 +345,12 @@ class RateCurve:
         constant = -slope * loss - float(weights[likely] @ (np.log(sums[likely]) - slope * shift[likely, 0]))
         bound = 0.0 if slope == 0 else max(0.0, (constant - math.log(factors.max())) / math.log(2))
         status = _reached(slope == 0 or open_gap <= self.tolerance, self.stop)
-        rate = _information(weights, channel)
+        # Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])
+        chances = weights @ channel
+        ratios = np.divide(channel, chances, out=np.ones_like(channel), where=(channel > 0) & (chances > 0))
+        rate = float((weights[:, None] * channel * np.log2(ratios)).sum())
         mechanism = Mechanism.from_matrix(self.space, channel, self.reports, name="rate-distortion channel")
         return RateDistortion(mechanism, rate, bound, loss, slope, rounds, status)
-
-
-def _information(weights: Array, channel: Array) -> float:
-    """Return Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])."""
-    chances = weights @ channel
-    ratios = np.divide(channel, chances, out=np.ones_like(channel), where=(channel > 0) & (chances > 0))
-    return float((weights[:, None] * channel * np.log2(ratios)).sum())
 
 
 def _reached(closed: bool, stop: Stop) -> Status:

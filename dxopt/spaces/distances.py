@@ -104,27 +104,19 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
     BrokenTriangle
         If they break it by more than 1e-12 relative and `slack`, and `close` is not set; it names the three points.
     """
-    broken = _triangle_violation(matrix, slack)
-    if broken is None:
-        return matrix
-    if close:
-        return path_closure(matrix)
-    i, j, k = broken
-    a, b, c = names[i], names[j], names[k]
-    detour = f"d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}"
-    wrong = f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds {detour}"
-    raise BrokenTriangle("distances", wrong, "mend the triangle inequality, or give ", Option("close", True))
-
-
-def _triangle_violation(matrix: Array, slack: float) -> tuple[int, int, int] | None:
-    """Return indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding and some slack, or None."""
     for via in range(len(matrix)):
-        detour = matrix[:, via, None] + matrix[None, via, :]
-        bad = matrix > detour * (1 + TRIANGLE_SLACK) + slack
-        if bad.any():
-            start, end = np.argwhere(bad)[0]
-            return int(start), via, int(end)
-    return None
+        detours = matrix[:, via, None] + matrix[None, via, :]
+        broken = matrix > detours * (1 + TRIANGLE_SLACK) + slack
+        if not broken.any():
+            continue
+        if close:
+            return path_closure(matrix)
+        start, end = np.argwhere(broken)[0].tolist()
+        a, b, c = names[start], names[via], names[end]
+        detour = f"d({a}, {b}) + d({b}, {c}) = {detours[start, end]:.6g}"
+        wrong = f"d({a}, {c}) = {matrix[start, end]:.6g} exceeds {detour}"
+        raise BrokenTriangle("distances", wrong, "mend the triangle inequality, or give ", Option("close", True))
+    return matrix
 
 
 def path_closure(lengths: Array) -> Array:
@@ -217,9 +209,11 @@ class Paths:
 
 
 def required_graph(graph: Any) -> None:
-    """Raise SpecError unless a graph of networkx is given."""
+    """Raise SpecError unless a graph of networkx with nodes is given."""
     if not hasattr(graph, "is_multigraph"):
         raise SpecError("graph", f"is of type {type(graph).__name__}", "give a graph of networkx, as nx.Graph(edges)")
+    if not len(graph):
+        raise SpecError("graph", "has no nodes", "give at least one")
 
 
 def nodes_and_edges(
@@ -236,8 +230,6 @@ def nodes_and_edges(
     """
     required_graph(graph)
     nodes = list(graph)
-    if not nodes:
-        raise SpecError("graph", "has no nodes", "give at least one")
     position = {node: i for i, node in enumerate(nodes)}
     # Graphs of any kind take the name of an attribute here; where there is none, the lengths are not looked at.
     listed: Iterable[tuple[Any, Any, Any]] = graph.edges(data=weight or "")  # pyright: ignore[reportCallIssue]

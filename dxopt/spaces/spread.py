@@ -59,7 +59,9 @@ def spread_of(space: MetricSpace) -> Spread:
     structure = space.structure
     match structure.kind:
         case "path" if space.points is not None:
-            return _on_a_line(space.points[:, 0])
+            places = space.points[:, 0]
+            beside = np.pad(np.abs(np.diff(places)), 1, constant_values=np.inf)
+            return Spread(float(abs(places[-1] - places[0])), np.minimum(beside[:-1], beside[1:]))
         case "lattice" | "torus":
             # no two points are further apart than some point is from the first, and all have a neighbour
             return Spread(_largest(space.row(index=0)), np.full(len(space), space.nearest))
@@ -71,12 +73,6 @@ def spread_of(space: MetricSpace) -> Spread:
     if isinstance(space.given, Paths) and len(space) ** 2 > _MOST_CELLS:
         return _along(space.given)
     return _by_rows(space)
-
-
-def _on_a_line(places: Array) -> Spread:
-    steps = np.abs(np.diff(places))
-    beside = np.concatenate([[np.inf], steps, [np.inf]])
-    return Spread(float(abs(places[-1] - places[0])), np.minimum(beside[:-1], beside[1:]))
 
 
 def _along(paths: Paths) -> Spread:

@@ -34,8 +34,12 @@ def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
     ratio of A in that pair it is 0 for A; the square root of that is between them.
     """
     size = len(better)
+    # max_z K[x, z] / K[x', z] of A, where 0 / 0 does not count; 1 where it is infinite
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = np.stack([np.where(row > 0, row / better, 0.0).max(axis=1) for row in better])
+    ratios[np.isinf(ratios)] = 1.0
     for power in (0.0, 0.5, 1.0):
-        levels = _largest_ratios(better) ** power
+        levels = ratios**power
         ahead = (_told(worse, levels) - _told(better, levels)) / (1 + levels)
         x, other = np.unravel_index(int(ahead.argmax()), ahead.shape)
         if ahead[x, other] > 0:
@@ -43,15 +47,6 @@ def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
             found[x, 0] = 1.0
             found[other, 1] = levels[x, other]
             yield found
-
-
-def _largest_ratios(channel: Array) -> Array:
-    """Return max_z K[x, z] / K[x', z], `(n, n)`, where 0 / 0 does not count; 1 where it is infinite."""
-    found = np.ones((len(channel), len(channel)))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for x, row in enumerate(channel):
-            found[x] = np.where(row > 0, row / channel, 0.0).max(axis=1)
-    return np.where(np.isfinite(found), found, 1.0)
 
 
 def _told(channel: Array, level: Array) -> Array:
@@ -67,29 +62,20 @@ def by_algebra(better: Array, worse: Array) -> tuple[Array | None, Array | None]
     positive one with the column of B.
     """
     # 1. Reports that are multiples of each other say the same, and count as one; hardly any use of a report is none.
-    kinds, columns = _kinds(better)
+    used = np.flatnonzero(better.max(axis=0) > _RARE)
+    profiles = np.round(better[:, used] / better[:, used].sum(axis=0), 10)
+    kind = np.unique(profiles, axis=1, return_inverse=True)[1].reshape(-1)
+    columns = np.zeros((len(better), int(kind.max()) + 1))
+    np.add.at(columns.T, kind, better[:, used].T)
     # 2. the only solution
     solved, _, rank, _ = np.linalg.lstsq(columns, worse)
     if rank < columns.shape[1]:
         return None, None
     if solved.min() > _NEGATIVE:
         remap = np.zeros((better.shape[1], worse.shape[1]))
-        remap[kinds >= 0] = np.maximum(solved, 0.0)[kinds[kinds >= 0]]
+        remap[used] = np.maximum(solved, 0.0)[kind]
         return remap, None
     return None, outside_of_cone(columns, worse[:, solved.min(axis=0).argmin()])
-
-
-def _kinds(channel: Array) -> tuple[NDArray[np.int64], Array]:
-    """Group reports that are multiples of each other, `(m,)`, and sum them, `(n, k)`; -1 where hardly used."""
-    used = np.flatnonzero(channel.max(axis=0) > _RARE)
-    columns = channel[:, used]
-    profiles = np.round(columns / columns.sum(axis=0), 10)
-    which = np.unique(profiles, axis=1, return_inverse=True)[1].reshape(-1)
-    kinds = np.full(channel.shape[1], -1, dtype=np.int64)
-    kinds[used] = which
-    sums = np.zeros((len(channel), int(which.max()) + 1))
-    np.add.at(sums.T, which, columns.T)
-    return kinds, sums
 
 
 def outside_of_cone(columns: Array, column: Array) -> Array | None:
@@ -106,16 +92,6 @@ def outside_of_cone(columns: Array, column: Array) -> Array | None:
     left /= np.abs(left).max()
     # guess 1 gains `left`, guess 2 nothing; both raised by as much as makes them 0 or more
     return np.stack([np.maximum(left, 0.0), np.maximum(-left, 0.0)], axis=1)
-
-
-def columns_outside(better: Array, worse: Array) -> Iterator[Array]:
-    """Yield gains for the columns of B that are outside of the cone of those of A, one after another."""
-    used = better[:, better.max(axis=0) > _RARE]
-    for column in worse.T:
-        if column.max() > _RARE:
-            found = outside_of_cone(used, column)
-            if found is not None:
-                yield found
 
 
 def by_program(better: Array, worse: Array) -> tuple[Array | None, Array | None]:
@@ -321,8 +297,9 @@ def compared(better: Array, worse: Array, tolerance: float = TOLERANCE, *, quick
     if found.holds is None and quick and better.size * worse.shape[1] <= _QUICK_CELLS:
         found = _by_program(found, better, worse)
     if found.holds is None:
-        for gains in columns_outside(better, worse):
-            found = _better_of(found, None, gains, better, worse)
+        used = better[:, better.max(axis=0) > _RARE]
+        for column in worse.T[worse.max(axis=0) > _RARE]:
+            found = _better_of(found, None, outside_of_cone(used, column), better, worse)
             if found.holds is not None:
                 break
     return found

@@ -105,7 +105,13 @@ def optimal_random_remap(
         wrong = f"has {cells:,} products of cases, reports and replacements"
         raise UnsupportedError("mechanism", wrong, f"take fewer: {MOST_CELLS:,} at most")
     matrix = losses.matrix
-    forbidden = _forbidden(mechanism.matrix, cases, matrix)
+    # the replacements with infinite cost after each report, `(m, w)`
+    possible = (mechanism.matrix > 0) & (cases.max(axis=0) > 0)[:, None]
+    forbidden = (possible.T.astype(float) @ np.isinf(matrix).astype(float)) > 0
+    if forbidden.all(axis=1).any():
+        report = int(forbidden.all(axis=1).argmax())
+        wrong = f"is infinite after report {report}, whatever is reported instead"
+        raise SpecError("loss", wrong, "give finite losses, or more reports")
     finite = np.where(np.isinf(matrix), 0.0, matrix)
     # C[i, z, w] = Σ_x P[i, x] K[x, z] l(x, w)
     costs = np.stack([mechanism.matrix.T @ (case[:, None] * finite) for case in cases])
@@ -159,17 +165,6 @@ def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
     if not listed:
         raise SpecError("priors", "are none", "give one at least, or leave them out for the worst secret")
     return np.stack([Prior.of(prior, mechanism.space).probabilities for prior in listed])
-
-
-def _forbidden(matrix: Array, cases: Array, losses: Array) -> NDArray[np.bool_]:
-    """Mark the replacements with infinite cost after each report, `(m, w)`."""
-    possible = (matrix > 0) & (cases.max(axis=0) > 0)[:, None]
-    forbidden = (possible.T.astype(float) @ np.isinf(losses).astype(float)) > 0
-    if forbidden.all(axis=1).any():
-        report = int(forbidden.all(axis=1).argmax())
-        wrong = f"is infinite after report {report}, whatever is reported instead"
-        raise SpecError("loss", wrong, "give finite losses, or more reports")
-    return forbidden
 
 
 def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:

@@ -193,20 +193,6 @@ def epsilon_above(space: MetricSpace, probabilities: Array, epsilon: float, tell
     return None
 
 
-def epsilon_below(
-    space: MetricSpace, probabilities: Array, high: float, floor: float, tolerance: float, tell: Tell
-) -> tuple[float, int]:
-    """Return the least ε below `high` above which no sample has a negative weight, and the number of samples."""
-    least = LeastWeight(space, probabilities, tell)
-    sample = high
-    while sample > floor:
-        above = sample
-        sample = max(sample / _GROWTH, floor)
-        if least(sample) < 0:
-            return least.root(sample, above, tolerance), least.count
-    return sample, least.count
-
-
 def searched(space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Tell) -> Threshold:
     """Sample below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π."""
     if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
@@ -217,12 +203,20 @@ def searched(space: MetricSpace, probabilities: Array, tolerance: float, floor: 
     high = 1.0 / space.nearest
     while (system(space, high).norm - 1) * ratio >= 1:
         high *= 1.25
-    value, count = epsilon_below(space, probabilities, high, floor * high, tolerance, tell)
+    # The least ε below it above which no sample has a negative weight.
+    least = LeastWeight(space, probabilities, tell)
+    value = high
+    while value > floor * high:
+        above = value
+        value = max(value / _GROWTH, floor * high)
+        if least(value) < 0:
+            value = least.root(value, above, tolerance)
+            break
     # One proof on the other side, if a weight just below the answer is negative beyond its error.
     below = value * (1 - 2 * tolerance)
     low = below if len(weights(space, below, probabilities).negative) else 0.0
     reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
-    return Threshold(value, low, high, False, count, reason)
+    return Threshold(value, low, high, False, least.count, reason)
 
 
 _DOUBLINGS = 60

@@ -113,7 +113,13 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
     located = coordinates(places, space.points.shape[1])
     norm = None if space.metric is None else NORMS.get(space.metric.name)
     if norm is None:
-        return Near(*_by_blocks(space, located), np.zeros(len(located), dtype=bool), "")
+        chosen = np.empty(len(located), dtype=np.int64)
+        near = np.empty(len(located))
+        for some in in_blocks(np.arange(len(located)), len(space)):
+            distances = space.distances_to(located[some])
+            chosen[some] = distances.argmin(axis=0)
+            near[some] = distances.min(axis=0)
+        return Near(chosen, near, np.zeros(len(located), dtype=bool), "")
     index, apart = _by_tree(space.points, located, norm)
     return Near(index, apart, _outside(space.points, located, norm), "")
 
@@ -155,13 +161,3 @@ def _by_tree(
     tied = apart <= apart[:, :1] * (1 + _TIE)
     chosen = np.where(tied, first[which], len(points)).min(axis=1, initial=len(points))
     return chosen, np.asarray(apart[:, 0], dtype=float)
-
-
-def _by_blocks(space: MetricSpace, located: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    chosen = np.empty(len(located), dtype=np.int64)
-    near = np.empty(len(located))
-    for some in in_blocks(np.arange(len(located)), len(space)):
-        apart = space.distances_to(located[some])
-        chosen[some] = apart.argmin(axis=0)
-        near[some] = apart.min(axis=0)
-    return chosen, near

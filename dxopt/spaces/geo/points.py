@@ -92,21 +92,16 @@ def points(
         return globe
     if metric != "haversine":
         raise SpecError("project", f"makes straight distances, not {metric} ones", "leave out one of the two")
-    _require_local(together(located))
-    plane = MetricSpace.from_points(local_plane(located, unit), unit=unit)
-    return replace(plane, labels=globe.labels, positions=Positions(located, unit=unit))
-
-
-def _require_local(degrees: NDArray[np.float64]) -> None:
-    """Refuse locations for which no local plane is faithful."""
-    height, width = np.radians(np.ptp(degrees, axis=0))
     # the plane measures east-west lengths in the middle, but they go with cos φ, which changes by tan φ a radian;
     # over a large width great circles leave the parallels, which changes lengths by the order of its square
-    slope = math.tan(math.radians(min(float(np.abs(degrees[:, 0]).max()), 89.9)))
+    height, width = np.radians(np.ptp(together(located), axis=0))
+    slope = math.tan(math.radians(min(float(np.abs(located[:, 0]).max()), 89.9)))
     distortion = slope * height / 2 + (width / 4) ** 2
     if distortion > MOST_DISTORTION:
         wrong = f"would change distances by about {min(distortion, 1.0):.0%}"
         raise SpecError("project", wrong, "use great circles: leave it out")
+    plane = MetricSpace.from_points(local_plane(located, unit), unit=unit)
+    return replace(plane, labels=globe.labels, positions=Positions(located, unit=unit))
 
 
 Shape = tuple[int, int]

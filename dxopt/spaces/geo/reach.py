@@ -82,7 +82,11 @@ class Regions:
 def _polygons(centres: Array, rows: slice, within: float) -> Array:
     """Return the edges of some polygons by both ends, `(b, k, 2, 3)`."""
     here = centres[rows]
-    frames = _frames(here)
+    # east and north `(b, 2, 3)`; at the poles some right angle
+    east = np.stack([-here[:, 1], here[:, 0], np.zeros(len(here))], axis=1)
+    east[~east.any(axis=1), 1] = 1.0
+    east /= np.linalg.norm(east, axis=1, keepdims=True)
+    frames = np.stack([east, np.cross(here, east)], axis=1)
     normals, offsets = _half_planes(centres, here, frames, within)
     along = np.stack([normals[..., 1], -normals[..., 0]], axis=-1)
     ends = _left(normals, offsets, along)
@@ -95,15 +99,6 @@ def _polygons(centres: Array, rows: slice, within: float) -> Array:
     places = np.take_along_axis(places, chosen[..., None, None], axis=1)
     found: Array = here[:, None, None] + places @ frames[:, None]
     return found / np.linalg.norm(found, axis=-1, keepdims=True)
-
-
-def _frames(centres: Array) -> Array:
-    """Return east and north `(b, 2, 3)`; at the poles some right angle."""
-    east = np.stack([-centres[:, 1], centres[:, 0], np.zeros(len(centres))], axis=1)
-    east[~east.any(axis=1), 1] = 1.0
-    east /= np.linalg.norm(east, axis=1, keepdims=True)
-    north = np.asarray(np.cross(centres, east), dtype=float)
-    return np.stack([east, north], axis=1)
 
 
 def _half_planes(centres: Array, here: Array, frames: Array, within: float) -> tuple[Array, Array]:

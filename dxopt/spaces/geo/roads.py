@@ -75,7 +75,8 @@ def roads(
     length = unit if weight == LENGTH or unit in Haversine.units else None
     if length is not None:
         Haversine(length).prepare(np.zeros((1, 2)))
-    degrees = _positions(network)
+    required_graph(network)
+    degrees = np.array([_position(node, attributes) for node, attributes in network.nodes(data=True)])
     weighted = _weighted(network, weight, length, directed=directed)
     # nodes without a way there and back are infinitely far away, so that nothing would hide them
     lost = _unreachable(weighted)
@@ -140,13 +141,6 @@ def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
     wrong = f"{len(lost)} of {len(weighted)} places are cut off: no way leads from {start} to {end}"
     fix = "give largest: true to leave them out" + (", or directed: false" if one_way else "")
     return SpecError("graph", wrong, fix)
-
-
-def _positions(network: nx.Graph) -> NDArray[np.float64]:
-    required_graph(network)
-    if not len(network):
-        raise SpecError("graph", "has no nodes", "give at least one")
-    return np.array([_position(node, attributes) for node, attributes in network.nodes(data=True)])
 
 
 def _position(node: Any, attributes: Mapping[str, Any]) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from dxopt.spaces.neighbours.base import RELATIONS, Relation
 from dxopt.spaces.universes import Universe
 
 
+@dataclass(frozen=True)
 class _OneRecord(Relation, ABC):
     """A step changes the value of one record into another, where `changes` allows."""
 
@@ -35,7 +36,6 @@ def replaced(secret: tuple, index: int, value: Any) -> tuple:
 
 
 @RELATIONS.register("bounded")
-@dataclass(frozen=True)
 class Bounded(_OneRecord):
     """One record has another value (Des20 Def 20)."""
 
@@ -44,7 +44,6 @@ class Bounded(_OneRecord):
 
 
 @RELATIONS.register("unbounded")
-@dataclass(frozen=True)
 class Unbounded(_OneRecord):
     """One record is added or removed: `d_r` (Des20 Def 20, CABP13 §3)."""
 
@@ -53,7 +52,6 @@ class Unbounded(_OneRecord):
 
 
 @RELATIONS.register("both")
-@dataclass(frozen=True)
 class Both(_OneRecord):
     """One record is added, removed or changed: the Hamming graph, d_h (CABP13 §2; Des20 §2.2.3)."""
 
@@ -62,26 +60,26 @@ class Both(_OneRecord):
 
 
 @RELATIONS.register("attribute")
-@dataclass(frozen=True)
 class Attribute(_OneRecord):
     """One attribute of one record has another value; records are tuples of attributes (Des20 Def 20)."""
 
     def changes(self, old: Any, new: Any) -> bool:
         if old is None or new is None:
             return False
-        return sum(a != b for a, b in zip(_attributes(old), _attributes(new), strict=True)) == 1
+        attributes = (record if isinstance(record, tuple) else (record,) for record in (old, new))
+        return sum(self.apart(a, b) for a, b in zip(*attributes, strict=True)) == 1
+
+    def apart(self, old: Any, new: Any) -> int:
+        """Count in how many parts two values of an attribute differ."""
+        return old != new
 
 
 @RELATIONS.register("bit")
-@dataclass(frozen=True)
-class Bit(_OneRecord):
+class Bit(Attribute):
     """One bit of one attribute of one record is flipped; attributes are whole numbers (Des20 Def 20)."""
 
-    def changes(self, old: Any, new: Any) -> bool:
-        if old is None or new is None:
-            return False
-        pairs = zip(_attributes(old), _attributes(new), strict=True)
-        return sum((a ^ b).bit_count() for a, b in pairs) == 1
+    def apart(self, old: int, new: int) -> int:
+        return (old ^ new).bit_count()
 
 
 @RELATIONS.register("one_sided")
@@ -113,10 +111,6 @@ class Blowfish(_OneRecord):
 
     def changes(self, old: Any, new: Any) -> bool:
         return any((old, new) in ((a, b), (b, a)) for a, b in self.policy)
-
-
-def _attributes(record: Any) -> tuple:
-    return record if isinstance(record, tuple) else (record,)
 
 
 @RELATIONS.register("group")
