@@ -319,6 +319,17 @@ def kernel_mechanism(
     return KernelMechanism(space, Reports.of(space), scaled, lowered, slack, "tight-constraints", proof)
 
 
+def line_mechanism(space: MetricSpace, epsilon: float) -> KernelMechanism:
+    """Make the truncated geometric mechanism of a line, proven private at ε without a matrix.
+
+    UnsupportedError or CertificateError where points are too close for that proof.
+    """
+    lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
+    kernel = system(space, lowered)
+    weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
+    return kernel_mechanism(space, epsilon, kernel, lowered, weights)
+
+
 def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: float, weights: Array) -> Privacy:
     """Prove that a kernel mechanism is private at ε.
 

@@ -19,7 +19,7 @@ from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT, deficit
 from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
-from dxopt.spaces.archive import pack, unpack
+from dxopt.spaces.archive import are_same, unpack
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
@@ -223,9 +223,7 @@ def _same(space: MetricSpace, side: MetricSpace) -> bool:
         return np.array_equal(space.points, side.points)  # pyright: ignore[reportArgumentType]
     if len(space) <= PAIRED_POINTS:
         return np.array_equal(space.distances, side.distances)
-    mine = pack(space)
-    theirs = pack(side)
-    return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
+    return are_same(space, side)
 
 
 def read(arrays: Arrays) -> Mechanism:

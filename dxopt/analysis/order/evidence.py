@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import optional
+from dxopt.numerics.highs import highs_model
 from dxopt.numerics.rounding import SMALLEST, UNIT
 
 Array = NDArray[np.float64]
@@ -81,18 +82,6 @@ def minimised(cost: Array, matrix: Any, most: Array) -> Found | None:
     """Minimise cost·v over v ≥ 0 with matrix·v ≤ most; None where the solver has no answer within a minute."""
     highspy = optional("highspy")
     columns = optional("scipy.sparse").csc_array(matrix)
-    model = highspy.HighsLp()
-    model.num_col_ = len(cost)
-    model.num_row_ = len(most)
-    model.col_cost_ = cost
-    model.col_lower_ = np.zeros(len(cost))
-    model.col_upper_ = np.full(len(cost), highspy.kHighsInf)
-    model.row_lower_ = np.full(len(most), -highspy.kHighsInf)
-    model.row_upper_ = most
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = columns.indptr
-    model.a_matrix_.index_ = columns.indices
-    model.a_matrix_.value_ = columns.data
     highs = highspy.Highs()
     highs.silent()
     if columns.nnz > _SIMPLEX_TO:
@@ -102,7 +91,7 @@ def minimised(cost: Array, matrix: Any, most: Array) -> Found | None:
     highs.setOptionValue("time_limit", _SECONDS)
     highs.setOptionValue("primal_feasibility_tolerance", 1e-10)
     highs.setOptionValue("dual_feasibility_tolerance", 1e-10)
-    highs.passModel(model)
+    highs.passModel(highs_model(cost, columns, np.full(len(most), -np.inf), most))
     highs.run()
     found = highs.getSolution()
     variables, multipliers = np.array(found.col_value), -np.array(found.row_dual)

@@ -22,37 +22,6 @@ _SECONDS = 5e-8
 """For each entry of a channel, where nothing else is known."""
 
 
-class Classic(Protocol):
-    """A mechanism that needs no solver. It depends on the space, ε, δ and the reports, not on prior and loss.
-
-    Attributes
-    ----------
-    name : str
-        As a method of `dx.solve`.
-    instead : str
-        What to do where it is refused, besides solving the problem.
-    """
-
-    name: ClassVar[str]
-    instead: ClassVar[str]
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
-        ...
-
-    def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """Return the channel `(n, m)`, private up to rounding."""
-        ...
-
-    def implicit(self, problem: Problem) -> Mechanism | None:
-        """Return the mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
-        return None
-
-    def expected_seconds(self, problem: Problem) -> float:
-        """Estimate how long `channel` takes for a problem that is not refused, on an idle core."""
-        return _SECONDS * problem.variables
-
-
 class Baseline(Protocol):
     """A mechanism that need not be private at any ε, to show in a comparison what privacy costs."""
 
@@ -65,6 +34,24 @@ class Baseline(Protocol):
     def channel(self, problem: Problem) -> NDArray[np.float64]:
         """Return the channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
         ...
+
+
+class Classic(Baseline, Protocol):
+    """A mechanism that needs no solver, whose channel is private up to rounding.
+
+    It depends on the space, ε, δ and the reports, not on prior and loss. It is named as a method of `dx.solve`;
+    `instead` is what to do where it is refused, besides solving the problem.
+    """
+
+    instead: ClassVar[str]
+
+    def implicit(self, problem: Problem) -> Mechanism | None:
+        """Return the mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
+        return None
+
+    def expected_seconds(self, problem: Problem) -> float:
+        """Estimate how long `channel` takes for a problem that is not refused, on an idle core."""
+        return _SECONDS * problem.variables
 
 
 _HERE = "dxopt.mechanisms.classic"

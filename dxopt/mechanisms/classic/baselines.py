@@ -113,7 +113,17 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     """
     if (side is None) == (regions is None):
         raise SpecError("side", "and regions are both given or both missing", "give one of them")
-    found = _squares(space, side) if regions is None else _checked(regions, len(space))
+    if regions is None:
+        length = as_number(side, "side", "give a positive length")
+        if not (math.isfinite(length) and length > 0):
+            raise SpecError("side", f"is {length:g}", "give a positive finite length")
+        # The square of each secret `(n, k)`, numbered along each axis; a border is in the square after it.
+        located = _coordinates(space)
+        found = np.floor((located - located.min(axis=0)) / length + _ON_BORDER)
+    else:
+        found = as_numbers(regions, "regions", fix := "give one integer per secret")
+        if found.shape != (len(space),) or not (np.isfinite(found) & (found == np.rint(found))).all():
+            raise SpecError("regions", f"are not {len(space)} integers", fix)
     _, numbered = np.unique(found, axis=0, return_inverse=True)
     numbered = numbered.reshape(-1)
     representatives = []
@@ -125,15 +135,6 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     return Cloaked(space, Reports.of(space), numbered, np.array(representatives))
 
 
-def _squares(space: MetricSpace, side: float | None) -> Array:
-    """Return the square of each secret `(n, k)`, numbered along each axis; a border is in the square after it."""
-    length = as_number(side, "side", "give a positive length")
-    if not (math.isfinite(length) and length > 0):
-        raise SpecError("side", f"is {length:g}", "give a positive finite length")
-    located = _coordinates(space)
-    return np.floor((located - located.min(axis=0)) / length + _ON_BORDER)
-
-
 def _coordinates(space: MetricSpace) -> Array:
     """Return the coordinates of the secrets on a line `(n, 1)` or in a plane `(n, 2)`, in units of the metric."""
     if isinstance(space.metric, OnEarth) and space.points is not None:
@@ -143,13 +144,6 @@ def _coordinates(space: MetricSpace) -> Array:
         wrong = "is no line or plane with Euclidean distances and not on the globe with haversine or geodesic ones"
         raise UnsupportedError("space", wrong, "give regions")
     return space.points
-
-
-def _checked(regions: ArrayLike, size: int) -> Array:
-    numbers = as_numbers(regions, "regions", fix := "give one integer per secret")
-    if numbers.shape != (size,) or not (np.isfinite(numbers) & (numbers == np.rint(numbers))).all():
-        raise SpecError("regions", f"are not {size} integers", fix)
-    return numbers
 
 
 _LOWERED = 1e-9
@@ -175,11 +169,9 @@ class RateDistortionChannel:
     name: ClassVar[str] = "rate_distortion"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         return None if np.isfinite(problem.losses).all() else "needs finite losses"
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """Return the channel `(n, m)`."""
         slope = 0.5 * problem.epsilon * (1 - _LOWERED)
         found = rate_distortion(problem.space, problem.prior, problem.loss, slope=slope)
         return found.mechanism.matrix

@@ -173,13 +173,6 @@ def neighbours(sites: Array) -> list[Indices]:
     return np.split(ends[:, 1], np.cumsum(counts)[:-1])
 
 
-def straightened(sites: Array) -> Array:
-    """Move sites to their main axis where they are on a line up to rounding."""
-    axis, thin = _main_axis(sites)
-    middle = sites.mean(axis=0)
-    return middle + np.outer((sites - middle) @ axis, axis) if thin and len(sites) > 2 else sites
-
-
 def _main_axis(sites: Array) -> tuple[Array, bool]:
     """Return the direction `(2,)` in which sites spread most, and whether they are on a line."""
     _, spread, axes = np.linalg.svd(sites - sites.mean(axis=0), full_matrices=False)
@@ -270,7 +263,11 @@ class Voronoi:
         # The other sites of a group have no ridge and no opening, and so a mass of 0.
         alike = KDTree(sites).query_pairs(ALIKE * extent, output_type="ndarray")
         kept = np.setdiff1d(np.arange(len(sites)), alike.max(axis=1, initial=-1))
-        sites[kept] = straightened(sites[kept])
+        # Sites on a line up to rounding are moved to it.
+        axis, thin = _main_axis(sites[kept])
+        if thin and len(kept) > 2:
+            middle = sites[kept].mean(axis=0)
+            sites[kept] = middle + np.outer((sites[kept] - middle) @ axis, axis)
         pairs, low, high = ridges(sites[kept])
         pairs = kept[pairs]
         return cls(centre, sites, pairs, low, high, openings(sites, pairs, low, high))

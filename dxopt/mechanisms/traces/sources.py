@@ -20,7 +20,7 @@ from dxopt.mechanisms.noise import Laplace, PlanarLaplace
 from dxopt.mechanisms.noise.geometric import Coins
 from dxopt.mechanisms.traces.closeness import checked_base, whole
 from dxopt.model.mechanism import Mechanism
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import as_numbers, checked_count
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 
@@ -128,10 +128,7 @@ class Continuous:
         return [tuple(point) for point in points.tolist()]
 
     def checked(self, report: Any) -> Point:
-        try:
-            point = np.array(report, dtype=float).reshape(-1)
-        except (TypeError, ValueError):
-            raise SpecError("prediction", f"is {report!r}", "predict coordinates, or None") from None
+        point = as_numbers(report, "prediction", "predict coordinates, or None").reshape(-1)
         if len(point) != self.dimension or not np.isfinite(point).all():
             raise SpecError("prediction", f"is {report!r}", f"predict {self.dimension} finite coordinate(s), or None")
         return tuple(point.tolist())

@@ -14,7 +14,7 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import BeliefDual, Dual, WorstDual
 from dxopt.solving.formulations.base import Compiled, Formulation
 from dxopt.solving.programs.coupling import Coupling
-from dxopt.solving.programs.program import ChannelSolution
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, Rows
 
 Entries = NDArray[np.int64]
 
@@ -71,15 +71,10 @@ class WithDelta:
         first, second, report = self.entries.T
         count = len(self.entries)
         pairs, pair = self._pairs(problem)
-        row = np.arange(count)
-        budget = problem.budgets[first, second]
-        up = np.exp(budget / 2)
-        down = np.exp(-budget / 2)
-        places = np.concatenate([report * n + second, report * n + first])
-        shape = (count + pairs, n * m)
-        columns = sp.csc_array((np.concatenate([up, -down]), (np.concatenate([row, row]), places)), shape)
-        sums = sp.csc_array((-np.ones(count), (pair, row)), (pairs, count))
-        extras = sp.csc_array(sp.vstack([sp.diags_array(down), sums]))
+        rows = Rows(report, first, second).written(ChannelProgram(problem.costs, problem.budgets))
+        columns = sp.csc_array(sp.vstack([rows, sp.csc_array((pairs, n * m))]))
+        sums = sp.csc_array((-np.ones(count), (pair, np.arange(count))), (pairs, count))
+        extras = sp.csc_array(sp.vstack([sp.diags_array(np.exp(-problem.budgets[first, second] / 2)), sums]))
         floors = np.concatenate([np.zeros(count), np.full(pairs, -problem.delta)])
         return Coupling(np.zeros(count), columns, extras, floors)
 

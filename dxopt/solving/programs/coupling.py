@@ -89,16 +89,13 @@ class WorstRows:
         paid = sp.csr_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), entries)), (n, m * size))
         forms = self.among.forms
         mixed = paid[forms] if forms.ndim == 1 else sp.csr_array(forms) @ paid
-        cost, extras = self._extras()
-        return Coupling(cost, sp.csc_array(mixed), extras, self.floors)
-
-    def _extras(self) -> tuple[Array, sp.csc_array]:
-        """Return t for each group, then a for each row with a cap: what they cost, and their part of each row."""
+        # t for each group, then a for each row with a cap: what they cost, and their part of each row
         among = self.among
         r, count = among.rows, len(among.capped)
         groups = sp.csr_array((np.ones(r), (np.arange(r), among.group)), (r, len(among.masses)))
         own = sp.csr_array((np.ones(count), (among.capped, np.arange(count))), (r, count))
-        return np.append(among.masses, among.caps[among.capped]), sp.csc_array(sp.hstack([groups, own]))
+        cost = np.append(among.masses, among.caps[among.capped])
+        return Coupling(cost, sp.csc_array(mixed), sp.csc_array(sp.hstack([groups, own])), self.floors)
 
 
 @dataclass(frozen=True, eq=False)

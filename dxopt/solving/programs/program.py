@@ -81,6 +81,15 @@ class Rows:
         pairs = zip((self.report, self.first, self.second), (other.report, other.first, other.second), strict=True)
         return Rows(*(np.concatenate(pair) for pair in pairs))
 
+    def written(self, program: ChannelProgram) -> sp.csc_array:
+        """Return e^{d/2} v_second - e^{-d/2} v_first for each, which is to be 0 or more: scaled symmetrically."""
+        size, reports = program.costs.shape
+        budget = program.budgets[self.first, self.second]
+        scaled = np.concatenate([np.exp(budget / 2), -np.exp(-budget / 2)])
+        places = np.concatenate([self.report * size + self.second, self.report * size + self.first])
+        row = np.tile(np.arange(len(self)), 2)
+        return sp.csc_array((scaled, (row, places)), shape=(len(self), size * reports))
+
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
@@ -104,45 +113,26 @@ class LinearProgram:
 
         Where they are coupled, u follows them, and the rows of the coupling those of privacy.
 
-        Constraints are scaled symmetrically (e^{d/2} v_b - e^{-d/2} v_a ≥ 0). An entry's sign is left to the
-        constraints where a pair binds it both ways, which implies it.
+        An entry's sign is left to the constraints where a pair binds it both ways, which implies it.
         """
         size, reports = program.costs.shape
-        budget = program.budgets[rows.first, rows.second]
-        row = np.arange(len(rows))
-        inequalities = sp.csc_array(
-            (
-                np.concatenate([np.exp(budget / 2), -np.exp(-budget / 2)]),
-                (
-                    np.concatenate([row, row]),
-                    np.concatenate([rows.report * size + rows.second, rows.report * size + rows.first]),
-                ),
-            ),
-            shape=(len(rows), size * reports),
-        )
+        inequalities = rows.written(program)
         entries = size * reports
         places = np.tile(np.arange(size), reports)
         equalities = sp.csc_array((np.ones(entries), places, np.arange(entries + 1)), shape=(size, entries))
         signed = ~_bound_both_ways(program, rows)
         plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
-        return plain if program.coupling is None else plain._coupled(program.coupling.written())
-
-    def _coupled(self, coupling: Coupling) -> LinearProgram:
+        if program.coupling is None:
+            return plain
+        coupling = program.coupling.written()
         extras = len(coupling.cost)
-        return LinearProgram(
-            np.concatenate([self.cost, coupling.cost]),
-            sp.csc_array(sp.hstack([self.equalities, sp.csc_array((len(self.totals), extras))])),
-            self.totals,
-            sp.csc_array(
-                sp.vstack(
-                    [
-                        sp.hstack([self.inequalities, sp.csc_array((self.rows, extras))]),
-                        sp.hstack([coupling.columns, coupling.extras]),
-                    ]
-                )
-            ),
-            np.concatenate([self.floors, coupling.floors]),
-            np.concatenate([self.signed, np.ones(extras, dtype=bool)]),
+        return cls(
+            np.concatenate([plain.cost, coupling.cost]),
+            sp.csc_array(sp.hstack([equalities, sp.csc_array((size, extras))])),
+            plain.totals,
+            sp.csc_array(sp.block_array([[inequalities, None], [coupling.columns, coupling.extras]])),
+            np.concatenate([plain.floors, coupling.floors]),
+            np.concatenate([signed, np.ones(extras, dtype=bool)]),
         )
 
 

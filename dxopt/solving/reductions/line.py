@@ -21,8 +21,7 @@ from dxopt.mechanisms.kernel import (
     KernelMechanism,
     costs_of_reports,
     epsilon_of_base,
-    epsilon_of_weights,
-    kernel_mechanism,
+    line_mechanism,
     remapped,
 )
 from dxopt.model.mechanism import post_processed
@@ -97,12 +96,8 @@ def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
 
 def _geometric(problem: Problem) -> KernelMechanism:
     """Return the truncated geometric mechanism, at a level that lets it be remapped."""
-    space = problem.space
-    epsilon = epsilon_of_base(space, problem.epsilon)
-    lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
-    kernel = system(space, lowered)
-    weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
-    return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name="truncated geometric")
+    epsilon = epsilon_of_base(problem.space, problem.epsilon)
+    return replace(line_mechanism(problem.space, epsilon), name="truncated geometric")
 
 
 def at_once(problem: Problem) -> Candidate:
@@ -141,7 +136,8 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     factors = np.exp(-problem.epsilon * np.minimum(line_steps(problem.space), ROOM / problem.epsilon))
     starts: list[Array] = []
     # 1. forward: Σ_{x' ≤ x} e^{-εd(x', x)} π_x' l(x', z) for all reports z, of which only the sum before each block
-    #    is kept; and for each report the secret where it costs least, and its cost if it is always given
+    #    is kept; and for each report the secret where it costs least, against the mean of the secret's costs, and its
+    #    cost if it is always given
     ahead = np.zeros(problem.shape[1])
     cheapest = np.zeros(problem.shape[1], np.int64)
     least = np.full(problem.shape[1], np.inf)
@@ -152,7 +148,13 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
             return None
         starts.append(ahead)
         ahead = _summed(costs, factors, rows, ahead)[-1].copy()
-        _note_cheapest(costs, rows, least, cheapest)
+        mean = costs.mean(axis=1, keepdims=True)
+        relative = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
+        which = relative.argmin(axis=0)
+        found = relative[which, np.arange(len(which))]
+        better = found < least
+        least[better] = found[better]
+        cheapest[better] = rows[which[better]]
         totals += costs.sum(axis=0)
     # 2. backward: the same sums again, with those from the other side; the least over z is b_x, at its best remap; of
     #    remaps that are as good, a secret that is its own report stays
@@ -190,17 +192,6 @@ def _summed(costs: Array, factors: Array, rows: Indices, start: Array) -> Array:
         carry = costs[row] + carry * (factors[x - 1] if x else 0.0)
         sums[row] = carry
     return sums
-
-
-def _note_cheapest(costs: Array, rows: Indices, least: Array, cheapest: Indices) -> None:
-    """Note for each report the secret for which it costs least, against the mean of the secret's costs."""
-    mean = costs.mean(axis=1, keepdims=True)
-    relative = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
-    which = relative.argmin(axis=0)
-    found = relative[which, np.arange(len(which))]
-    better = found < least
-    least[better] = found[better]
-    cheapest[better] = rows[which[better]]
 
 
 def _roots(table: Indices, best: Array, along: Array, cheapest: Indices) -> Indices:

@@ -72,7 +72,10 @@ def solve_with_delta(
     linear = solve_linear(whole, solver, options)
     symmetry = None if within is None else moved(whole.smaller, lambda: options.stop.requested)
     bound = _bound(problem)
-    entries = _every(problem, bound) if within is None else _first(problem, bound)
+    # without a private channel all pairs in all reports; else each pair in the report that costs its first least
+    first, second = np.nonzero(bound)
+    cheapest = np.stack([first, second, problem.losses.argmin(axis=1)[first]], axis=1)
+    entries = _every(problem, bound) if within is None else cheapest
     rounds = 0
     finished: tuple[Compiled, ChannelSolution] | None = None
     while True:
@@ -107,7 +110,10 @@ def solve_with_delta(
         if not step or (new <= _NEARLY * len(entries) and step < len(steps) - 1):
             step += 1
             if step == len(steps) - 1:
-                near = _nearly_broken(problem, solution.channel, bound)
+                # those next to exceeding, of pairs that use their δ
+                most = excesses(solution.channel, problem.separations, problem.epsilon, bound)
+                used = most > _USED * problem.delta
+                near = _exceeding(problem, solution.channel, used, _CLOSE, np.zeros(used.shape))
                 joined = np.unique(np.concatenate([joined, near]), axis=0)
         entries = joined
     everything = int(bound.sum()) * problem.shape[1]
@@ -127,12 +133,6 @@ def _every(problem: Problem, bound: Mask) -> Entries:
     return np.argwhere(np.repeat(bound[:, :, None], problem.shape[1], axis=2))
 
 
-def _first(problem: Problem, bound: Mask) -> Entries:
-    """Return all pairs, each in the report that costs its first secret least."""
-    first, second = np.nonzero(bound)
-    return np.stack([first, second, problem.losses.argmin(axis=1)[first]], axis=1)
-
-
 def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
     """Find the entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
     over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
@@ -140,12 +140,6 @@ def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole
     if np.count_nonzero(broken) * channel.shape[1] <= whole:
         return _every(problem, broken)
     return _exceeding(problem, channel, broken, 1.0, _FAINT * over / channel.shape[1])
-
-
-def _nearly_broken(problem: Problem, channel: Array, bound: Mask) -> Entries:
-    """Return the entries that are next to exceeding, of pairs that use their δ."""
-    used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
-    return _exceeding(problem, channel, used, _CLOSE, np.zeros(used.shape))
 
 
 def _exceeding(problem: Problem, channel: Array, pairs: Mask, share: float, least: Array) -> Entries:

@@ -121,17 +121,13 @@ def _violated(program: ChannelProgram, channel: Array) -> tuple[Rows, float]:
     second, report = np.nonzero(highest > channel * (1 + 1e-7) + 1e-10)
     excess = float((lifted.sum(axis=1) - 1).max(initial=0.0))
     cost = float((program.costs * (lifted - channel)).sum()) + excess
-    return Rows(report, _sources(factors, channel, report, second), second), cost
-
-
-def _sources(factors: Array, channel: Array, report: Indices, second: Indices) -> Indices:
-    """Return the points that pull most at some entries, in blocks of memory."""
+    # the points that pull most at these entries, in blocks of memory
     into = np.ascontiguousarray(factors.T)
     columns = np.ascontiguousarray(channel.T)
     step = max(1, BLOCK_CELLS // len(factors))
     blocks = (slice(start, start + step) for start in range(0, len(second), step))
     found = [(into[second[block]] * columns[report[block]]).argmax(axis=1) for block in blocks]
-    return np.concatenate([np.zeros(0, np.int64), *found])
+    return Rows(report, np.concatenate([np.zeros(0, np.int64), *found]), second), cost
 
 
 Stage = Literal["mechanism", "bound"]

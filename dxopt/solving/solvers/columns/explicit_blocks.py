@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dxopt.numerics.tropical import product
 from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
 
 Array = NDArray[np.float64]
@@ -198,9 +199,7 @@ class Rich:
 
     def columns(self, u: Array) -> Array:
         """Return the columns of the blocks `(b, n)`, raised to the least members of the cone."""
-        return np.array([(self.program.factors * v[:, None]).max(axis=0) for v in self._unscaled(u)]).reshape(
-            -1, len(self.program.factors)
-        )
+        return product(self._unscaled(u), self.program.factors)
 
     def refine(self, u: Array) -> int:
         """Let the pairs join that these variables break most at each point; return how many."""

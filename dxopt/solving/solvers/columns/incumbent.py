@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from dxopt.numerics.tropical import scale_into_cone
+from dxopt.numerics.tropical import product, scale_into_cone
 from dxopt.solving.solvers.columns.forest import Forest, Pricer
 from dxopt.solving.solvers.columns.matrices import THREADS
 from dxopt.solving.solvers.columns.pool import Pool
@@ -167,7 +167,7 @@ class Earlier:
         if self.channel is None:
             return np.zeros((0, len(factors))), np.zeros(0, dtype=np.int64)
         used = np.flatnonzero(self.channel.max(axis=0) > FAINT)
-        return np.array([(factors * v[:, None]).max(axis=0) for v in self.channel.T[used]]), used
+        return product(self.channel.T[used], factors), used
 
 
 def stop_seconds(points: int, reports: int) -> float:

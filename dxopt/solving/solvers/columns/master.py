@@ -269,7 +269,11 @@ class _Method:
                 apart = self._apart(point, missing, value)
                 if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                     break
-                newton = self._newton(point, missing)
+                scaling = point.x / np.maximum(point.z, _LEAST * point.x)
+                if len(self.blocks.costs):
+                    newton = WithBlocks(self.coupling, self.blocks, point, missing, scaling)
+                else:
+                    newton = Plain(self.coupling, point, missing, scaling)
 
                 # 3. predictor: how much of the mean product a full step to the optimum would leave
                 ahead = newton.direction(-point.x * point.z)
@@ -334,12 +338,6 @@ class _Method:
             np.abs(missing.unbalanced) @ np.abs(point.u),
             multipliers @ np.abs(missing.loose),
         )
-
-    def _newton(self, point: Point, missing: Residuals) -> Plain | WithBlocks:
-        scaling = point.x / np.maximum(point.z, _LEAST * point.x)
-        if len(self.blocks.costs):
-            return WithBlocks(self.coupling, self.blocks, point, missing, scaling)
-        return Plain(self.coupling, point, missing, scaling)
 
     def _moved(self, point: Point, newton: Plain | WithBlocks, target: Array, aim: float) -> Point:
         """Return the point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""

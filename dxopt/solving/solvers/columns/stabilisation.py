@@ -55,12 +55,7 @@ class Differences:
     def of(cls, factors: Array, classes: Partition) -> Differences:
         """Combine the rows of classes of points with the factors E = e^{-d} `(n, n)`, in whichever direction."""
         # 1. how close two classes are: as close as two of their points
-        one_way = factors
-        if not classes.trivial:
-            order = np.argsort(classes.index, kind="stable")
-            starts = np.searchsorted(classes.index[order], np.arange(classes.size))
-            one_way = np.maximum.reduceat(factors[np.ix_(order, order)], starts, axis=0)
-            one_way = np.maximum.reduceat(one_way, starts, axis=1)
+        one_way = factors if classes.trivial else -classes.least(-factors)
 
         # 2. the farthest of those left is next, until none is left
         size = len(one_way)
