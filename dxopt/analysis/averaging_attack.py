@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,24 +233,12 @@ def _likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
 
 def _blocks(kinds: int, number: int, size: int) -> Iterator[NDArray[np.int64]]:
     """Yield all multisets of `number` reports, as counts `(t, kinds)`, some at a time."""
-    block: list[list[int]] = []
-    counts = [0] * kinds
-    counts[0] = number
-    while True:
-        block.append(counts.copy())
-        if len(block) == size:
-            yield np.array(block)
-            block = []
-        # The next one: the first positive count but for the last kind gives one to its right, the rest to the first.
-        here = next((kind for kind in range(kinds - 1) if counts[kind]), None)
-        if here is None:
-            break
-        rest = counts[here] - 1
-        counts[here] = 0
-        counts[0] = rest
-        counts[here + 1] += 1
-    if block:
-        yield np.array(block)
+    # Each is a row of reports with a bar between one kind and the next: the counts are what lies between two bars.
+    end = number + kinds - 1
+    placings = combinations(range(end), kinds - 1)
+    while some := list(islice(placings, size)):
+        bars = np.array(some, dtype=np.int64).reshape(len(some), kinds - 1)
+        yield np.diff(bars, axis=1, prepend=-1, append=end) - 1
 
 
 def _drawn(

@@ -182,12 +182,10 @@ def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdic
     status: Status = "regular" if found.proven else "not regular" if separated or len(found.negative) else "undecided"
     # Σ_x' e^{-εd(x', x)} for every x
     with np.errstate(over="ignore"):
-        few = len(space) <= CLASSED_POINTS
-        sums = (
-            np.exp(-epsilon * space.distances).sum(axis=0)
-            if few
-            else system(space, epsilon).apply(np.ones(len(mu)))[0]
-        )
+        if len(space) <= CLASSED_POINTS:
+            sums = np.exp(-epsilon * space.distances).sum(axis=0)
+        else:
+            sums, _ = system(space, epsilon).apply(np.ones(len(mu)))
     gamma = mu * sums / math.fsum(probabilities)
     for array in (mu, gamma, error):
         array.flags.writeable = False

@@ -255,9 +255,8 @@ class OnSpace(ABC):
     def position(self, report: Any) -> NDArray[np.float64]:
         points = self.space.points
         if points is None or self.space.metric is None or not np.issubdtype(points.dtype, np.number):
-            raise UnsupportedError(
-                "space", "has no coordinates to extrapolate", "use repeat, or a prediction of yours"
-            )
+            fix = "use repeat, or a prediction of yours"
+            raise UnsupportedError("space", "has no coordinates to extrapolate", fix)
         return points[report]
 
     def nearest(self, position: NDArray[np.float64]) -> int:

@@ -75,20 +75,11 @@ def greedy_spanner(budgets: Array, dilation: float) -> Subgraph:
         for p, q in needed and [(a, b), (b, a)]:
             if np.isfinite(budgets[p, q]):
                 edges[p, q] = True
-                _shorten(paths, p, q, float(budgets[p, q]))
-    return Subgraph(edges, _realised(paths, budgets))
-
-
-def _shorten(paths: Array, p: int, q: int, step: float) -> None:
-    """Update all paths for a new edge: only those from points that it brings nearer to q, to points nearer from p."""
-    sources = np.flatnonzero(paths[:, p] + step < paths[:, q])
-    targets = np.flatnonzero(step + paths[q] < paths[p])
-    block = np.ix_(sources, targets)
-    paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
-
-
-def _realised(paths: Array, budgets: Array) -> float:
+                # only paths from points that the edge brings nearer to q, to points nearer from p
+                step = float(budgets[p, q])
+                sources = np.flatnonzero(paths[:, p] + step < paths[:, q])
+                targets = np.flatnonzero(step + paths[q] < paths[p])
+                block = np.ix_(sources, targets)
+                paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
     counted = np.isfinite(budgets) & (budgets > 0)
-    if not counted.any():
-        return 1.0
-    return max(1.0, float((paths[counted] / budgets[counted]).max()))
+    return Subgraph(edges, float((paths[counted] / budgets[counted]).max(initial=1.0)))

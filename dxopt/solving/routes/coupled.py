@@ -19,11 +19,10 @@ from dxopt.proofs.certify import gap
 from dxopt.proofs.duals import WorstDual
 from dxopt.proofs.repair import constant_channel, expected_above
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
-from dxopt.solving.formulations.base import Compiled, Formulation
+from dxopt.solving.formulations.base import Formulation
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram, WorstLossProgram
 from dxopt.solving.formulations.extensions import WithBeliefs
 from dxopt.solving.options import Options
-from dxopt.solving.programs.program import ChannelSolution
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.delta_rounds import has_many_entries, solve_with_delta
@@ -69,9 +68,14 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
         without_delta = _without_delta(problem, within_budget, options)
         within = np.asarray(without_delta.channel)
         yield without_delta
+    base = FORMULATIONS[problem.objective.name]()
     for name in names:
         options.progress("building the linear program")
-        compiled, solution = _solved(problem, name, within, options)
+        if problem.delta:
+            compiled, solution = solve_with_delta(problem, base, name, within, options)
+        else:
+            compiled = (base if problem.beliefs is None else WithBeliefs(base)).apply(problem)
+            solution = solve_program(compiled, name, options)
         for candidate in lifted(compiled, solution, name, options):
             yield replace(candidate, within_budget=within_budget)
         if problem.delta and within is None and name == names[0] and not options.stop.requested:
@@ -119,16 +123,6 @@ def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, 
     known = options.part(problem.but(delta=0.0, objective=objective), "without delta: ")
     channel = np.asarray(known.mechanism.matrix)
     return Candidate(channel, claim="exact", route=f"without delta: {known.route}", within_budget=within_budget)
-
-
-def _solved(
-    problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
-) -> tuple[Compiled, ChannelSolution]:
-    formulation = FORMULATIONS[problem.objective.name]()
-    if problem.delta:
-        return solve_with_delta(problem, formulation, solver, within, options)
-    compiled = (formulation if problem.beliefs is None else WithBeliefs(formulation)).apply(problem)
-    return compiled, solve_program(compiled, solver, options)
 
 
 def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:

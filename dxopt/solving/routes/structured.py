@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from dxopt.errors import SolveError, UnsupportedError
 from dxopt.model.problem import Problem
-from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certify
 from dxopt.results.report import Report
@@ -78,7 +77,16 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
         options.refused["product"] = error.wrong if isinstance(error, UnsupportedError) else str(error)
         return
     routes = "; ".join(dict.fromkeys(answer.route for answer in found))
-    records = (*reduced.records, *_records_of_factors(reduced.smaller, found))
+    # what was applied to each factor; to factors that are one object, once
+    numbers: dict[int, list[int]] = {}
+    for number, factor in enumerate(reduced.smaller, 1):
+        numbers.setdefault(id(factor), []).append(number)
+    own = [
+        replace(record, name=f"{record.name} of factor {', '.join(map(str, alike))}")
+        for alike in numbers.values()
+        for record in found[alike[0] - 1].reductions
+    ]
+    records = (*reduced.records, *own)
     yield replace(candidate, route=f"product of {len(found)} factors ({routes})", reductions=records)
 
 
@@ -89,15 +97,3 @@ def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
         if id(factor) not in answers:
             answers[id(factor)] = options.part(factor, f"factor {number} of {len(factors)}: ")
     return [answers[id(factor)] for factor in factors]
-
-
-def _records_of_factors(factors: Sequence[Problem], found: Sequence[Report]) -> list[AppliedReduction]:
-    """Return what was applied to each factor; to factors that are one object, once."""
-    numbers: dict[int, list[int]] = {}
-    for number, factor in enumerate(factors, 1):
-        numbers.setdefault(id(factor), []).append(number)
-    return [
-        replace(record, name=f"{record.name} of factor {', '.join(map(str, alike))}")
-        for alike in numbers.values()
-        for record in found[alike[0] - 1].reductions
-    ]

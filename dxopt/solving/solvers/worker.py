@@ -86,9 +86,16 @@ _turn = threading.Lock()
 
 def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, progress: Told) -> Solution:
     """Solve a linear program in the helper process, one at a time; a failure there is a status of the solution."""
+    global _worker, _owner
     with _turn:
         try:
-            solution = _ready().solve((solver, program, accuracy), stop, progress)
+            # a new worker, if the last one died or is that of the original of a copy
+            if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
+                end()
+            if _worker is None or _owner != os.getpid():
+                _worker = Worker()
+                _owner = os.getpid()
+            solution = _worker.solve((solver, program, accuracy), stop, progress)
         except TimeoutError:
             end()
             solution = Solution(Status.FAILED, message=f"{solver}: did not stop when asked and was ended")
@@ -101,17 +108,6 @@ def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, prog
     if solution.status is not Status.OPTIMAL and stop.requested:
         return replace(solution, status=Status.INTERRUPTED if stop.interrupted else Status.TIME_LIMIT)
     return solution
-
-
-def _ready() -> Worker:
-    """Return the worker of this process: a new one if the last one died, or is that of the original of a copy."""
-    global _worker, _owner
-    if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
-        end()
-    if _worker is None or _owner != os.getpid():
-        _worker = Worker()
-        _owner = os.getpid()
-    return _worker
 
 
 def end() -> None:

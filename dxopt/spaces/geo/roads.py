@@ -69,6 +69,8 @@ def roads(
     >>> print(dx.geo.roads(streets).distances.tolist())
     [[0.0, 0.78], [1.2, 0.0]]
     """
+    import networkx as nx
+
     network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
     if unit is None and weight == LENGTH:
         unit = "km"
@@ -78,8 +80,10 @@ def roads(
     required_graph(network)
     degrees = np.array([_position(node, attributes) for node, attributes in network.nodes(data=True)])
     weighted = _weighted(network, weight, length, directed=directed)
-    # nodes without a way there and back are infinitely far away, so that nothing would hide them
-    lost = _unreachable(weighted)
+    # nodes outside of the largest part are infinitely far away, one way at least, so that nothing would hide them
+    parts = nx.strongly_connected_components if weighted.is_directed() else nx.connected_components
+    part = max(parts(weighted), key=len)
+    lost = dict.fromkeys(node for node in weighted if node not in part)
     if lost and not largest:
         raise _no_way(weighted, lost)
     if lost:
@@ -118,16 +122,6 @@ def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: boo
             raise SpecError("weight", f"edge ({start}, {end}) {has}", fix)
         weighted.add_edge(start, end, **{LENGTH: length * scale})
     return weighted
-
-
-def _unreachable(weighted: nx.Graph) -> dict[Any, None]:
-    """Return the nodes outside of the largest part with a way from every node to every other."""
-    import networkx as nx
-
-    directed = isinstance(weighted, nx.DiGraph)
-    parts = nx.strongly_connected_components(weighted) if directed else nx.connected_components(weighted)
-    part = max(parts, key=len)
-    return dict.fromkeys(node for node in weighted if node not in part)
 
 
 def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:

@@ -93,11 +93,7 @@ class DualBound:
         if len(shared):
             self.forest = self.forest.at(self.costs(shared))
         self.pricer(self.forest, self.spread(rows), _PIVOTS, self.should_stop)
-        self._note(rows, shared)
-
-    def _note(self, rows: Array, shared: Array) -> None:
-        """Take the bound of these prices if it is better."""
-        # the least residual of each class, over its points and all reports
+        # the bound is taken if it is better: by the least residual of each class, over its points and all reports
         least = np.zeros(len(rows))
         _, rest = self.forest.multipliers(self.spread(rows))
         np.minimum.at(least, self.program.classes.index, rest.min(axis=0))

@@ -167,19 +167,16 @@ class Rounds:
             rounds += 1
             status = self._round(rounds)
         if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
-            self._last()
+            # an incumbent of the columns that matter, in the little time that a stop may take
+            self.grace.begin()
+            rows = len(self.dual.prices)
+            most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
+            self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.over)
             self.settings.progress(rounds, self.incumbent.value, self.dual.value)
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
         channel, coupled = self.incumbent.known(self.pool), self.shared.written(shared)
         return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, f"columns: {rounds} rounds", coupled)
-
-    def _last(self) -> None:
-        """Find an incumbent of the columns that matter, in the little time that a stop may take."""
-        self.grace.begin()
-        rows = len(self.dual.prices)
-        most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
-        self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.over)
 
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
         """Offer the best mixture, without a box, of the best so many columns, the incumbent, and a known channel.
@@ -210,7 +207,11 @@ class Rounds:
         central = self.pool.master(accuracy, self.settings.should_stop, self._bounds(self.box), best)
         if self.settings.should_stop():
             return Status.INTERRUPTED
-        value = self._take(central)
+        # without a box its mixture is a channel; with shared rows, all of which count, the best value so far is told
+        value = central.value
+        if self.box is None:
+            own = self.incumbent.offer(self.pool, central.weights)
+            value = min(own, self.incumbent.value) if self.shared.most.size else value
 
         # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
         new = self._explore(central)
@@ -263,14 +264,6 @@ class Rounds:
             self.tried = _AGAIN * self.gap
             self._improve(len(self.pool.reports), None, self.settings.should_stop)
         return self.incumbent.value - self.dual.value < self.settings.tolerance * self.dual.magnitude
-
-    def _take(self, central: Central) -> float:
-        """Offer the master's mixture where it is a channel; return its value, with shared rows the best so far."""
-        if self.box is None:
-            own = self.incumbent.offer(self.pool, central.weights)
-            if self.shared.most.size:
-                return min(own, self.incumbent.value)
-        return central.value
 
     def _explore(self, central: Central) -> Columns:
         """Price between the master's prices and the best ones so far; return columns that improve the master.

@@ -55,9 +55,8 @@ class OnDevice:
         """Take no more masters of so many entries where memory ran out, and none after anything else."""
         if isinstance(error, MemoryError):
             self.room = min(self.room, entries)
-            self.tell(
-                f"no room on {self.device.name} for {entries:,} entries; such master problems are solved on the CPU"
-            )
+            room = f"no room on {self.device.name} for {entries:,} entries"
+            self.tell(f"{room}; such master problems are solved on the CPU")
             return
         self.room = 0
         reason = " ".join(f"{type(error).__name__}: {error}".split())
