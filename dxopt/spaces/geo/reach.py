@@ -86,7 +86,8 @@ def _polygons(centres: Array, rows: slice, within: float) -> Array:
     east = np.stack([-here[:, 1], here[:, 0], np.zeros(len(here))], axis=1)
     east[~east.any(axis=1), 1] = 1.0
     east /= np.linalg.norm(east, axis=1, keepdims=True)
-    frames = np.stack([east, np.cross(here, east)], axis=1)
+    north = np.asarray(np.cross(here, east), dtype=float)
+    frames = np.stack([east, north], axis=1)
     normals, offsets = _half_planes(centres, here, frames, within)
     along = np.stack([normals[..., 1], -normals[..., 0]], axis=-1)
     ends = _left(normals, offsets, along)

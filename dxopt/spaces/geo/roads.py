@@ -81,9 +81,10 @@ def roads(
     degrees = np.array([_position(node, attributes) for node, attributes in network.nodes(data=True)])
     weighted = _weighted(network, weight, length, directed=directed)
     # nodes outside of the largest part are infinitely far away, one way at least, so that nothing would hide them
-    parts = nx.strongly_connected_components if weighted.is_directed() else nx.connected_components
-    part = max(parts(weighted), key=len)
-    lost = dict.fromkeys(node for node in weighted if node not in part)
+    one_way = isinstance(weighted, nx.DiGraph)
+    parts = nx.strongly_connected_components(weighted) if one_way else nx.connected_components(weighted)
+    kept = max(parts, key=len)
+    lost = dict.fromkeys(node for node in weighted if node not in kept)
     if lost and not largest:
         raise _no_way(weighted, lost)
     if lost:
