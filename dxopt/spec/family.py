@@ -74,7 +74,7 @@ def _in_words(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str
     wrong = f"is {shown(detail['input'])}"
     if kind in _LIMITS:
         key, words = _LIMITS[kind]
-        return wrong, f"give a number {words} {context[key]:g}"
+        return wrong, f"give a number {words} {context[key]:.12g}"
     if kind == "list_type" and isinstance(detail["input"], str) and len(detail["input"]) <= _SHORT:
         return wrong, f"write a list, here [{detail['input']}]"
     return wrong, f"give {_TYPES[kind]}" if kind in _TYPES else detail["msg"]

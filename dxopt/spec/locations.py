@@ -22,7 +22,7 @@ from dxopt.spaces.positions import require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
-from dxopt.spec.fields import MAX_LOCATIONS, number, too_many
+from dxopt.spec.fields import MAX_LOCATIONS, Point, number, too_many
 from dxopt.spec.source import Source, SpecFileError
 from dxopt.spec.tables import Table, read_matrix
 from dxopt.spec.universes import Answers
@@ -46,9 +46,11 @@ def _finite(space: MetricSpace) -> bool:
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
 
-def point_named(space: MetricSpace, name: str | int | dict[str, Any]) -> int:
-    """Return the index of the point with a label, or of a mapping with one of `label`, `index` and `point`."""
-    return space.index(**name) if isinstance(name, dict) else space.index(name)
+def point_named(space: MetricSpace, name: str | int | Point) -> int:
+    """Return the index of the point with a label, or of a section with one of `label`, `index` and `point`."""
+    if not isinstance(name, Point):
+        return space.index(name)
+    return space.index(**{key: getattr(name, key) for key in name.model_fields_set})
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:

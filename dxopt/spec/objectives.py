@@ -16,7 +16,7 @@ from dxopt.spaces.geo.points import known
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec.fields import bad
-from dxopt.spec.levels import RisingRange
+from dxopt.spec.levels import MAX_FAMILY, RisingRange
 from dxopt.spec.locations import point_named
 from dxopt.spec.source import FieldPath, Source, stem
 from dxopt.spec.tables import Table
@@ -73,7 +73,10 @@ class Budgets(RisingRange):
 
     start: f.Number = Field(alias="from", description="Smallest budget.")
     to: f.Number = Field(description="Largest budget.")
-    resolution: f.Fraction = Field(description="How closely the error is proven, as a share of its whole rise.")
+    # a concave curve is proven to a share of its rise by about as many solves as the root of the inverse
+    resolution: Annotated[float, Field(ge=1 / MAX_FAMILY**2, lt=1), f.Written()] = Field(
+        description="How closely the error is proven, as a share of its whole rise."
+    )
 
     @property
     def sweep(self) -> LossFrontier:

@@ -206,15 +206,8 @@ class Line(f.Measured):
     """Equally spaced numbers."""
 
     kind: Literal["line"] = Field(description="Points 0, step, 2·step, … on a line.")
-    size: f.Count = Field(description="Number of points.")
+    size: Annotated[int, Field(ge=1, le=f.MAX_REGULAR), f.AS_WRITTEN] = Field(description="Number of points.")
     step: f.Positive = Field(1.0, description="Distance between neighbours.")
-
-    @field_validator("size")
-    @classmethod
-    def _small(cls, size: int) -> int:
-        if size > f.MAX_REGULAR:
-            raise bad(f.too_many(size, "points", f.MAX_REGULAR), "give a smaller size")
-        return size
 
 
 class GraphFile(f.Measured):

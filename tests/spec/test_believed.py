@@ -115,7 +115,7 @@ BROKEN = [
     (STREAMS + f"beliefs: {{kind: markov, epsilon: 1, {CHAIN.replace('0.8', '0.7')}}}\n", "sums to 0.9", 2),
     (STREAMS + f"beliefs: {{kind: markov, epsilon: 1, {CHAIN.replace('length: 2', 'length: 3')}}}\n", "8 secrets", 0),
     (DATABASES + "beliefs: {kind: correlated, epsilon: 1, observed: [[a, c]]}\n", "no database of the universe", 2),
-    (DATABASES + "beliefs: {kind: correlated, epsilon: 1, observed: [a]}\n", "'a', no database; write [record", 2),
+    (DATABASES + "beliefs: {kind: correlated, epsilon: 1, observed: [a]}\n", "observed[0]: is the text 'a'", 2),
 ]
 
 

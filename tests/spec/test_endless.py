@@ -53,11 +53,15 @@ def test_a_data_file_is_no_plain_file(tmp_path: Path, text: str, field: str, dam
     [
         ("name: " + "x" * 2_000_000 + "\n" + small(LINE), "file", "is larger than 2,000,000 bytes"),
         (f"space: {LINE}\nepsilon: [{'1,' * 10_001}]\n", "epsilon", "has 10001 entries"),
-        (f"space: {LINE}\nepsilon: {{from: 0.1, to: 1, resolution: 1e-300}}\n", "epsilon.resolution", "is 1e-300"),
+        (
+            f"space: {LINE}\nepsilon: {{from: 0.1, to: 1, resolution: 1e-300}}\n",
+            "epsilon.resolution",
+            "is the number 1e-300",
+        ),
         (
             small(LINE, "objective: {kind: adversary_error, max_loss: {from: 0, to: 1, resolution: 1e-300}}"),
             "objective.max_loss.resolution",
-            "is 1e-300",
+            "is the number 1e-300",
         ),
         (small(f"{{kind: points, file: {'a' * 5000}, {COLUMNS}}}"), "space.file", "is the text 'aaa"),
         (small(f"{{kind: points, file: {'a' * 900}, {COLUMNS}}}"), "space.file", "File name too long"),

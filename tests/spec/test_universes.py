@@ -56,7 +56,7 @@ BAD = {
     DATABASES + ", neighbours: generic}": ("generic", "space.neighbours: there is no 'generic'"),
     DATABASES + ", neighbours: unbounded}": ("unbounded", "space.neighbours: are none among these secrets"),
     DATABASES + ", neighbours: edge}": ("edge", "space.neighbours: are about graphs, not databases"),
-    DATABASES + ", neighbours: blowfish, policy: [[3]]}": ("[3]", r"space.policy\[0\]: is a list, not a pair"),
+    DATABASES + ", neighbours: blowfish, policy: [[3]]}": ("[3]", r"space.policy\[0\]: has 1 entries"),
     DATABASES + ", neighbours: dependent, related: [[7], []], size: 2}": (
         "related:",
         "space.related: is not about 2 rec",
