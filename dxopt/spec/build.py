@@ -183,7 +183,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     each = zip(epsilons, member.names, priors, expected, strict=True)
     for index, (epsilon, title, prior, expect) in enumerate(each):
         pairs = build_pairs(source, sheet.beliefs, sheet.space, secrets, prior)
-        with source.within("loss"):
+        with source.within():
             problem = Problem(
                 secrets.space,
                 epsilon=epsilon,

@@ -143,29 +143,21 @@ def _located(
 def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roads) -> MetricSpace:
     match asked:
         case m.BoundingBox():
-            sides = (asked.south, asked.west, asked.north, asked.east)
-            return geo.bounding_grid(
-                *sides,
-                shape=asked.shape,
-                spacing=asked.spacing,
-                unit=asked.unit,
-                project=asked.project,
-                metric=asked.metric,
-            )
+            key, fix = "shape" if asked.spacing is None else "spacing", "check the corners, or ask for larger cells"
+            space = geo.bounding_grid(**asked.model_dump(exclude={"kind"}))
         case m.H3Box():
+            key, fix = "resolution", coarser(asked.box, MAX_LOCATIONS)
             cells = estimated(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
-                wrong = too_many(round(cells), "cells or so")
-                raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
+                raise source.error(("space", key), too_many(round(cells), "cells or so"), fix)
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
         case m.H3Cells():
             return geo.h3_cells(cells=asked.cells, unit=asked.unit, metric=asked.metric)
         case m.Roads():
+            key, fix = "file", "give a smaller network"
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
             space = geo.roads(source.resolve(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
-        roads = isinstance(asked, m.Roads)
-        key, fix = ("file", "give a smaller network") if roads else ("resolution", coarser(asked.box, MAX_LOCATIONS))
         raise source.error(("space", key), too_many(len(space), "locations"), fix)
     return space
 

@@ -143,7 +143,7 @@ class Source:
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
-        """Give a SpecError the position of the key in `section` that it names, or of the section."""
+        """Give a SpecError the position of the key in `section`, or in the file, that it names; or of the section."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield
@@ -152,7 +152,7 @@ class Source:
         except SpecError as error:
             # The field of the error may be a key here, or what it is about may be written under another key.
             options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
-            path = next((path for path in options if self.has(path)), section)
+            path = next((path for path in options if self.has(path)), section or (error.field,))
             named = path != section or error.field in section
             wrong = error.wrong if named else f"{error.field}: {error.wrong}"
             raise self.error(path, wrong, error.fix_in(Option.in_file)) from None

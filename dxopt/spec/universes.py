@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
@@ -51,20 +50,9 @@ class _Related(f.Measured):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        asked = self.asked
-        takes = [] if asked is None else [field.name for field in fields(RELATIONS.get(asked))]  # pyright: ignore
-        for name in self.parameters:
-            if name in self.model_fields_set and name not in takes:
-                wrong = f"does not go with neighbours: {asked}" if asked else "goes with neighbours only"
-                raise bad(wrong, "leave it out", name)
-            if name in takes and name not in self.model_fields_set:
-                raise bad(f"{asked} needs {name}", f"add {name}", "neighbours")
+        if self.neighbours is None and self.chosen:
+            raise bad("goes with neighbours only", "leave it out", next(iter(self.chosen)))
         return self
-
-    @property
-    def asked(self) -> str | None:
-        """Return the relation that is asked for."""
-        return self.neighbours
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -73,7 +61,7 @@ class _Related(f.Measured):
 
     def space(self, universe: Universe) -> MetricSpace:
         """Return the space of the secrets of its universe."""
-        return neighbours(universe, str(self.asked), unit=self.unit or "", **self.chosen)
+        return neighbours(universe, self.neighbours, unit=self.unit or "", **self.chosen)
 
 
 class Databases(_Related):

@@ -51,7 +51,7 @@ BAD = {
     DATABASES + ", metric: hamming, neighbours: both}": ("both}", "space.neighbours: are given beside a metric"),
     DATABASES + ", metric: euclidean}": ("euclidean", "space.metric: there is no 'euclidean'"),
     DATABASES + ", metric: hamming, size: 4}": ("4", "space.size: goes with neighbours only"),
-    DATABASES + ", neighbours: group}": ("group", "space.neighbours: group needs size; add size"),
+    DATABASES + ", neighbours: group}": ("group", "space.neighbours: group needs size; give it"),
     DATABASES + ", neighbours: both, size: 4}": ("4", "space.size: does not go with neighbours: both"),
     DATABASES + ", neighbours: generic}": ("generic", "space.neighbours: there is no 'generic'"),
     DATABASES + ", neighbours: unbounded}": ("unbounded", "space.neighbours: are none among these secrets"),
