@@ -242,16 +242,13 @@ def _entries(source: Source, key: str) -> list[str]:
     entries = source.root.value[key]
     if not entries:
         raise source.error((key,), "has 0 entries", "give at least 1")
-    wanted = "names" if key == "method" else "names and mappings with a kind"
     if key == "prior" and all(isinstance(entry, int | float) for entry in entries):
         fix = "write prior: {kind: explicit, values: [...]} for probabilities"
         raise source.error((key,), "is a list of numbers", fix)
-    if not all(isinstance(entry, str | dict) for entry in entries):
-        raise source.error((key,), "is a list of something else", f"give one, or a list of {wanted}")
     for index, entry in enumerate(entries):
         if entry in entries[:index]:
             raise source.error((key, index), "is given twice", "keep one")
-    kinds = [str(entry.get("kind")) if isinstance(entry, dict) else entry for entry in entries]
+    kinds = [str(entry.get("kind")) if isinstance(entry, dict) else str(entry) for entry in entries]
     often = Counter(kinds)
     return [kind if often[kind] == 1 else f"{kind} {index}" for index, kind in enumerate(kinds, start=1)]
 

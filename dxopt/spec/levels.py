@@ -85,8 +85,8 @@ class Range(f.Section):
 class RisingRange(f.Section):
     """Both ends of a range over which a curve is proven, and how closely."""
 
-    start: f.Number = Field(alias="from")
-    to: f.Number
+    start: f.Number = Field(alias="from", description="Smallest value.")
+    to: f.Number = Field(description="Largest value.")
     resolution: f.Fraction
 
     @model_validator(mode="after")

@@ -23,7 +23,7 @@ from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
 from dxopt.spec.fields import MAX_LOCATIONS, Point, number, too_many
-from dxopt.spec.source import Source, SpecFileError
+from dxopt.spec.source import Source, SpecFileError, readable
 from dxopt.spec.tables import Table, read_matrix
 from dxopt.spec.universes import Answers
 
@@ -238,12 +238,8 @@ def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
     import networkx as nx
 
     path = source.resolve(asked.file)
-    try:
+    with readable(path, blame, Exception):  # the reader of GraphML lets whatever it meets escape
         return nx.read_graphml(BytesIO(content(path, MOST_GRAPH)))
-    except FileNotFoundError:
-        raise blame(f"there is no file {str(path)!r}", "check the name") from None
-    except Exception as error:  # the reader lets whatever it meets escape
-        raise blame(f"{str(path)!r} cannot be read as GraphML ({error})", "mend the file or its name") from None
 
 
 def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: str = "length") -> nx.Graph:

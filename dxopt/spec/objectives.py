@@ -71,8 +71,6 @@ class LeastLoss(f.Section):
 class Budgets(RisingRange):
     """The largest error at every loss budget of a range."""
 
-    start: f.Number = Field(alias="from", description="Smallest budget.")
-    to: f.Number = Field(description="Largest budget.")
     # a concave curve is proven to a share of its rise by about as many solves as the root of the inverse
     resolution: Annotated[float, Field(ge=1 / MAX_FAMILY**2, lt=1), f.Written()] = Field(
         description="How closely the error is proven, as a share of its whole rise."

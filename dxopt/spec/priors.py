@@ -23,8 +23,8 @@ from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
-from dxopt.spec.source import Source
-from dxopt.spec.tables import Blame, Table
+from dxopt.spec.source import Blame, Source
+from dxopt.spec.tables import Table
 
 
 class Kernel(f.Section):

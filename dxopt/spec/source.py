@@ -19,7 +19,7 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scanner import ScannerError
 
 from dxopt.errors import Option, SpecError, Spelling
-from dxopt.runtime.reading import TooLarge, content
+from dxopt.runtime.reading import content
 
 FieldPath = tuple[str | int, ...]
 
@@ -189,9 +189,10 @@ def read(path: Path) -> Source:
         If it cannot be read, is not UTF-8, is not one YAML mapping, repeats a key, tags a value, or grows
         without measure through its aliases.
     """
-    raw = _bytes(path)
-    text = _decoded(path, raw)
     wrong = partial(SpecFileError, str(path))
+    with readable(path, partial(wrong, 1, 1, "file"), ValueError):
+        raw = content(path, MAX_BYTES)
+    text = _decoded(path, raw)
     try:
         root = _Composer(path, text).document()
     except ReaderError as error:
@@ -214,20 +215,25 @@ def read(path: Path) -> Source:
     return Source(path, root, hashlib.sha256(raw).hexdigest())
 
 
-def _bytes(path: Path) -> bytes:
-    wrong = partial(SpecFileError, str(path), 1, 1, "file")
+Blame = Callable[[str, str], SpecFileError]
+"""Makes an error out of what is wrong and what would be right, at the key that asks for a file."""
+
+
+@contextmanager
+def readable(path: Path, blame: Blame, *errors: type[Exception]) -> Iterator[None]:
+    """Make a complaint of whatever goes wrong while a file is read; `errors` are those of its reader."""
     try:
-        return content(path, MAX_BYTES)
+        yield
+    except SpecFileError:
+        raise
     except FileNotFoundError:
-        raise wrong("does not exist", "check the name") from None
+        raise blame(f"there is no file {str(path)!r}", "check the name") from None
     except IsADirectoryError:
-        raise wrong("is a folder", "name a YAML file") from None
-    except TooLarge:
-        raise wrong(f"is larger than {MAX_BYTES:,} bytes", "put large tables into CSV files") from None
-    except OSError as error:
-        raise wrong(f"cannot be read ({error.strerror})", "check the name and the permissions") from None
-    except ValueError as error:
-        raise wrong(f"cannot be read ({error})", "name a YAML file") from None
+        raise blame(f"{str(path)!r} is a folder", "name a file") from None
+    except UnicodeDecodeError:
+        raise blame(f"{path.name} is not UTF-8", "save it as UTF-8") from None
+    except (OSError, *errors) as error:
+        raise blame(f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
 
 
 def _decoded(path: Path, raw: bytes) -> str:

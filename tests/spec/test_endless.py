@@ -20,9 +20,7 @@ COLUMNS = "columns: [x]"
 @pytest.mark.parametrize("damage", [endless, pipe])
 def test_the_problem_file_is_no_plain_file(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     damage(tmp_path / "odd.yaml")
-    with pytest.raises(
-        SpecFileError, match=r"odd.yaml:1:1: file: cannot be read \(it is no plain file\); name a YAML"
-    ):
+    with pytest.raises(SpecFileError, match=r"odd.yaml:1:1: file: .* cannot be read \(it is no plain file\)"):
         load(tmp_path / "odd.yaml")
 
 
@@ -51,7 +49,7 @@ def test_a_data_file_is_no_plain_file(tmp_path: Path, text: str, field: str, dam
 @pytest.mark.parametrize(
     ("text", "field", "wrong"),
     [
-        ("name: " + "x" * 2_000_000 + "\n" + small(LINE), "file", "is larger than 2,000,000 bytes"),
+        ("name: " + "x" * 2_000_000 + "\n" + small(LINE), "file", "more than 2,000,000"),
         (f"space: {LINE}\nepsilon: [{'1,' * 10_001}]\n", "epsilon", "has 10001 entries"),
         (
             f"space: {LINE}\nepsilon: {{from: 0.1, to: 1, resolution: 1e-300}}\n",
