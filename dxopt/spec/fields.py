@@ -468,11 +468,5 @@ def too_many(count: int, noun: str, most: int = MAX_LOCATIONS) -> str:
     return f"makes {count:,} {noun} (limit {most:,})"
 
 
-def _capped(rows: list[Any]) -> list[Any]:
-    if len(rows) > MAX_LOCATIONS:
-        raise bad(too_many(len(rows), "locations"), "give fewer")
-    return rows
-
-
 Row = Annotated[list[T], Field(min_length=1)]
-Rows = Annotated[list[Row[T]], Field(min_length=1), AfterValidator(_rectangular), AfterValidator(_capped)]
+Rows = Annotated[list[Row[T]], Field(min_length=1, max_length=MAX_LOCATIONS), AfterValidator(_rectangular)]

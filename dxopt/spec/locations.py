@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,10 @@ from dxopt.spec.universes import Answers
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+M = TypeVar("M", bound=Sized)
+_SMALLER = ("nodes", "give a smaller graph")
 
 
 @dataclass(frozen=True)
@@ -102,17 +106,20 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             as_text = m.takes_text(asked.metric) and any(isinstance(c, str) for row in asked.values for c in row)
             return Secrets(_located(asked, _array(asked.values, "space", source, as_text)))
         case m.Embedding():
-            return Secrets(_words(source, asked))
+            given = asked.model_dump(include={"top", "words", "normalise", "metric"})
+            space = embedding(source.resolve(asked.file), **given)
+            return Secrets(_small(space, source, "file", "words", "give top or words"))
         case m.Lattice():
             make = grid if asked.kind == "grid" else torus
             return Secrets(make(asked.shape, spacing=asked.spacing, metric=asked.metric))
         case m.Line():
             return Secrets(line(asked.size, step=asked.step))
         case m.GraphFile():
-            return Secrets(MetricSpace.from_graph(_small(_graph(source, asked), source, "file"), asked.weight))
+            graph = _small(_graph(source, asked), source, "file", *_SMALLER)
+            return Secrets(MetricSpace.from_graph(graph, asked.weight))
         case m.GraphEdges():
             graph = _joined(asked.edges, directed=asked.directed)
-            return Secrets(MetricSpace.from_graph(_small(graph, source, "edges"), "length"))
+            return Secrets(MetricSpace.from_graph(_small(graph, source, "edges", *_SMALLER), "length"))
         case m.DistancesFile():
             blame = source.blame("space", "file")
             matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
@@ -157,9 +164,7 @@ def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roa
             key, fix = "file", "give a smaller network"
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
             space = geo.roads(source.resolve(asked.file), **given)
-    if len(space) > MAX_LOCATIONS:
-        raise source.error(("space", key), too_many(len(space), "locations"), fix)
-    return space
+    return _small(space, source, key, "locations", fix)
 
 
 def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
@@ -181,14 +186,6 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         require_latitude_first(asked.columns, "columns")
     points = _coordinates(source, "space", table, asked.columns, rows, as_text, earth=earth)
     return Secrets(_located(asked, points, labels), table, rows)
-
-
-def _words(source: Source, asked: m.Embedding) -> MetricSpace:
-    given = asked.model_dump(include={"top", "words", "normalise", "metric"})
-    space = embedding(source.resolve(asked.file), **given)
-    if len(space) > MAX_LOCATIONS:
-        raise source.error(("space", "file"), too_many(len(space), "words"), "give top or words")
-    return space
 
 
 def _coordinates(
@@ -250,7 +247,8 @@ def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: s
     return graph
 
 
-def _small(graph: nx.Graph, source: Source, key: str) -> nx.Graph:
-    if len(graph) > MAX_LOCATIONS:
-        raise source.error(("space", key), too_many(len(graph), "nodes"), "give a smaller graph")
-    return graph
+def _small(found: M, source: Source, key: str, noun: str, fix: str) -> M:
+    """Return a space or a graph that has no more points than the limit."""
+    if len(found) > MAX_LOCATIONS:
+        raise source.error(("space", key), too_many(len(found), noun), fix)
+    return found

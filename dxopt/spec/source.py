@@ -108,38 +108,35 @@ class Source:
         chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
+    def _along(self, path: FieldPath) -> list[Node]:
+        """Return the nodes on the way to a path, from the root to the last one that the file has."""
+        nodes = [self.root]
+        for part in self._whole(path):
+            if part not in nodes[-1].parts:
+                break
+            nodes.append(nodes[-1].parts[part])
+        return nodes
+
     def _position(self, path: FieldPath, at_key: bool) -> Position:
         """Return the position of the value, or the key, at `path`, or of the nearest key above."""
-        node = self.root
-        position = node.start
-        whole = self._whole(path)
-        for depth, part in enumerate(whole):
-            if part not in node.parts:
-                return position
-            position = node.keys[part] if isinstance(part, str) else node.parts[part].start
-            node = node.parts[part]
-            is_last = depth == len(whole) - 1
-            if is_last and not at_key and isinstance(node.value, str | int | float):
-                position = node.start
-        return position
+        nodes = self._along(path)
+        if len(nodes) == 1:
+            return self.root.start
+        last = self._whole(path)[len(nodes) - 2]
+        is_scalar = isinstance(nodes[-1].value, str | int | float)
+        if isinstance(last, int) or (is_scalar and self.has(path) and not at_key):
+            return nodes[-1].start
+        return nodes[-2].keys[last]
 
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
         """Return the key that sorts errors in file order; a missing value is at the end of its mapping."""
-        if not missing:
-            return self._position(path, at_key=True), True
-        node = self.root
-        for part in self._whole(path)[:-1]:
-            node = node.parts.get(part, node)
-        return node.end, False
+        if missing:
+            return self._along(path[:-1])[-1].end, False
+        return self._position(path, at_key=True), True
 
     def has(self, path: FieldPath) -> bool:
         """Return whether the file writes anything at `path`."""
-        node = self.root
-        for part in self._whole(path):
-            if part not in node.parts:
-                return False
-            node = node.parts[part]
-        return True
+        return len(self._along(path)) == len(self._whole(path)) + 1
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:

@@ -129,14 +129,6 @@ class PointsValues(_Metric):
     kind: Literal["points"] = Field(description="Points and a metric between them.")
     values: f.Rows[f.Cell] = Field(description="One row of coordinates per point; text for hamming and discrete.")
 
-    @model_validator(mode="after")
-    def _numeric(self) -> Self:
-        if not takes_text(self.metric):
-            for i, row in enumerate(self.values):
-                for j, cell in enumerate(row):
-                    f.number(cell, "values", i, j)
-        return self
-
 
 class Embedding(f.Measured):
     """Words and their vectors."""
