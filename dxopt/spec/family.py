@@ -111,12 +111,6 @@ class Member:
     names: tuple[str, ...]
     together: str
 
-    @property
-    def methods(self) -> list[str]:
-        """Return the methods that the file lists; none where it has one for all."""
-        asked = self.source.root.value.get("method")
-        return asked if isinstance(asked, list) else []
-
 
 @dataclass(frozen=True, eq=False)
 class ProblemFile:
@@ -139,11 +133,6 @@ class ProblemFile:
     def path(self) -> Path:
         """Return the path of the file."""
         return self.source.path
-
-    @property
-    def sha256(self) -> str:
-        """Return the digest of its bytes."""
-        return self.source.sha256
 
     @property
     def names(self) -> list[str]:

@@ -119,26 +119,18 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
     if isinstance(value, str) and infinite and value in INFINITY:
         return math.inf
     if isinstance(value, str):
-        return _evaluated(value, at)
+        try:
+            evaluated = number_of(value, "number")
+        except SpecError as error:
+            raise bad(error.wrong, error.fix, *at) from None
+        if not is_expression(value):
+            raise bad(f"is {shown(value)}", f"write {evaluated!r} without quotes, as a plain decimal number", *at)
+        return evaluated
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise bad(f"is {shown(value)}", "give a number", *at)
-    return _finite(float(value), value, at)
-
-
-def _evaluated(text: str, at: tuple[str | int, ...]) -> float:
-    try:
-        value = number_of(text, "number")
-    except SpecError as error:
-        raise bad(error.wrong, error.fix, *at) from None
-    if not is_expression(text):
-        raise bad(f"is {shown(text)}", f"write {value!r} without quotes, as a plain decimal number", *at)
-    return value
-
-
-def _finite(value: float, written: Any, at: tuple[str | int, ...]) -> float:
     if not math.isfinite(value):
-        raise bad(f"is {written}, which is not a finite number", "give a finite number", *at)
-    return value
+        raise bad(f"is {value}, which is not a finite number", "give a finite number", *at)
+    return float(value)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.geo.hexagons import coarser, estimated
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
-from dxopt.spaces.positions import require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
@@ -83,8 +82,6 @@ def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Repor
     with source.within("reports"):
         if isinstance(asked, m.ReportsFile):
             earth = isinstance(space.metric, OnEarth)
-            if earth:
-                require_latitude_first(asked.columns, "columns")
             table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
             points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text, earth=earth)
         else:
@@ -182,8 +179,6 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         labels = [cells[row] for row in rows]
     as_text = None if m.takes_text(asked.metric) else False
     earth = asked.metric in METRICS_ON_EARTH
-    if earth:
-        require_latitude_first(asked.columns, "columns")
     points = _coordinates(source, "space", table, asked.columns, rows, as_text, earth=earth)
     return Secrets(_located(asked, points, labels), table, rows)
 

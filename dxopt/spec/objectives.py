@@ -177,10 +177,10 @@ def _built(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int
     given: dict[str, Any] = {"weights": weights, "counts": counts, "within": asked.within, "name": asked.title}
     if asked.columns is None:
         given["label"] = table.column(asked.label or "", source.blame(*where, "label"))
-    else:
-        blames = [source.blame(*where, "columns", index) for index in range(len(asked.columns))]
-        given["point"] = table.places(asked.columns, blames, earth=known(space) is not None)
     with source.within(*where):
+        if asked.columns is not None:
+            blames = [source.blame(*where, "columns", index) for index in range(len(asked.columns))]
+            given["point"] = table.places(asked.columns, blames, earth=known(space) is not None)
         return observed(space, **given)
 
 

@@ -19,7 +19,6 @@ from dxopt.model.prior_sets import PriorSet
 from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as HowSmooth
 from dxopt.spaces.geo.points import known
-from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
@@ -222,8 +221,6 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
-    if known(secrets.space) is not None:
-        require_latitude_first(asked.columns, "columns")
     table = Table.read(source.resolve(asked.file), blame("file"))
     blames = [blame("columns", index) for index in range(len(asked.columns))]
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))

@@ -176,11 +176,6 @@ class Sheet(f.Section):
         yield "expect", given != size, f"has {given} entries for a family of {size}", "give one per epsilon"
 
     @property
-    def measures(self) -> list[str]:
-        """Return the measures that are asked for, by name."""
-        return [entry for _, entry in listed(self.evaluate) if isinstance(entry, str)]
-
-    @property
     def sweep(self) -> Sweep | None:
         """Return the question where one solve does not answer it."""
         if isinstance(self.objective, AdversaryError) and isinstance(self.objective.max_loss, Budgets):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dxopt.runtime.header_guess import NAME_THEM, listed, looks_like_data
 from dxopt.runtime.reading import MOST_TABLE, opened
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
+from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec.source import Blame, readable
 
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
@@ -92,7 +93,9 @@ class Table:
     def places(
         self, names: Sequence[str], blames: Sequence[Blame], rows: Sequence[int] | None = None, *, earth: bool
     ) -> NDArray[np.float64]:
-        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees."""
+        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees, latitude first."""
+        if earth:
+            require_latitude_first(names, "columns")
         found = np.stack([self.numbers(name, blame, rows) for name, blame in zip(names, blames, strict=True)], axis=1)
         beyond = beyond_degrees(found).tolist() if earth and len(names) == 2 else []
         if beyond:

@@ -26,7 +26,7 @@ def test_the_good_file(folder: Path) -> None:
     assert (task.tolerance, task.time_limit) == (1e-6, 60)
     assert task.evaluate == ("expected_loss", "utility")
     assert task.expect == Expected(value=0.42647, tolerance=1e-4, source="by hand")
-    assert task.source == folder / "problem.yaml"
+    assert task.origin.path == folder / "problem.yaml"
 
 
 def test_defaults(folder: Path) -> None:
