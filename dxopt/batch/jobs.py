@@ -154,7 +154,7 @@ def digest_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> s
     # a result is the same whether its warnings count as bad input or not
     options = {key: value for key, value in asdict(overrides).items() if key != "strict"}
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
-    for path, content in zip((file.path, *file.data), (file.sha256, *data), strict=True):
+    for path, content in zip((file.path, *file.data), (file.source.sha256, *data), strict=True):
         digest.update(os.fsencode(f"{path.name} {content}\n"))
     for plugin in named({*_texts(file.source.root.value), *_texts(options)}):
         digest.update(f"{plugin}\n".encode())

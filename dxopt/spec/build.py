@@ -69,11 +69,6 @@ class Task:
     beliefs: tuple[Beliefs, ...] = ()
     records: int | None = None
 
-    @property
-    def source(self) -> Path:
-        """Path of the file."""
-        return self.origin.path
-
     def located(self, error: SpecError) -> SpecError:
         """Return an error met while solving, at its position in the file, if it is about the file."""
         field = error.field
@@ -151,7 +146,9 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
         if given:
             raise source.error((name,), f"does not go with a {sweep}", _FIXES.get(name, "leave it out"))
     task = _tasks(member, secrets)[0]
-    named = [name for name in [*sheet.compare, *member.methods] if name in COMPARABLE_NAMES]
+    asked = source.root.value.get("method")
+    several = asked if isinstance(asked, list) else []
+    named = [name for name in [*sheet.compare, *several] if name in COMPARABLE_NAMES]
     methods = sweep.methods or tuple(dict.fromkeys(named)) or COMPARABLE
     return replace(
         task,
@@ -177,13 +174,14 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     loss = _losses(source, sheet.loss, secrets, reports, "loss")
     objective = _objective(source, sheet.objective, secrets)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
+    measures = tuple(entry for _, entry in listed(sheet.evaluate) if isinstance(entry, str))
     held_out = build_held_out(source, sheet.evaluate, secrets.space)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
     for index, (epsilon, title, prior, expect) in enumerate(each):
         pairs = build_pairs(source, sheet.beliefs, sheet.space, secrets, prior)
-        with source.within("loss"):
+        with source.within():
             problem = Problem(
                 secrets.space,
                 epsilon=epsilon,
@@ -203,7 +201,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
                 spanner=sheet.spanner,
                 tolerance=sheet.gap,
                 time_limit=sheet.time_limit,
-                evaluate=tuple(sheet.measures),
+                evaluate=measures,
                 held_out=held_out,
                 compare=tuple(sheet.compare),
                 priors={name: of_each[index] for name, of_each in others.items()},

@@ -234,8 +234,10 @@ def bounding_grid(
     9 (0, 0) 7.41 km
     """
     box = Box(south, west, north, east)
-    if (shape is None) == (spacing is None):
-        raise SpecError("shape", "and spacing are not given one without the other", "give one of the two")
+    if shape is None and spacing is None:
+        raise SpecError("shape", "is missing", "give shape or spacing")
+    if shape is not None and spacing is not None:
+        raise SpecError("spacing", "is given beside shape", "keep one of the two")
     if spacing is not None:
         shape = box.shape(spacing, unit)
     rows, columns = _cells(shape, "shape" if spacing is None else "spacing")

@@ -77,7 +77,7 @@ def _named(name: str, parameters: dict[str, Any]) -> Relation:
     known = fields(cls)  # pyright: ignore[reportArgumentType]
     for wrong in parameters.keys() - {field.name for field in known}:
         takes = ", ".join(field.name for field in known) or "nothing"
-        raise SpecError("neighbours", f"{name} takes no {wrong}", f"it takes {takes}")
+        raise SpecError(wrong, f"does not go with neighbours: {name}", f"leave it out; parameters: {takes}")
     needed = (field.name for field in known if field.default is MISSING)
     for missing in (one for one in needed if one not in parameters):
         raise SpecError("neighbours", f"{name} needs {missing}", "give it")
