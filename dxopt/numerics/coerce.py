@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -79,9 +80,9 @@ def _differ(found: int, asked: int | None) -> bool:
 
 def checked_count(field: str, number: int, least: int = 1) -> int:
     """Return a whole number of at least so much; raise SpecError where it is none."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
         raise SpecError(field, f"is {shown(number)}", f"give a whole number from {least}")
-    return number
+    return int(number)
 
 
 def ragged(given: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from dxopt.errors import DxoptError, SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.sampling import required_mechanism
+from dxopt.numerics.exact_rational import float_above
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.spaces.space import MetricSpace
 
@@ -97,14 +98,7 @@ def _budget(table: IntegerTable, distance: float) -> float:
     """Return ε·d, rounded up."""
     if not distance >= 0:
         raise SpecError("d_in", f"is {distance!r}", "give a distance of 0 or more")
-    if math.isinf(distance):
-        return math.inf
-    exact = Fraction(table.epsilon) * Fraction(distance)
-    try:
-        rounded = float(exact)
-    except OverflowError:
-        return math.inf
-    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)
+    return math.inf if math.isinf(distance) else float_above(Fraction(table.epsilon) * Fraction(distance))
 
 
 def _digest(space: MetricSpace) -> str:

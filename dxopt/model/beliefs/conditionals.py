@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.prior import Prior
-from dxopt.numerics.coerce import as_distributions, as_number, as_numbers
+from dxopt.numerics.coerce import as_distributions, as_number, as_numbers, checked_count
 from dxopt.spaces.callables import truth_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
@@ -190,9 +190,7 @@ def markov_conditionals(
     states = len(labels)
     if states < 2:
         raise SpecError("states", f"are {states}", "give two or more")
-    required("length", length, Integral, fix := "give a whole number of 1 or more")
-    if length < 1:
-        raise SpecError("length", f"is {length}", fix)
+    length = checked_count("length", length)
     if length > 100 or states**length > TRACES:
         raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
     moves = _stochastic(transition, "transition", states, states)

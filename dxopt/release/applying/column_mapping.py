@@ -86,11 +86,6 @@ class Where:
             raise SpecError("columns", f"are both {names[0]!r}", "name one column for each coordinate")
         return cls(kind, names)
 
-    def require(self, names: Sequence[str]) -> None:
-        """Raise SpecError unless the data has these columns."""
-        for name in self.names:
-            require_column(name, names, "columns")
-
 
 def require_column(name: str, names: Sequence[str], field: str) -> None:
     """Raise SpecError where data with these columns has no such one."""

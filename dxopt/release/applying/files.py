@@ -25,11 +25,11 @@ from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
 
 
-def require_free(file: Path, data: Path | None, *, force: bool) -> None:
+def require_free(file: Path, data: Path, *, force: bool) -> None:
     """Raise SpecError where a file may not be written: it is the input, a folder, or there already."""
     if not file.parent.is_dir():
         raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
-    if data is not None and file.exists() and file.samefile(data):
+    if file.exists() and file.samefile(data):
         raise SpecError("output", f"{file} is the input", "name another file")
     if file.is_dir():
         raise SpecError("output", f"{file} is a folder", "name a file")

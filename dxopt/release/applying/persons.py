@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, SpecError
+from dxopt.errors import Option, SpecError, required
 from dxopt.release.applying.column_mapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
@@ -49,8 +49,7 @@ class Persons:
         cls, column: str | None, key: Key | None, release: str | None, ledger: Any, over_budget: str = "refuse"
     ) -> Persons | None:
         """Return the persons that are asked for, if any; SpecError where something is missing."""
-        if key is not None and not isinstance(key, Key):
-            raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
+        required("key", key, Key | None, "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
             fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
             raise SpecError("ledger", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")

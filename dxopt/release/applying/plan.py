@@ -127,7 +127,8 @@ class Plan:
     def require_columns(self, names: Sequence[str]) -> None:
         """Raise SpecError unless the data has the columns of secrets and persons."""
         if not self.where.geometry:
-            self.where.require(names)
+            for name in self.where.names:
+                require_column(name, names, "columns")
         if self.persons is not None:
             require_column(self.persons.column, names, "person")
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
 from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
 from dxopt.release.budgets.accounts import Account, Payment, Totals, apart, enough, shown
-from dxopt.release.budgets.ledger_file import NEW, Tags, encodable, read
+from dxopt.release.budgets.ledger_file import NEW, Tags, read, text
 
 _AT_A_TIME = 500
 """Parameters of one statement; SQLite takes 999 everywhere."""
@@ -63,7 +63,9 @@ def charge(
     errors name them, names `(k,)` as stored. See `Budgets.charge`.
     """
     keep_unit(db, level.unit)
-    level_id = _level(db, level)
+    texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
+    db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
+    level_id = db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
     found = _accounts(db, names)
 
     # Rows that this run has paid for before it was killed cost nothing.
@@ -104,9 +106,7 @@ def charge(
 
 def keep_unit(db: sqlite3.Connection, unit: str) -> None:
     """Set the unit of the ledger where it has none; SpecError if it has another."""
-    if not isinstance(unit, str) or not unit.strip():
-        raise SpecError("unit", f"is {unit!r}", 'say what a level is per, such as "per km"')
-    encodable(unit, "unit")
+    text(unit, "unit", 'say what a level is per, such as "per km"')
     kept = setting(db, "unit")
     if kept is None:
         db.execute("INSERT INTO settings VALUES ('unit', ?)", (unit,))
@@ -167,13 +167,6 @@ def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
     different = list(dict.fromkeys(names))
     db.executemany("INSERT OR IGNORE INTO persons (person) VALUES (?)", ((name,) for name in different))
     return {account.person: Found(at, account) for at, account in find(db, different)}
-
-
-def _level(db: sqlite3.Connection, level: Level) -> int:
-    """Return the id of a level."""
-    texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
-    db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
-    return db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
 
 
 def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:
