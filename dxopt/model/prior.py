@@ -89,7 +89,10 @@ class Prior:
             return cls.uniform(space)
         fix = "give one probability per point, in their order"
         if not isinstance(prior, Prior):
-            return cls(as_weights(_unlabelled(prior), "prior", fix, len(space)))
+            if isinstance(prior, Mapping) or (hasattr(prior, "index") and not isinstance(prior, Sequence)):
+                match = "use dx.prior_from_frame(space, series), which matches them with those of the points"
+                raise SpecError("prior", f"is a {type(prior).__name__}, which has labels of its own", match)
+            return cls(as_weights(prior, "prior", fix, len(space)))
         if len(prior) != len(space):
             raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", fix)
         if prior.space is not None and np.ptp(prior.probabilities) > 0:
@@ -403,11 +406,3 @@ class Prior:
 
 PriorLike = Prior | str | ArrayLike
 """A prior, "uniform", or one probability for each point."""
-
-
-def _unlabelled(given: Any) -> Any:
-    """Return probabilities as given; SpecError where they have labels of their own."""
-    if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
-        fix = "use dx.prior_from_frame(space, series), which matches them with those of the points"
-        raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", fix)
-    return given

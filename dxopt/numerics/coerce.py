@@ -62,7 +62,11 @@ def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDA
 def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> NDArray[np.float64]:
     """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size."""
     array = as_numbers(given, field, fix)
-    if array.ndim != len(shape) or not array.size or any(map(_differ, array.shape, shape)):
+    if (
+        array.ndim != len(shape)
+        or not array.size
+        or any(size not in (None, found) for found, size in zip(array.shape, shape, strict=True))
+    ):
         raise SpecError(field, f"has shape {array.shape}", fix)
     bad = np.argwhere(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
@@ -72,10 +76,6 @@ def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> ND
     if abs(sums[row] - 1) > SUM:
         raise SpecError(field, f"row {row} sums to {sums[row]:.12g}, not to 1", "divide each row by its sum")
     return array
-
-
-def _differ(found: int, asked: int | None) -> bool:
-    return asked not in (None, found)
 
 
 def checked_count(field: str, number: int, least: int = 1) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, SpecError, required
+from dxopt.errors import Option, SpecError, required, required_choice
 from dxopt.release.applying.column_mapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
@@ -53,8 +53,7 @@ class Persons:
         if ledger is not None and not hasattr(ledger, "charge"):
             fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
             raise SpecError("ledger", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
-        if over_budget not in OVER_BUDGET:
-            raise SpecError("over_budget", f"is {over_budget!r}", f"choose one of {', '.join(OVER_BUDGET)}")
+        required_choice("over_budget", over_budget, OVER_BUDGET)
         if over_budget == "drop" and ledger is None:
             raise SpecError("over_budget", "is 'drop', but there is no ledger", "give ", _LEDGER, ", or leave it out")
         if over_budget == "drop" and key is not None:

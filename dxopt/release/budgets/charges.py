@@ -320,19 +320,12 @@ def _rows(account: Account, level: Level, most: int) -> int:
     return min([most, *(left // each for left, each in pairs if each)])
 
 
-def put(db: sqlite3.Connection, name: str, value: str) -> None:
-    """Write a setting of the ledger."""
-    db.execute(
-        "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, value)
-    )
-
-
 def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> None:
     """Set the budget of persons without their own."""
     for _, account in each_account(db, "WHERE epsilon IS NULL"):
         _require_not_below(budget, delta, account, account.person)
-    put(db, "epsilon", as_text(budget, "budget"))
-    put(db, "delta", as_text(delta, "delta"))
+    amounts = ("epsilon", as_text(budget, "budget")), ("delta", as_text(delta, "delta"))
+    db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", amounts)
 
 
 def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction, delta: Fraction) -> None:
@@ -474,7 +467,7 @@ class Purse:
         """
         cost = Level(exactly(level, "level"), Fraction(0), self.unit)
         account = self.budgets.account(self.person)
-        if not account.allows(account.spent + cost.epsilon, account.spent_delta):
+        if not account.allows(*spent_after(account, 1, cost)):
             raise refusal(self.person, [(account, 1)], cost)
 
     def pay(self, level: Amount) -> None:
