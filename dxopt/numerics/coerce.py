@@ -62,11 +62,8 @@ def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDA
 def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> NDArray[np.float64]:
     """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size."""
     array = as_numbers(given, field, fix)
-    if (
-        array.ndim != len(shape)
-        or not array.size
-        or any(size not in (None, found) for found, size in zip(array.shape, shape, strict=True))
-    ):
+    same = (size in (None, found) for found, size in zip(array.shape, shape, strict=True))
+    if array.ndim != len(shape) or not array.size or not all(same):
         raise SpecError(field, f"has shape {array.shape}", fix)
     bad = np.argwhere(~(np.isfinite(array) & (array >= 0)))
     if len(bad):

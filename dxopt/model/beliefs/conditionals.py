@@ -250,10 +250,9 @@ def by_records(universe: Universe, beliefs: Iterable[Prior], known: int | None) 
     """
     codes = _codes(universe)
     records = codes.shape[1]
-    most = records - 1 if known is None else known
-    fix = f"give how many other records are known, from 0 to {records - 1}"
-    required("known", most, Integral, fix)
-    if not 0 <= most < records:
+    most = records - 1 if known is None else checked_count("known", known, 0)
+    if most >= records:
+        fix = f"give how many other records are known, from 0 to {records - 1}"
         raise SpecError("known", f"is {known}", fix)
     values = len(universe.values)
     subsets = sum(math.comb(records - 1, size) * values**size for size in range(most + 1))

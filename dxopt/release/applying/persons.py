@@ -25,12 +25,10 @@ OVER_BUDGET = ("refuse", "drop")
 
 _LEDGER = Option("ledger", command="--ledger FILE")
 _PAID = (
-    *(
-        "name the ledger that rows are paid from as ",
-        _LEDGER,
-        ", or a key as ",
-        Option("key", command="--key-file FILE"),
-    ),
+    "name the ledger that rows are paid from as ",
+    _LEDGER,
+    ", or a key as ",
+    Option("key", command="--key-file FILE"),
     "; left out, reports of one person are not counted together",
 )
 

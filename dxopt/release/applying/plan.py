@@ -259,10 +259,6 @@ class Payment:
         persons = [person for person, pays in zip(settled.persons, payable.tolist(), strict=True) if pays]
         return Settled(kept, settled.secrets[payable], persons)
 
-    def finish(self) -> None:
-        """End the run: what follows is that its output gets its name."""
-        self.ledger.finish(self.run)
-
 
 def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, Prior]:
     """Return the table that stands behind what was given, and the prior of its radii: uniform where none is known.

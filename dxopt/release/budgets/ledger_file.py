@@ -50,14 +50,6 @@ def head(db: sqlite3.Connection, name: str) -> int:
     return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-def make(db: sqlite3.Connection) -> None:
-    """Make the tables, within a transaction that writes."""
-    for statement in _SCHEMA.split(";\n"):
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {FORMAT}")
-
-
 _CHECK = "dxopt ledger 1: key"
 _PERSON = "dxopt ledger 1: person"
 
@@ -236,7 +228,10 @@ class LedgerFile:
         with self.writing() as db:
             empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if empty and not head(db, "application_id"):
-                make(db)
+                for statement in _SCHEMA.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {APPLICATION}")
+                db.execute(f"PRAGMA user_version = {FORMAT}")
                 db.executemany("INSERT INTO settings VALUES (?, ?)", kept.items())
 
     def _check(self) -> None:

@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import CertificateError, SpecError, required_choice
+from dxopt.errors import CertificateError, SpecError, required, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import Returns, Sampler
 from dxopt.numerics.draws import alike, words
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.release.keys import Key, require_named_draws
+from dxopt.release.keys import Key
 from dxopt.release.tables import files as portable
 from dxopt.release.tables.files import DXT, load_table
 from dxopt.release.tables.proof import Counts, violation
@@ -319,7 +319,9 @@ class IntegerTable(Sampler):
             raise SpecError("persons", "are no list of texts", "give one text for each secret")
         if len(persons) != len(secrets):
             raise SpecError("persons", f"are {len(persons):,} for {len(secrets):,} secrets", "give one for each")
-        require_named_draws(key, release)
+        required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")
+        if not isinstance(release, str) or not release:
+            raise SpecError("release", f"is {release!r}", "give it a name, as text")
         labels = self.space.labels
         pairs = zip(persons, secrets.tolist(), strict=True)
         digests = [key.digest(self.DRAW, self.digest, release, person, str(labels[x])) for person, x in pairs]

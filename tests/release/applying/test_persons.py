@@ -211,15 +211,14 @@ dx.apply(
         program = """
 import os, signal
 import dxopt as dx
-from dxopt.release.applying.plan import Payment
 
-finish = Payment.finish
+finish = dx.Budgets.finish
 
-def finish_and_die(payment):
-    finish(payment)
+def finish_and_die(budgets, run):
+    finish(budgets, run)
     os.kill(os.getpid(), signal.SIGKILL)
 
-Payment.finish = finish_and_die
+dx.Budgets.finish = finish_and_die
 dx.apply(
     dx.IntegerTable.load("town.dxt"), "people.csv", "out.csv", lat="lat", lon="lon", person="person",
     ledger=dx.Budgets.open("ledger.sqlite"),
