@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,15 +21,8 @@ from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
 
-
-class NamedLoss(Protocol):
-    """A loss that a problem file can name: a function of the distance between secret and report."""
-
-    def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the losses `(k, m)` of k secrets, given by index."""
-        ...
-
-
+NamedLoss = Callable[[MetricSpace, Reports, NDArray[np.int64]], NDArray[np.float64]]
+"""A loss that a problem file can name: a function of the distance, which gives the losses `(k, m)` of k secrets."""
 LOSSES: Registry[NamedLoss] = Registry("loss")
 LOSS_PLUGINS = Plugins("loss", LOSSES, "matrix")
 LOSS_NAMES = OrPlugins(LOSSES, LOSS_PLUGINS)

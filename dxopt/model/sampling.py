@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import SpecError, required, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.privacy import promised
 from dxopt.numerics.draws import draws
@@ -82,8 +82,7 @@ class Sampler(Shown, ABC):
         return self._named(draws(secrets, size, lambda some: self._draw(some, rng)), returns)
 
     def _check_returns(self, returns: Returns) -> None:
-        if returns not in ("index", "label", "point"):
-            raise SpecError("returns", f"is {returns!r}", 'give "index", "label" or "point"')
+        required_choice("returns", returns, ("index", "label", "point"))
         if returns == "point" and self.reports.points is None:
             raise SpecError("returns", "the reports have no coordinates", 'give "label" or "index"')
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDA
 def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> NDArray[np.float64]:
     """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size."""
     array = as_numbers(given, field, fix)
-    if array.ndim != len(shape) or not array.size or any(map(_differ, array.shape, shape)):
+    same = (size in (None, found) for found, size in zip(array.shape, shape, strict=True))
+    if array.ndim != len(shape) or not array.size or not all(same):
         raise SpecError(field, f"has shape {array.shape}", fix)
     bad = np.argwhere(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
@@ -73,15 +75,11 @@ def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> ND
     return array
 
 
-def _differ(found: int, asked: int | None) -> bool:
-    return asked not in (None, found)
-
-
 def checked_count(field: str, number: int, least: int = 1) -> int:
     """Return a whole number of at least so much; raise SpecError where it is none."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
         raise SpecError(field, f"is {shown(number)}", f"give a whole number from {least}")
-    return number
+    return int(number)
 
 
 def ragged(given: Any) -> str:

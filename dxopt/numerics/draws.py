@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.coerce import checked_count
 
 Indices = NDArray[np.int64]
 _BLOCK = 1 << 22
@@ -63,9 +64,7 @@ def draws(secrets: Indices, size: int, draw: Callable[[Indices], Indices]) -> In
 
     `draw` gives one report for each of many secrets, `(j,)` to `(j,)`.
     """
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-        raise SpecError("size", f"is {size!r}", "give a number of draws")
-    count = int(size)
+    count = checked_count("size", size, 0)
     try:
         drawn = np.empty(secrets.size * count, dtype=np.int64)
     except (MemoryError, ValueError, OverflowError):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import required_choice
 from dxopt.numerics.rounding import SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import implied
 
@@ -36,8 +36,7 @@ def bound_pairs(distances: Array, pairs: str = "all") -> NDArray[np.bool_]:
     SpecError
         If `pairs` is neither "all" nor "adjacent".
     """
-    if pairs not in PAIRS:
-        raise SpecError("pairs", f"are {pairs!r}", f"choose one of {', '.join(PAIRS)}")
+    required_choice("pairs", pairs, PAIRS)
     bound = np.isfinite(distances)
     if pairs == "adjacent":
         bound &= ~implied(distances)

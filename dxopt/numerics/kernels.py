@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -119,15 +120,9 @@ def load(package: str, should_stop: Callable[[], bool]) -> bool:
     return True
 
 
-_listening = False
-
-
+@cache
 def _listen() -> None:
-    """Have Numba say when it compiles."""
-    global _listening
-    if _listening:
-        return
-    _listening = True
+    """Have Numba say when it compiles; once."""
     from numba.core import event
 
     class Listener(event.Listener):

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import IO, Any
 
-from dxopt.errors import BudgetExceeded, Option, SpecError
+from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
@@ -19,23 +19,10 @@ from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.runtime.atomic_write import replacing, unwritable
+from dxopt.runtime.atomic_write import replacing, require_free, unwritable
 from dxopt.runtime.locking import held
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
-
-
-def require_free(file: Path, data: Path | None, *, force: bool) -> None:
-    """Raise SpecError where a file may not be written: it is the input, a folder, or there already."""
-    if not file.parent.is_dir():
-        raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
-    if data is not None and file.exists() and file.samefile(data):
-        raise SpecError("output", f"{file} is the input", "name another file")
-    if file.is_dir():
-        raise SpecError("output", f"{file} is a folder", "name a file")
-    if file.exists() and not force:
-        wrong = f"{file} is there already"
-        raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
 
 
 def partial_of(file: Path) -> Path:
@@ -140,9 +127,11 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
     if FORMATS.get(output.suffix.lower()) is not FORMATS.get(data.suffix.lower()):
         fix = f"name it {output.stem}{data.suffix}"
         raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)
-    require_free(output, data, force=force)
     # a sidecar alone is of a run that was killed
-    require_free(sidecar_of(output), data, force=force or not output.exists())
+    for file, replaced in ((output, force), (sidecar_of(output), force or not output.exists())):
+        if file.exists() and file.samefile(data):
+            raise SpecError("output", f"{file} is the input", "name another file")
+        require_free(file, force=replaced)
 
 
 def apply_to_file(
@@ -203,7 +192,7 @@ def apply_to_file(
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
         write_json(sidecar_of(output), said.content())
         if payment is not None:
-            payment.finish()
+            payment.ledger.finish(payment.run)  # what follows is that the output gets its name
     return said, drawn.moved
 
 

@@ -149,7 +149,7 @@ def apply_to_frame(
     payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", tally)
     if payment is not None:
         settled = payment.charge(settled)
-        payment.finish()
+        payment.ledger.finish(payment.run)
     drawn = plan.drawn(settled)
     tell(f"drawn, {len(drawn):,} rows", 1.0)
     return frame.replaced(layout, settled.kept, drawn), layout, tally

@@ -40,7 +40,9 @@ class ParquetFile:
         if len(set(self.names)) < len(self.names):
             raise SpecError("data", "has two columns of one name", "name each column once")
         self._geo = _described(self.schema)
-        self.geometry = self._primary()
+        primary = self._geo.get("primary_column")
+        # its coordinate system and encoding are checked when it is used
+        self.geometry: str | None = primary if primary in self.names else None
         self.hidden = tuple(name for name in self._covering() if name in self.names)
 
     def chunks(self) -> Iterator[Chunk]:
@@ -83,11 +85,6 @@ class ParquetFile:
             content = {"version": "1.1.0", "primary_column": self.geometry, "columns": {self.geometry: column}}
             found[_GEO] = json.dumps(content).encode()
         return found
-
-    def _primary(self) -> str | None:
-        """Return the column of points; its coordinate system and encoding are checked when it is used."""
-        primary = self._geo.get("primary_column")
-        return primary if primary in self.names else None
 
     def require_points(self) -> None:
         """Raise SpecError unless the geometry is in WKB and WGS 84."""
@@ -178,10 +175,7 @@ def _of_pandas(stored: bytes, layout: Layout) -> bytes:
         content = json.loads(stored)
         kept = set(layout.order) - set(layout.made)
         content["columns"] = [one for one in content["columns"] if one.get("field_name") in kept]
-        content["index_columns"] = [
-            one for one in content["index_columns"] if not isinstance(one, str) or one in kept
-        ]
-        content["index_columns"] = [one for one in content["index_columns"] if isinstance(one, str)]
+        content["index_columns"] = [one for one in content["index_columns"] if isinstance(one, str) and one in kept]
     except (ValueError, KeyError, TypeError, AttributeError):
         return b"{}"
     return json.dumps(content).encode()
