@@ -122,41 +122,49 @@ class Evidence:
 
     def rows(self) -> tuple[Compared, ...]:
         """Return the rows; excesses are relative to the optimum, which is the first."""
-        bound = self.bound
         best: float | None = None
         rows: list[Compared] = []
         for name, entry in self.entries.items():
-            mechanism = entry.mechanism
-            if mechanism is None:
+            if entry.mechanism is None:
                 rows.append(Compared(name, note=entry.note))
                 continue
-            row = self._of(name, entry, mechanism)
-            value = row["value"]
-            best = value if name == OPTIMAL else best
-            rows.append(
-                Compared(
-                    name,
-                    **row,
-                    gap=None if bound is None else gap(value, bound),
-                    excess=_excess(value, best),
-                    remapped_excess=None if row["remapped"] is None else _excess(row["remapped"], best),
-                )
-            )
+            row = self._of(name, entry, entry.mechanism)
+            best = row.value if name == OPTIMAL else best
+            excess, remapped = _excess(row.value, best), _excess(row.remapped, best)
+            rows.append(replace(row, excess=excess, remapped_excess=remapped))
         return tuple(rows)
 
-    def _of(self, name: str, entry: Entry, mechanism: Mechanism) -> dict[str, Any]:
-        """Return the figures that depend on one mechanism alone."""
-        problem = self.problem
+    def _of(self, name: str, entry: Entry, mechanism: Mechanism) -> Compared:
+        """Return the figures that depend on one mechanism alone.
+
+        The level is proven by its report. That of a baseline, the least one, is measured: it counts as private where
+        that is no more than was asked for.
+        """
+        problem, bound = self.problem, self.bound
+        if entry.report is None:
+            level, delta = evaluate.smallest_epsilon(mechanism, problem.delta, pairs=problem.pairs), problem.delta
+            private = level <= problem.epsilon
+        else:
+            proof = entry.report.certificate
+            level, delta, private = proof.epsilon, proof.delta, proof.private
         remapped, least = self._remapped(name, mechanism)
-        return {
-            **(_proven(entry.report, problem) if entry.report is not None else _measured(mechanism, problem)),
-            "value": _value(entry, problem, mechanism),
-            "remapped": remapped,
-            "remapped_bound": least,
-            "leakage": evaluate.min_entropy_leakage(mechanism, problem.prior),
-            "note": entry.note,
-            "under": {name: value_of(other, mechanism) for name, other in self.others.items()},
-        }
+        # the certificate has the value unless it is about another prior
+        own = None if entry.prior else entry.report
+        value = value_of(problem, mechanism) if own is None else own.certificate.value
+        return Compared(
+            name,
+            value=value,
+            remapped=remapped,
+            gap=None if bound is None else gap(value, bound),
+            private=private,
+            epsilon=finite(level),
+            leakage=evaluate.min_entropy_leakage(mechanism, problem.prior),
+            note=entry.note,
+            delta=delta if problem.delta else None,
+            under={name: value_of(other, mechanism) for name, other in self.others.items()},
+            baseline=entry.report is None,
+            remapped_bound=least,
+        )
 
     def _remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
         """Return the value with the best remap and a bound on every remap; the bound only for remaps that draw."""
@@ -170,30 +178,6 @@ class Evidence:
         return evaluate.adversary_error(mechanism, problem.prior, problem.loss), None
 
 
-def _value(entry: Entry, problem: Problem, mechanism: Mechanism) -> float:
-    """Return the value under the prior of the problem, which the certificate has unless it is about another one."""
-    if entry.report is None or entry.prior:
-        return value_of(problem, mechanism)
-    return entry.report.certificate.value
-
-
-def _proven(report: Answered, problem: Problem) -> dict[str, Any]:
-    """Return the level that a report proves."""
-    proof = report.certificate
-    return {
-        "private": proof.private,
-        "epsilon": finite(proof.epsilon),
-        "delta": proof.delta if problem.delta else None,
-    }
-
-
-def _measured(mechanism: Mechanism, problem: Problem) -> dict[str, Any]:
-    """Return the least level of a baseline, which counts as private where that is no more than was asked for."""
-    level = evaluate.smallest_epsilon(mechanism, problem.delta, pairs=problem.pairs)
-    found = {"private": level <= problem.epsilon, "epsilon": finite(level), "baseline": True}
-    return found | {"delta": problem.delta or None}
-
-
 def value_of(problem: Problem, mechanism: Mechanism) -> float:
     """Return what the objective of the problem is about."""
     if isinstance(problem.objective, ExpectedLoss):
@@ -201,9 +185,9 @@ def value_of(problem: Problem, mechanism: Mechanism) -> float:
     return problem.objective.value(problem, mechanism.matrix)
 
 
-def _excess(value: float, best: float | None) -> float | None:
-    """Return how far a value is above the best one, relative to that; None where that is missing or 0."""
-    return None if not best else (value - best) / abs(best)
+def _excess(value: float | None, best: float | None) -> float | None:
+    """Return how far a value is above the best one, relative to that; None where one is missing, or that is 0."""
+    return (value - best) / abs(best) if value is not None and best else None
 
 
 @dataclass(frozen=True, repr=False)

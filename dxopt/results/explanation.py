@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import fields
-from typing import Any
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dxopt.model.objective import AdversaryError, WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
+from dxopt.runtime.stopping import Status
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import across, ways
@@ -27,6 +28,9 @@ from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of
 from dxopt.words.report import promise_of_beliefs
 from dxopt.words.result import Choice, Explanation, exponential
+
+if TYPE_CHECKING:
+    from dxopt.results.report import Report
 
 SHOWN = 8
 """Labels of reports that are never made."""
@@ -121,8 +125,7 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
         fields |= {"radius": far.all, "half": far.half, "worst_radius": far.worst}
         fields |= {"radius_at": str(labels[far.worst_at]), "few": len(far.secrets) < len(mechanism.space)}
     if mechanism.space.structure.kind == "path" and (off := tails(mechanism)) is not None:
-        fields |= {"rare": off.rare, "rare_chance": off.rare_chance}
-        fields |= {"most_off": off.most, "most_off_chance": off.most_chance}
+        fields |= asdict(off)
     named = [fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at")]
     return fields | {"where": _where(mechanism.space, [label for label in named if label is not None])}
 
@@ -146,21 +149,27 @@ def of_problem(problem: Problem) -> Explanation:
     return Explanation(**promised(problem))
 
 
-def of_report(
-    problem: Problem, mechanism: Mechanism, proof: Certificate, found: OffPrior, *, optimal: bool
-) -> Explanation:
-    """Explain the report of a problem, from what was proven of its mechanism and found off the prior."""
-    expected = None
-    if found.losses is not None and problem.objective.sign < 0:
-        expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
+def of_report(report: Report) -> Explanation:
+    """Explain a report, from what was proven of its mechanism, found off the prior, and compared with it."""
+    problem, mechanism, proof, found = report.problem, report.mechanism, report.certificate, report.off_prior
+    expected = next_best = next_excess = None
+    if problem.objective.sign < 0:
+        if found.losses is not None:
+            expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
+    elif report.comparison is not None:
+        private = (row for row in report.comparison.rows[1:] if row.private)
+        others = [(row.excess, row.name) for row in private if row.excess is not None]
+        next_excess, next_best = min(others, default=(None, None))
     prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
     return Explanation(
         **promised(problem, proof),
         **paid(found, radii(mechanism, prior), mechanism),
         value=proof.value,
         bound=proof.bound,
-        optimal=optimal,
+        optimal=report.status is Status.OPTIMAL,
         expected_loss=expected,
+        next_best=next_best,
+        next_excess=next_excess,
     )
 
 

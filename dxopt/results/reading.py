@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,25 +18,17 @@ from dxopt.model.reports import unpack_reports
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
 from dxopt.proofs.duals import unpack_dual
-from dxopt.results.claims import Claims, read_claims, read_notes
+from dxopt.results.claims import Claims, Notes, read_typed, undamaged
 from dxopt.results.comparison_folder import difference, read_comparison
-from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, SWEEP, holds_report
-from dxopt.results.packing import (
-    AtPositions,
-    against_known,
-    believed,
-    unpack_beliefs,
-    unpack_held_out,
-)
+from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
+from dxopt.results.packing import AtPositions, against_known, believed, unpack_beliefs, unpack_held_out
 from dxopt.results.report import Report
-from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import as_path, is_file, no_result, read_arrays
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
-_CHANGED = "it was changed after it was saved: solve the problem again, or get the result again"
 AGREEMENT = 1e-12
 """Tolerance of a number proven again against the saved one, relative where it is above 1."""
 _SAME_DISTANCE = 1e-9
@@ -72,7 +62,7 @@ def load(folder: str | Path) -> Report:
         raise SpecError("folder", f"{folder} is a sweep", fix)
     if not holds_report(folder):
         raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
-    with _undamaged(folder):
+    with undamaged(folder):
         report = _read(folder)
         return replace(report, comparison=read_comparison(folder, report, load))
 
@@ -85,31 +75,14 @@ def read_problem(folder: Path) -> tuple[Problem, Claims]:
     SpecError
         If the folder misses a file, has another format version, or arrays of wrong shapes or numbers.
     """
-    with _undamaged(folder):
-        claims = read_claims(folder)
+    with undamaged(folder):
+        claims = read_typed(folder / CLAIMS, Claims)
         return _decoded(folder, claims)[0], claims
-
-
-@contextmanager
-def _undamaged(folder: Path) -> Iterator[None]:
-    """Turn what the readers of a damaged folder let escape into one SpecError."""
-    try:
-        yield
-    except SpecError:
-        raise
-    except CertificateError as error:
-        raise CertificateError(f"{folder}: {error}; {_CHANGED}") from None
-    except FileNotFoundError as error:
-        missing = Path(error.filename or "").name
-        raise SpecError("folder", f"{folder} is damaged: {missing} is missing", "solve the problem again") from None
-    except DAMAGED as error:
-        reason = " ".join(str(error).split())[:120]
-        raise SpecError("folder", f"{folder} is damaged ({reason})", "solve the problem again") from None
 
 
 def _read(folder: Path) -> Report:
     """Decode all files of a folder and certify the mechanism for the problem."""
-    claims, notes = read_claims(folder), read_notes(folder)
+    claims, notes = read_typed(folder / CLAIMS, Claims), read_typed(folder / NOTES, Notes)
     problem, mechanism = _decoded(folder, claims)
     problem = _with_optima(folder, problem)
     dual = unpack_dual(read_arrays(folder / DUAL))
@@ -124,10 +97,7 @@ def _read(folder: Path) -> Report:
         certificate=proof,
         dual=dual,
         status=Status(claims.status),
-        claim=claims.found.claim,
-        method=claims.found.method,
-        solver=claims.found.solver,
-        spanner=claims.found.spanner,
+        **dict(claims.found),
         tolerance=claims.tolerance,
         evaluation=claims.evaluation,
         beliefs=claims.beliefs,

@@ -164,14 +164,7 @@ class Report(Result):
     @cached_property
     def explanation(self) -> Explanation:
         """Explain the promises and costs in plain words, as `dx.explain` does."""
-        optimal = self.status is Status.OPTIMAL
-        found = of_report(self.problem, self.mechanism, self.certificate, self.off_prior, optimal=optimal)
-        rows = () if self.comparison is None else self.comparison.rows[1:]
-        others = [(row.excess, row.name) for row in rows if row.private and row.excess is not None]
-        if not others or self.problem.objective.sign < 0:
-            return found
-        excess, name = min(others)
-        return replace(found, next_best=name, next_excess=excess)
+        return of_report(self)
 
     @property
     def members(self) -> tuple[Report, ...]:

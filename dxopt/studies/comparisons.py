@@ -268,11 +268,10 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
 def _of_own(problem: Problem, own: Own, tolerance: float) -> Entry:
     """Return a mechanism of one's own as a report, or why it has no proof."""
     began = time.perf_counter()
-    mechanism = own.proven_or_why(problem)
-    if isinstance(mechanism, str):
-        return Entry(note=mechanism)
     try:
-        found = proven_answer(problem, mechanism)
+        found = proven_answer(problem, own.proven(problem))
+    except SpecError as error:
+        return Entry(note="; ".join(filter(None, (error.wrong, error.fix))))
     except CertificateError as error:
         return Entry(note=str(error))
     proof = found.certificate

@@ -37,13 +37,6 @@ class Own:
     name: str
     given: Given
 
-    def proven_or_why(self, problem: Problem) -> Mechanism | str:
-        """Return the mechanism with its proof, or why there is none, as the note of its row."""
-        try:
-            return self.proven(problem)
-        except SpecError as error:
-            return "; ".join(filter(None, (error.wrong, error.fix)))
-
     def proven(self, problem: Problem) -> Mechanism:
         """Prove the mechanism as private as the problem asks for, and within its budget.
 

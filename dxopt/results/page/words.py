@@ -130,9 +130,10 @@ def _promised(report: Report) -> Markup:
 _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
-def problem(report: Report, metric: str) -> Markup:
-    """Return the section on the question; `metric` describes the distances."""
+def problem(report: Report) -> Markup:
+    """Return the section on the question."""
     asked = report.problem
+    metric = "given distances" if asked.space.metric is None else asked.space.metric.name
     return facts(
         [
             ("secrets", f"{len(asked.space):,}"),
