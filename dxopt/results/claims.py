@@ -53,14 +53,6 @@ class Typed(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class UnitNames(Typed):
-    """Units of distances, losses and the value; "" where they are not known. They convert nothing."""
-
-    distance: Unit
-    loss: Unit
-    value: Unit
-
-
 class WithinRadius(Typed):
     """The level and the radius that ε was asked for by."""
 
@@ -78,7 +70,8 @@ class Posed(Typed):
     prior: str
     loss: str
     loss_by_distance: bool
-    units: UnitNames
+    units: dict[Literal["distance", "loss", "value"], Unit]
+    """Empty where they are not known; they convert nothing."""
     within: WithinRadius | None
 
 
@@ -127,16 +120,6 @@ class WarningNote(Typed):
     fix: str
 
 
-class PositionsNote(Typed):
-    """The loss between positions and reports on data that are not in the folder; null is infinite or unknown."""
-
-    loss: float | None
-    standard_error: float | None
-    worst: float | None
-    moved: float | None
-    radius: float | None
-
-
 class Notes(Typed):
     """The contents of notes.json, which nobody verifies."""
 
@@ -148,39 +131,39 @@ class Notes(Typed):
     reductions: tuple[AppliedReduction, ...]
     warnings: list[WarningNote]
     plugins: tuple[Plugin, ...]
-    held_out: list[PositionsNote | None]
+    held_out: list[dict[str, float | None] | None]
+    """The losses between positions and reports on data that are not in the folder; null is infinite or unknown."""
 
 
-class LevelFile(Typed):
-    """The contents of level.json."""
+class _Solves(Typed):
+    """The contents of a file about many solves."""
 
     format: Literal[2]
     problem: str
+    status: Literal["optimal", "feasible", "interrupted", "time limit"]
+
+
+class LevelFile(_Solves):
+    """The contents of level.json."""
+
     max_loss: Finite
     accuracy: Finite
     epsilon: Finite | None
     below: Finite
     resolution: Finite | None
-    status: Literal["optimal", "feasible", "interrupted", "time limit"]
 
 
-class SweepFile(Typed):
+class SweepFile(_Solves):
     """The contents of sweep.json."""
 
-    format: Literal[2]
-    problem: str
-    status: Literal["optimal", "feasible", "interrupted", "time limit"]
     asked: list[Finite]
     epsilons: list[Finite]
 
 
-class FrontierFile(Typed):
+class FrontierFile(_Solves):
     """The contents of frontier.json: values and bounds, null where infinite, at levels of privacy or loss budgets."""
 
-    format: Literal[2]
-    problem: str
     objective: Literal["expected_loss", "worst_loss", "worst_expected_loss", "adversary_error"]
-    status: Literal["optimal", "feasible", "interrupted", "time limit"]
     wanted: Finite
     resolution: Finite | None
     values: list[Finite | None]
@@ -208,8 +191,8 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
     with undamaged(file.parent):
         read = read_json(file)
         if isinstance(read, dict) and read.get("format") != FORMAT:
-            wrong = f"version {textwrap.shorten(repr(read.get('format')), 40)} is not {FORMAT}"
-            raise SpecError("format", wrong, f"use a matching dxopt, or {_AGAIN}")
+            given = textwrap.shorten(repr(read.get("format")), 40)
+            raise ValueError(f"{file.name}: version {given} is not {FORMAT}; use a matching dxopt")
         try:
             return kind.model_validate_json(json.dumps(read))
         except ValidationError as error:

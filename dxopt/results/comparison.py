@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +17,20 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import three_digits
-from dxopt.proofs.certify import Certificate, gap
+from dxopt.proofs.certify import gap
 from dxopt.results.compared import (
     PROVEN,
     Compared,
     Refined,
     Regularity,
     cells,
-    cells_under,
-    labelled,
     lines_of,
     losses_of,
+    privacy,
     told_gap,
     told_verdict,
 )
-from dxopt.results.figures.panels import Bars, Line, Quantity, bars
+from dxopt.results.figures.panels import Bars, Line, Row, bars
 from dxopt.results.figures.tables import Grid, Plotted, cell, privacy_cell
 from dxopt.results.folder import Contents, Result, finite
 from dxopt.runtime.archive import Arrays
@@ -41,28 +40,12 @@ from dxopt.spaces.units import per, with_unit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dxopt.results.report import Report
+
 Array = NDArray[np.float64]
 OPTIMAL = "optimal"
 """The name of the first row: the best mechanism that was found."""
 _FOUND = "best found"
-
-
-class Answered(Protocol):
-    """A report, whose type imports this module."""
-
-    @property
-    def problem(self) -> Problem: ...
-
-    @property
-    def mechanism(self) -> Mechanism: ...
-
-    @property
-    def certificate(self) -> Certificate: ...
-
-    @property
-    def plugins(self) -> tuple[Plugin, ...]: ...
-
-    def contents(self, *, table: bool = True) -> Contents: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +55,7 @@ class Entry:
     `prior` names the other prior that the report is the optimum for; "" where it answers the problem itself.
     """
 
-    report: Answered | None = None
+    report: Report | None = None
     measured: Mechanism | None = None
     prior: str = ""
     note: str = ""
@@ -159,7 +142,7 @@ class Evidence:
             private=private,
             epsilon=finite(level),
             leakage=evaluate.min_entropy_leakage(mechanism, problem.prior),
-            note=entry.note,
+            note=entry.note if private or entry.report else "a baseline, not private at this level",
             delta=delta if problem.delta else None,
             under={name: value_of(other, mechanism) for name, other in self.others.items()},
             baseline=entry.report is None,
@@ -285,10 +268,9 @@ class Comparison(Plotted, Result):
         return tuple(dict.fromkeys(plugin for report in reports for plugin in report.plugins))
 
     @property
-    def report(self) -> Any:
+    def report(self) -> Report | None:
         """Report of the row "optimal", which `save` writes with the comparison; None without one."""
-        entry = None if self.evidence is None else self.evidence.entries.get(OPTIMAL)
-        return entry and entry.report
+        return None if self.evidence is None else self.evidence.entries.get(OPTIMAL, Entry()).report
 
     def content(self) -> dict[str, Any]:
         """Return the figures by name, for JSON, without what proves them."""
@@ -361,8 +343,8 @@ class Comparison(Plotted, Result):
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {privacy_cell(self.epsilon, self.delta)}"
         return bars(
             f"{self.problem}: {asked}",
-            [labelled(row) for row in rows],
-            (Quantity(self.measured, losses), Quantity("leakage (bits)", leakages)),
+            [Row(row.name, privacy(row) if row.unproven else "", hatched=row.unproven) for row in rows],
+            {self.measured: losses, "leakage (bits)": leakages},
             lines,
         )
 
@@ -371,7 +353,13 @@ class Comparison(Plotted, Result):
         return f"{self.problem}: {', '.join(row.name for row in self.rows if row.value is not None)}; {asked}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
-        return [*self._head(digits), *self._tables(digits), *self._notes()]
+        yield from self._head(digits)
+        yield from self._tables(digits)
+        told = self.told
+        if self.objective == "expected loss":
+            yield from losses_of([(row.name, row.value, row.excess) for row in told.rows], self.unit)
+        yield from lines_of(told.refinements)
+        yield from (f"{row.name}: {row.note}" for row in told.rows if row.note)
 
     def _tables(self, digits: str) -> list[Grid]:
         """Return the mechanisms that exist, below the names of the columns; a second table for other priors."""
@@ -383,7 +371,8 @@ class Comparison(Plotted, Result):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
             bound = ["bound", cell(self.bound, digits), *(cell(self.bounds.get(name), digits) for name in names)]
-            tables.append([header, *(cells_under(row, names, digits) for row in rows), bound])
+            lines = ([row.name, *(cell(one, digits) for one in (row.value, *row.under.values()))] for row in rows)
+            tables.append([header, *lines, bound])
         return tables
 
     def _head(self, digits: str) -> list[str]:
@@ -394,9 +383,3 @@ class Comparison(Plotted, Result):
             least = with_unit(f"{self.bound:{digits}}", self.unit)
             lines.append(f"no mechanism of that privacy is better than {least}{told_gap(self.rows[0].gap)}")
         return lines if self.verdict is None else [*lines, told_verdict(self.verdict)]
-
-    def _notes(self) -> list[str]:
-        told = self.told
-        rows = [(row.name, row.value, row.excess) for row in told.rows]
-        losses = losses_of(rows, self.unit) if self.objective == "expected loss" else []
-        return [*losses, *lines_of(told.refinements), *(f"{row.name}: {row.note}" for row in told.rows if row.note)]

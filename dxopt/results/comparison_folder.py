@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,17 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
+from dxopt.results.claims import FORMAT
 from dxopt.results.compared import Refined, Regularity
-from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
+from dxopt.results.comparison import Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.spaces.archive import are_same
+
+if TYPE_CHECKING:
+    from dxopt.results.report import Report
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
@@ -84,7 +88,6 @@ def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
     return mine.keys() != other.keys() or not all(np.array_equal(mine[key], other[key]) for key in mine)
 
 
-FORMAT = 2
 CLAIMS = "comparison.json"
 WITNESSES = "comparison.npz"
 OWN = "own"
@@ -109,7 +112,7 @@ class _File(BaseModel):
     interrupted: bool
 
 
-def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
+def comparison_contents(comparison: Comparison, own: Report) -> Contents:
     """Return the folder of a comparison among the files of its report; nothing where only its figures are known."""
     evidence = comparison.evidence
     if evidence is None:
@@ -148,7 +151,7 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
 
 
-def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
+def read_comparison(folder: Path, own: Report, load: Callable[[Path], Report]) -> Comparison | None:
     """Return the comparison in the folder of a proven report, each part read by `load`; None without one.
 
     Raises
@@ -184,8 +187,8 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
 
 def _entry(
     inside: Path,
-    own: Answered,
-    load: Callable[[Path], Answered],
+    own: Report,
+    load: Callable[[Path], Report],
     others: Mapping[str, Problem],
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],

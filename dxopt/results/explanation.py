@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of
 from dxopt.words.report import promise_of_beliefs
-from dxopt.words.result import Choice, Explanation, exponential
+from dxopt.words.result import Explanation
 
 if TYPE_CHECKING:
     from dxopt.results.report import Report
@@ -40,17 +40,13 @@ _MOST_NEAREST = 2_000
 
 def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
     """Return the promises as fields of an `Explanation`: of a problem as asked, or as proven."""
-    space = problem.space
     private = problem.private
-    asked = problem.epsilon if private else None
-    found = None if proof is None or not private else proof.epsilon
-    epsilon = asked if found is None else found
-    delta = problem.delta if proof is None else proof.delta
+    level = problem if proof is None else proof
     return {
         "problem": problem.name,
-        "asked": asked,
-        "proven": found is not None,
-        "delta": delta if private else 0.0,
+        "asked": problem.epsilon if private else None,
+        "proven": private and proof is not None,
+        "delta": level.delta if private else 0.0,
         "title": problem.objective.title,
         "kind": _kind(problem),
         "value_unit": problem.unit,
@@ -58,7 +54,7 @@ def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, An
         "budget": problem.objective.max_loss if math.isfinite(problem.objective.max_loss) else None,
         "beliefs": "" if proof is None else promise_of_beliefs(problem, proof),
         "priors": "" if problem.priors is None else problem.priors.name,
-        **of_space(space, epsilon, problem.within),
+        **of_space(problem.space, level.epsilon if private else None, problem.within),
     }
 
 
@@ -126,17 +122,17 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
         fields |= {"radius_at": str(labels[far.worst_at]), "few": len(far.secrets) < len(mechanism.space)}
     if mechanism.space.structure.kind == "path" and (off := tails(mechanism)) is not None:
         fields |= asdict(off)
-    named = [fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at")]
-    return fields | {"where": _where(mechanism.space, [label for label in named if label is not None])}
+    named = (fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at"))
+    return fields | {"where": _where(mechanism.space, named)}
 
 
-def _where(space: MetricSpace, named: Iterable[str]) -> dict[str, str]:
+def _where(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
     """Return positions on the Earth of secrets by their labels, but for labels that are positions."""
     found = known(space)
     if found is None:
         return {}
     labels, positions = list(space.labels), Coordinates(found.degrees)
-    places = {label: labels.index(label) for label in named}
+    places = {label: labels.index(label) for label in named if label is not None}
     return {
         label: "{:.4f}, {:.4f}".format(*found.degrees[place])
         for label, place in places.items()
@@ -192,14 +188,4 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
         value=expected,
         **of_space(mechanism.space, None if known is None else known.epsilon),
         **paid(found, radii(mechanism, None if prior is None else prior.probabilities), mechanism),
-    )
-
-
-def choices_of(several: Iterable[Explanation]) -> tuple[Choice, ...]:
-    """Return the costs of each of several ε, from the reports at these."""
-    costs = [one.name for one in fields(Choice)][2:]
-    return tuple(
-        Choice(one.asked, exponential(one.asked * one.between), *(getattr(one, name) for name in costs))
-        for one in several
-        if one.asked is not None and one.value is not None and one.bound is not None
     )

@@ -95,9 +95,8 @@ class ProvenRange(Series):
         yield from (f"warning: {warning}" for warning in self.warnings)
         yield f"{self.problem.name}: {title} at {len(self.reports)} {self.POINTS}"
         yield f"resolution {self.resolution:.3g}{asked}{self._remark()}"
-        columns = self._columns()
-        rows = zip(*columns.values(), strict=True)
-        yield [[*columns], *([f"{number:{digits}}" for number in row] for row in rows)]
+        rows = self.figures
+        yield [[*rows[0]], *([f"{number:{digits}}" for number in row.values()] for row in rows)]
 
     def _points(self) -> Array:
         """Return the points, `(k,)`, increasing."""
@@ -287,7 +286,8 @@ class BudgetFrontier(ProvenRange):
         # The lower of two lines less a third one is concave, with its corner where the two meet: over an interval it
         # is largest there or at an end.
         points = (first, np.clip(meet, first, second), second)
-        above = [self._tangents(at) - self._chords(at) for at in points]
+        values, rises = self.values[:-1], np.diff(self.values)
+        above = [self._tangents(at) - (values + (at - first) / width * rises) for at in points]
         return inside, np.max(above, axis=0)
 
     def _tangents(self, points: Array) -> Array:
@@ -296,11 +296,6 @@ class BudgetFrontier(ProvenRange):
         rising = bounds[:-1] + prices[:-1] * (points - budgets[:-1])
         falling = bounds[1:] + prices[1:] * (points - budgets[1:])
         return np.minimum(rising, falling)
-
-    def _chords(self, points: Array) -> Array:
-        """Return the chord at a point between each budget and the next one, `(k - 1,)`."""
-        share = (points - self.budgets[:-1]) / np.diff(self.budgets)
-        return self.values[:-1] + share * np.diff(self.values)
 
     def between(self, max_loss: float) -> tuple[float, float]:
         """Return an error that is attained within this budget, and a proven upper bound.

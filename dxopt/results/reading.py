@@ -90,7 +90,7 @@ def _read(folder: Path) -> Report:
     proof = proven.certificate
     optimal = is_optimal(problem, proven.mechanism, proof.value, proof.bound, claims.tolerance)
     _require_claimed(claims, proof, optimal=optimal)
-    positions = tuple(note and AtPositions(**_endless(note.model_dump())) for note in notes.held_out)
+    positions = tuple(None if note is None else AtPositions(**_endless(note)) for note in notes.held_out)
     return Report(
         problem=problem,
         mechanism=proven.mechanism,
@@ -114,8 +114,7 @@ def _read(folder: Path) -> Report:
 
 def _endless(numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the losses at positions with infinity where JSON has null."""
-    endless = ("loss", "worst", "moved", "radius")
-    return {key: math.inf if key in endless and one is None else one for key, one in numbers.items()}
+    return {key: math.inf if one is None and key != "standard_error" else one for key, one in numbers.items()}
 
 
 def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> None:
@@ -167,11 +166,11 @@ def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Probl
         loss = Loss.of(posed.loss, space, reports)
     else:
         asked["losses"].flags.writeable = False
-        loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units.loss)
+        loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units["loss"])
     prior = believed(posed.prior, posed.objective, asked)
     objective = against_known(prior, asked, posed.objective)
     if objective == AdversaryError.name:
-        guesses = Loss.of(asked["adversary_loss"], space, unit=posed.units.value)
+        guesses = Loss.of(asked["adversary_loss"], space, unit=posed.units["value"])
         objective = AdversaryError(float(asked["max_loss"]), guesses)
     epsilon = float(asked["epsilon"])
     within = posed.within and Level(epsilon, posed.within.level, posed.within.radius, posed.within.positions)

@@ -21,7 +21,7 @@ from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
-from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
+from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
 from dxopt.results.explanation import of_report
 from dxopt.results.figures.tables import as_panel, as_text
 from dxopt.results.folder import (
@@ -122,10 +122,10 @@ class Report(Result):
     status: Status
     claim: Claim
     route: str
-    refused: Mapping[str, str]
-    reductions: tuple[AppliedReduction, ...]
     seconds: float
     tolerance: float
+    refused: Mapping[str, str] = field(default_factory=dict)
+    reductions: tuple[AppliedReduction, ...] = ()
     evaluation: Mapping[str, float] = field(default_factory=dict)
     comparison: Comparison | None = None
     beliefs: tuple[Beliefs, ...] = ()
@@ -277,11 +277,8 @@ class Report(Result):
                 "units": unit_names(problem),
                 "within": within and {key: getattr(within, key) for key in ("level", "radius", "positions")},
             },
-            "certificate": {
-                "private": proof.private,
-                "epsilon": finite(proof.epsilon),
-                **{key: getattr(proof, key) for key in ("delta", "value", "bound", "gap", "belief_level")},
-            },
+            "certificate": {key: getattr(proof, key) for key in Proof.model_fields}
+            | {"epsilon": finite(proof.epsilon)},
             "status": str(self.status),
             "tolerance": self.tolerance,
             "found": {key: getattr(self, key) for key in ("claim", "method", "solver", "spanner")},

@@ -170,7 +170,10 @@ class EpsilonSweep(Series):
         return f"{self.problem.name}: {span}, {', '.join(self.methods)}, {self.status}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
-        return [self._head(), self._table(digits), *self._notes()]
+        title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
+        yield f"{self.problem.name}: {title} at {self.reached} ({self.status})"
+        yield self._table(digits)
+        yield from self._notes()
 
     @property
     def _rows(self) -> list[dict[str, Compared]]:
@@ -190,10 +193,6 @@ class EpsilonSweep(Series):
             else plots.Curve(name, self.epsilons, values)
             for name, values in quantities.items()
         ]
-
-    def _head(self) -> str:
-        title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
-        return f"{self.problem.name}: {title} at {self.reached} ({self.status})"
 
     def _table(self, digits: str) -> list[list[str]]:
         others = self.methods[1:]

@@ -26,8 +26,7 @@ _COLUMNS = 6
 
 def as_text(lines: Lines) -> str:
     """Return lines as plain text, the names in a column of their own."""
-    width = max(len(name) for name, _ in lines)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)
+    return "\n".join(aligned(lines))
 
 
 def as_panel(title: str, lines: Lines) -> Panel:

@@ -155,7 +155,7 @@ def _of_report(report: Report, shown: Shown) -> Iterator[_Section]:
     if curve := charts.published(report, f"{shown.name}-published"):
         yield "Published against true", curve
     if report.comparison is not None:
-        yield "Comparison", charts.compared(report.comparison, report.problem.unit, f"{shown.name}-compared")
+        yield "Comparison", charts.compared(report.comparison, f"{shown.name}-compared")
     if report.evaluation:
         yield "Measures", [words.measures(report)]
     if report.held_out:
