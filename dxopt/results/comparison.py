@@ -79,15 +79,15 @@ class Evidence:
         The problem under other priors.
     remaps : mapping of names of rows to pairs of (m, w) and (n,) arrays
         Remaps that draw, and the weights of secrets that bound every one.
-    refined : tuple of mappings
-        What proves each entry of the refinements: `remap` or `gains`; nothing where it is undecided.
+    refinements : mapping of Refined to mappings
+        What proves each of them: `remap` or `gains`; nothing where it is undecided.
     """
 
     problem: Problem
     entries: Mapping[str, Entry]
     others: Mapping[str, Problem] = field(default_factory=dict)
     remaps: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
-    refined: tuple[Arrays, ...] = ()
+    refinements: Mapping[Refined, Arrays] = field(default_factory=dict)
 
     @property
     def bound(self) -> float | None:
@@ -229,14 +229,7 @@ class Comparison(Plotted, Result):
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(
-        cls,
-        evidence: Evidence,
-        refinements: tuple[Refined, ...] = (),
-        verdict: Regularity | None = None,
-        *,
-        interrupted: bool = False,
-    ) -> Comparison:
+    def of(cls, evidence: Evidence, verdict: Regularity | None, *, interrupted: bool) -> Comparison:
         """Return the comparison of some mechanisms, its figures computed from them."""
         problem = evidence.problem
         return cls(
@@ -249,7 +242,7 @@ class Comparison(Plotted, Result):
             objective=problem.objective.title,
             delta=problem.delta,
             bounds=evidence.bounds,
-            refinements=refinements,
+            refinements=tuple(evidence.refinements),
             unit=problem.unit,
             distance_unit=problem.space.unit,
             evidence=evidence,

@@ -136,7 +136,7 @@ def comparison_contents(comparison: Comparison, own: Report) -> Contents:
         if row.name in evidence.remaps:
             remap, weights = evidence.remaps[row.name]
             arrays |= nested(f"{index}/remap", {"channel": remap, "weights": weights})
-    for number, proof in enumerate(evidence.refined):
+    for number, proof in enumerate(evidence.refinements.values()):
         arrays |= nested(f"refined/{number}", proof)
     if evidence.others:
         priors = [other.prior.probabilities for other in evidence.others.values()]
@@ -176,13 +176,9 @@ def read_comparison(folder: Path, own: Report, load: Callable[[Path], Report]) -
         entries[row.name] = entry = _entry(inside, own, load, others, row, part(arrays, str(index)))
         if entry.mechanism is not None and (drawn := part(arrays, f"{index}/remap")):
             remaps[row.name] = _remap(own.problem, entry.mechanism, drawn)
-    refined = tuple(part(arrays, f"refined/{number}") for number in range(len(read.refinements)))
-    return Comparison.of(
-        Evidence(own.problem, entries, others, remaps, refined),
-        tuple(read.refinements),
-        read.verdict,
-        interrupted=read.interrupted,
-    )
+    refinements = {one: part(arrays, f"refined/{number}") for number, one in enumerate(read.refinements)}
+    evidence = Evidence(own.problem, entries, others, remaps, refinements)
+    return Comparison.of(evidence, read.verdict, interrupted=read.interrupted)
 
 
 def _entry(

@@ -23,7 +23,7 @@ from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
 from dxopt.results.explanation import of_report
-from dxopt.results.figures.tables import as_panel, as_text
+from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
     DESCRIPTION,
@@ -49,7 +49,7 @@ from dxopt.runtime.display import as_html
 from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
-from dxopt.words.phrases import exact
+from dxopt.words.phrases import aligned, exact
 from dxopt.words.report import Lines
 from dxopt.words.result import Explanation, value
 
@@ -208,7 +208,7 @@ class Report(Result):
         >>> print(len(str(report).splitlines()) <= 10 < len(report.details().splitlines()))
         True
         """
-        return as_text(everything(self))
+        return "\n".join(aligned(everything(self)))
 
     def contents(self, *, table: bool = True) -> Contents:
         """Return the files of a result folder by name: all that `dx.load` proves again, and the table.
@@ -306,7 +306,7 @@ class Report(Result):
         }
 
     def __str__(self) -> str:
-        return as_text(self.lines())
+        return "\n".join(aligned(self.lines()))
 
     def __repr__(self) -> str:
         proof = self.certificate

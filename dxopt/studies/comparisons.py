@@ -213,8 +213,8 @@ def compare(
             decided = verdict(problem.prior, problem.space, problem.epsilon)
             regular = Regularity(decided.status, decided.reason)
         order = {} if stop.interrupted else ordered(there)
-    evidence = Evidence(problem, entries, others, remaps, tuple(order.values()))
-    return stop.delivered(Comparison.of(evidence, tuple(order), regular, interrupted=stop.interrupted))
+    evidence = Evidence(problem, entries, others, remaps, order)
+    return stop.delivered(Comparison.of(evidence, regular, interrupted=stop.interrupted))
 
 
 def _made(
