@@ -85,14 +85,14 @@ class Tails:
     """Errors of a single report.
 
     The largest of the radii that hold 99.9 % of the reports of a secret is `rare`, and the largest distance of a
-    possible report `most`; with each comes the largest probability of a report that is further, or as far, whatever
-    the secret.
+    possible report `most_off`; with each comes the largest probability of a report that is further, or as far,
+    whatever the secret.
     """
 
     rare: float
     rare_chance: float
-    most: float
-    most_chance: float
+    most_off: float
+    most_off_chance: float
 
 
 def tails(mechanism: Mechanism) -> Tails | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,17 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
+from dxopt.results.claims import FORMAT
 from dxopt.results.compared import Refined, Regularity
-from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
+from dxopt.results.comparison import Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.spaces.archive import are_same
+
+if TYPE_CHECKING:
+    from dxopt.results.report import Report
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
@@ -84,7 +88,6 @@ def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
     return mine.keys() != other.keys() or not all(np.array_equal(mine[key], other[key]) for key in mine)
 
 
-FORMAT = 2
 CLAIMS = "comparison.json"
 WITNESSES = "comparison.npz"
 OWN = "own"
@@ -109,7 +112,7 @@ class _File(BaseModel):
     interrupted: bool
 
 
-def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
+def comparison_contents(comparison: Comparison, own: Report) -> Contents:
     """Return the folder of a comparison among the files of its report; nothing where only its figures are known."""
     evidence = comparison.evidence
     if evidence is None:
@@ -133,7 +136,7 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
         if row.name in evidence.remaps:
             remap, weights = evidence.remaps[row.name]
             arrays |= nested(f"{index}/remap", {"channel": remap, "weights": weights})
-    for number, proof in enumerate(evidence.refined):
+    for number, proof in enumerate(evidence.refinements.values()):
         arrays |= nested(f"refined/{number}", proof)
     if evidence.others:
         priors = [other.prior.probabilities for other in evidence.others.values()]
@@ -148,7 +151,7 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
 
 
-def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
+def read_comparison(folder: Path, own: Report, load: Callable[[Path], Report]) -> Comparison | None:
     """Return the comparison in the folder of a proven report, each part read by `load`; None without one.
 
     Raises
@@ -173,19 +176,15 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
         entries[row.name] = entry = _entry(inside, own, load, others, row, part(arrays, str(index)))
         if entry.mechanism is not None and (drawn := part(arrays, f"{index}/remap")):
             remaps[row.name] = _remap(own.problem, entry.mechanism, drawn)
-    refined = tuple(part(arrays, f"refined/{number}") for number in range(len(read.refinements)))
-    return Comparison.of(
-        Evidence(own.problem, entries, others, remaps, refined),
-        tuple(read.refinements),
-        read.verdict,
-        interrupted=read.interrupted,
-    )
+    refinements = {one: part(arrays, f"refined/{number}") for number, one in enumerate(read.refinements)}
+    evidence = Evidence(own.problem, entries, others, remaps, refinements)
+    return Comparison.of(evidence, read.verdict, interrupted=read.interrupted)
 
 
 def _entry(
     inside: Path,
-    own: Answered,
-    load: Callable[[Path], Answered],
+    own: Report,
+    load: Callable[[Path], Report],
     others: Mapping[str, Problem],
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],

@@ -21,9 +21,9 @@ from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
-from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
+from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
 from dxopt.results.explanation import of_report
-from dxopt.results.figures.tables import as_panel, as_text
+from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
     DESCRIPTION,
@@ -49,7 +49,7 @@ from dxopt.runtime.display import as_html
 from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
-from dxopt.words.phrases import exact
+from dxopt.words.phrases import aligned, exact
 from dxopt.words.report import Lines
 from dxopt.words.result import Explanation, value
 
@@ -122,10 +122,10 @@ class Report(Result):
     status: Status
     claim: Claim
     route: str
-    refused: Mapping[str, str]
-    reductions: tuple[AppliedReduction, ...]
     seconds: float
     tolerance: float
+    refused: Mapping[str, str] = field(default_factory=dict)
+    reductions: tuple[AppliedReduction, ...] = ()
     evaluation: Mapping[str, float] = field(default_factory=dict)
     comparison: Comparison | None = None
     beliefs: tuple[Beliefs, ...] = ()
@@ -164,14 +164,7 @@ class Report(Result):
     @cached_property
     def explanation(self) -> Explanation:
         """Explain the promises and costs in plain words, as `dx.explain` does."""
-        optimal = self.status is Status.OPTIMAL
-        found = of_report(self.problem, self.mechanism, self.certificate, self.off_prior, optimal=optimal)
-        rows = () if self.comparison is None else self.comparison.rows[1:]
-        others = [(row.excess, row.name) for row in rows if row.private and row.excess is not None]
-        if not others or self.problem.objective.sign < 0:
-            return found
-        excess, name = min(others)
-        return replace(found, next_best=name, next_excess=excess)
+        return of_report(self)
 
     @property
     def members(self) -> tuple[Report, ...]:
@@ -215,7 +208,7 @@ class Report(Result):
         >>> print(len(str(report).splitlines()) <= 10 < len(report.details().splitlines()))
         True
         """
-        return as_text(everything(self))
+        return "\n".join(aligned(everything(self)))
 
     def contents(self, *, table: bool = True) -> Contents:
         """Return the files of a result folder by name: all that `dx.load` proves again, and the table.
@@ -284,11 +277,8 @@ class Report(Result):
                 "units": unit_names(problem),
                 "within": within and {key: getattr(within, key) for key in ("level", "radius", "positions")},
             },
-            "certificate": {
-                "private": proof.private,
-                "epsilon": finite(proof.epsilon),
-                **{key: getattr(proof, key) for key in ("delta", "value", "bound", "gap", "belief_level")},
-            },
+            "certificate": {key: getattr(proof, key) for key in Proof.model_fields}
+            | {"epsilon": finite(proof.epsilon)},
             "status": str(self.status),
             "tolerance": self.tolerance,
             "found": {key: getattr(self, key) for key in ("claim", "method", "solver", "spanner")},
@@ -316,7 +306,7 @@ class Report(Result):
         }
 
     def __str__(self) -> str:
-        return as_text(self.lines())
+        return "\n".join(aligned(self.lines()))
 
     def __repr__(self) -> str:
         proof = self.certificate

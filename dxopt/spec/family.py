@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dxopt.errors import SpecError
-from dxopt.results.claims import read_claims
+from dxopt.results.claims import Claims, read_typed
 from dxopt.results.folder import CLAIMS, DESCRIPTION, MECHANISM, PROBLEM, holds_report
 from dxopt.spec import sheet as s
 from dxopt.spec.fields import shown
@@ -139,7 +139,7 @@ class ProblemFile:
         """Return the names of its problems, or of its sweeps, in their order."""
         if self.saved is not None:
             try:
-                return [read_claims(self.path.parent).problem.name]
+                return [read_typed(self.path.parent / CLAIMS, Claims).problem.name]
             except SpecError as error:
                 raise self.saved.error((ARRAYS,), str(error)) from None
         if self.sweep is not None:
