@@ -38,10 +38,9 @@ _ATTEMPTS = 20
 def repair(problem: Problem, raw: Array) -> Array:
     """Return a channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
 
-    For `certify`, `user_channel`, and the closed-form route, which needs the loss of what will be proven. With a
-    positive δ, entries may stay below their closure as long as the total shortfall is at most δ. With pairs of
-    beliefs, which a problem has only without δ, the repaired channel is mixed with a constant report, as little as
-    these pairs ask for (`proofs.beliefs`).
+    For `certify`, `user_channel`, and the closed-form route, which needs the loss of what will be proven. With δ > 0,
+    entries may stay below their closure as long as the total shortfall is at most δ. With pairs of beliefs, which
+    exclude δ, as little of a constant report as they ask for is mixed in (`proofs.beliefs`).
 
     Any numbers `(n, m)` will do; negative and non-finite ones count as 0, larger ones than 1 as 1. Raises
     CertificateError where no amount of room makes the result private (never seen; better loud than wrong).
