@@ -28,14 +28,14 @@ _HUGE = 1e290
 
 
 def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
-    """Return a channel `(n, m)` that is proven for all pairs, near the given one.
+    """Return a channel `(n, m)` that holds for all pairs, near the given one, by the steps of the module.
 
     Parameters
     ----------
     channel : (n, m) array
         That `repaired` returned.
     repaired : callable
-        Makes a channel of a matrix, private wherever else that is asked for.
+        Makes a channel of a matrix that keeps to the privacy of single secrets, which mixing may break by rounding.
 
     Raises CertificateError where no mixture is proven, as where ε is so small that rounding decides.
     """
@@ -76,13 +76,14 @@ def required(problem: Problem) -> BeliefPairs:
     return problem.beliefs
 
 
-def charged(
+def less_beliefs(
     problem: Problem, costs: Array, costly: NDArray[np.bool_], dual: BeliefDual
 ) -> tuple[Array, Array, float, NDArray[np.bool_]]:
-    """Weak duality: Σ c K ≥ Σ (c - Σ_j λ_j (θ'_j - e^{-εd_j} θ_j)) K for channels that the pairs hold for, λ ≥ 0.
+    """Return costs less what the multipliers λ of pairs of beliefs take from them, for a bound on Σ c K by the rest.
 
-    Each λ takes λ θ' from the costs of its report, and gives λ e^{-εd} θ back, where e^{-εd} is rounded down. Returns
-    the costs left `(n, m)`, -∞ where multipliers are huge; the sizes of what they were computed from; the number of
+    Weak duality: Σ c K ≥ Σ (c - Σ_j λ_j (θ'_j - e^{-εd_j} θ_j)) K for channels that the pairs hold for, λ ≥ 0. Each λ
+    takes λ θ' from the costs of its report, and gives λ e^{-εd} θ back, where e^{-εd} is rounded down. Returns the
+    costs left `(n, m)`, -∞ where multipliers are huge; the sizes of what they were computed from; the number of
     roundings in each; and where a cost may not be 0 in real numbers.
 
     Raises CertificateError where multipliers are of no such pairs or reports.

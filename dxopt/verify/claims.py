@@ -36,6 +36,7 @@ _ENTRIES = {
 }
 """The entries of claims.json and of the objects in it."""
 _ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
+"""Beginnings of the names of arrays in problem.npz."""
 _WHERE = "arrays: problem.npz\n"
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
@@ -281,16 +282,17 @@ def check_gap(result: Result) -> str:
     if status not in STATUSES:
         raise Broken(f"claims.json: status is {status!r}")
     tolerance = as_number(result.claims["tolerance"], "claims.json: tolerance")
-    close = gap <= tolerance and _within(result, value, limit, tolerance)
+    close = gap <= tolerance and _is_within_tolerance(result, value, limit, tolerance)
     if not 0 <= tolerance < math.inf or (status == "optimal") != close:
         raise Broken(f"claims.json: status {status} does not fit a gap of {gap:.3g}, tolerance {tolerance:.3g}")
     return f"value and bound are {gap:.3g} of the value apart: {status}"
 
 
-def _within(result: Result, value: float, limit: float, tolerance: float) -> bool:
-    """Return whether |value - bound| ≤ tolerance · max(|value|, 1e-12 s), s the largest loss that counts, at most 1.
+def _is_within_tolerance(result: Result, value: float, limit: float, tolerance: float) -> bool:
+    """Return whether |value - bound| ≤ tolerance·max(|value|, 1e-12·s), with s the largest loss that counts, up to 1.
 
-    In doubles, as the status was decided. Losses of mechanisms that are not written down are not looked at.
+    Where all losses are tiny, a gap relative to 1e-12 says nothing. In doubles, as the status was decided. Losses of
+    mechanisms that are not written down are not looked at.
     """
     least = float(AGREEMENT)
     if abs(value) >= least or value == limit or not result.written:
@@ -300,11 +302,10 @@ def _within(result: Result, value: float, limit: float, tolerance: float) -> boo
 
 
 def check_within(result: Result) -> str:
-    """Check that ε times the largest distance of secrets that the radius comes to is at most the level.
+    """Check the promise of a level within a radius: ε times the largest distance of secrets is at most the level.
 
-    For positions it is the largest distance of two centres of cells whose regions are within the radius of each
-    other: that of a centre has the positions that are nearest to it, at most h away, where h is the largest distance
-    of a centre to a corner of its cell. Of many cells it is r + 2h.
+    Between secrets, that distance is the radius. Between positions it is that of the furthest two secrets to which
+    positions within the radius of each other are moved, as `Cells.across` finds it.
     """
     claimed = result.named["within"]
     if not isinstance(claimed, dict) or {*claimed} != {"level", "radius", "positions"}:
@@ -321,7 +322,7 @@ def check_within(result: Result) -> str:
 
 
 def _across(result: Result, radius: float) -> float:
-    """Return the largest distance of centres of cells that have positions within the radius."""
+    """Return the largest distance of two centres of cells that have positions within the radius of each other."""
     outlined = "space.positions.outlines" in result.mechanism
     cells = Cells.of(result.mechanism, result.distances) if outlined else None
     far = None if cells is None else cells.across(radius)
@@ -331,7 +332,7 @@ def _across(result: Result, radius: float) -> float:
 
 
 def claims_beliefs(result: Result) -> bool:
-    """Return whether any file claims something about pairs of beliefs."""
+    """Return whether any file claims something about pairs of beliefs, so that all of them are to be checked."""
     arrays = any(key.startswith(beliefs.PREFIX) for key in result.problem)
     return arrays or result.certificate.get("belief_level") is not None or "belief" in result.dual
 

@@ -24,6 +24,7 @@ _MANTISSA = 53
 _BEYOND = 3000
 """2^3000 is less than e^2200."""
 MULTIPLES = 10 * HUGE
+"""Claimed logarithms are at most this: what is measured are products of few doubles."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def logarithm_of_two() -> tuple[Fraction, Fraction]:
 def is_power(number: Fraction, exponent: float, slack: Fraction, *, of_two: bool = False) -> bool:
     """Return whether b^(exponent - slack) ≤ number ≤ b^(exponent + slack), for b = e or 2.
 
-    Exponents beyond those of products of doubles count as wrong.
+    So a claimed logarithm is checked without computing one. Exponents beyond `MULTIPLES` count as wrong.
     """
     if abs(exponent) > MULTIPLES:
         return False

@@ -59,7 +59,7 @@ class Part:
 
     @cached_property
     def price(self) -> Fraction:
-        """Largest worth of a unit of loss in error, by the dual; 0 where it has none."""
+        """By how much the error grows at most with each unit of the loss budget, by the dual; 0 without one."""
         price = number(self.result.dual, "price") if "guesses" in self.result.dual else 0.0
         return Fraction(max(price, 0.0)) if math.isfinite(price) else Fraction(0)
 
@@ -69,12 +69,12 @@ class Part:
         return self.result.claims["status"] == "optimal"
 
     def tangent(self, budget: Fraction) -> Fraction:
-        """Return an upper bound on the error at any budget."""
+        """Return the upper bound on the adversary's error at any budget that this part's dual proves."""
         return self.bound + self.price * (budget - Fraction(self.max_loss))
 
 
 def part_folders(folder: Path) -> list[Path]:
-    """Return the parts in their order, without the comparison; Broken unless their names count them."""
+    """Return the parts in their order, without the comparison; Broken unless they are named 000, 001 and so on."""
     inside = folder / PARTS
     there = [path for path in inside.iterdir() if path.name != COMPARISON] if inside.is_dir() else []
     found = sorted(there, key=lambda path: (len(path.name), path.name))
@@ -87,19 +87,19 @@ def part_folders(folder: Path) -> list[Path]:
 def read_parts(
     folder: Path, checks: Checks, varied: str, like: Result | None, tell: Tell
 ) -> tuple[list[Check], list[Part]]:
-    """Prove every part again, and return those that can be read at all, in their order.
+    """Prove every part again: return a check of each, and those that can be read at all, in their order.
 
     Parameters
     ----------
     folder : Path
     checks : callable
-        Of a result folder.
+        Checks a result folder.
     varied : str
-        "epsilon" or "max_loss": where parts differ. Empty where it is not compared here.
+        "epsilon" or "max_loss", in which alone parts may differ. Empty where they are not compared here.
     like : Result or None
-        What they are parts of, if it is a report itself; else they are to be as the first one.
+        The report that parts must be like; None compares them with the first of them.
     tell : callable
-        Given a line of text for each.
+        Given a line of text for each part.
     """
     parts: list[Part] = []
     found: list[Check] = []
@@ -107,12 +107,12 @@ def read_parts(
     for count, path in enumerate(folders, 1):
         name = f"{PARTS}/{path.name}"
         tell(f"{name}, {count} of {len(folders)}")
-        check = in_one(name, list(checks(path)))
+        check = one_check(name, list(checks(path)))
         wrong = ""
         try:
             result = Result.read(path)
             like = like or result
-            if varied and (where := unlike(result, like, varied=varied)):
+            if varied and (where := differing_entry(result, like, varied=varied)):
                 wrong = f"it is about another problem: another {where}"
         except Broken as error:
             wrong = str(error)
@@ -123,13 +123,13 @@ def read_parts(
 
 
 def require_all(checks: Sequence[Check]) -> None:
-    """Unproved unless all parts hold."""
+    """Unproved unless all parts hold, as what rests on them is proven no further than they are."""
     left = [check.name for check in checks if check.status is not Outcome.HOLDS]
     if left:
         raise Unproved(f"it agrees with its parts, but these do not hold or are not re-proved: {', '.join(left)}")
 
 
-def in_one(name: str, checks: Sequence[Check]) -> Check:
+def one_check(name: str, checks: Sequence[Check]) -> Check:
     """Return all checks of a part as one: the worst outcome, with all that have it."""
     for wanted in (Outcome.FAILS, Outcome.NOT_REPROVED):
         some = [f"{check.name}: {check.detail}" for check in checks if check.status is wanted]
@@ -138,8 +138,11 @@ def in_one(name: str, checks: Sequence[Check]) -> Check:
     return Check(name, Outcome.HOLDS, f"{len(checks)} claims")
 
 
-def unlike(result: Result, other: Result, *, varied: str = "", names: Sequence[str] = ()) -> str | None:
-    """Return the entry in which two problems differ, but for what is varied and some names; None where in none."""
+def differing_entry(result: Result, other: Result, *, varied: str = "", names: Sequence[str] = ()) -> str | None:
+    """Return the first entry in which two problems differ, None if there is none.
+
+    Not compared are the array `varied`, and the entries `names` of claims.json.
+    """
     for key in sorted({*result.named, *other.named} - {"within", *names}):
         if result.named.get(key) != other.named.get(key):
             return key
@@ -159,8 +162,8 @@ def _same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
     return mine.dtype.kind == theirs.dtype.kind and np.array_equal(mine, theirs)
 
 
-def under(result: Result, prior: NDArray[np.float64], name: str) -> Result:
-    """Return a result under another prior, alone where there is a set: losses are then expected under it."""
+def under_prior(result: Result, prior: NDArray[np.float64], name: str) -> Result:
+    """Return a result with another prior; where there was a set of them, the objective is then the expected loss."""
     named = {**result.named, "prior": name}
     if result.objective in ("worst_expected_loss", "regret"):
         named["objective"] = "expected_loss"
@@ -169,7 +172,10 @@ def under(result: Result, prior: NDArray[np.float64], name: str) -> Result:
 
 
 def check_optima(result: Result | None, parts: Sequence[Part]) -> str:
-    """Check that each part is about the same problem under one member, and proves its optimum in problem.npz."""
+    """Check that each part is the problem under one prior of the set, and proves its optimum in problem.npz.
+
+    A regret is measured against these optima.
+    """
     if result is None or result.priors is None or not result.priors.regret:
         raise Broken(f"there are {PARTS}, but nothing rests on them")
     members = result.problem["prior_set.members"]
@@ -180,7 +186,7 @@ def check_optima(result: Result | None, parts: Sequence[Part]) -> str:
     for part, member, name, low, high in each:
         if not part.result.written or not result.written:
             raise Broken(f"{part.check.name}: its channel is not written down")
-        if where := unlike(part.result, under(result, member, name), names=["name"]):
+        if where := differing_entry(part.result, under_prior(result, member, name), names=["name"]):
             raise Broken(f"{part.check.name}: it is about another problem: another {where}")
         if (part.bound, part.value) != (low, high):
             raise Broken(f"{part.check.name}: its optimum is not the one in problem.npz")
@@ -194,6 +200,7 @@ def _agree(name: str, key: str, claimed: object, known: object) -> None:
 
 
 def _text(content: object) -> str:
+    """Return a claim as text, doubles with all their digits."""
     return f"{content:.17g}" if isinstance(content, float) else repr(content)
 
 
@@ -231,7 +238,7 @@ def _finite_list(content: Mapping[str, Any], key: str, name: str) -> list[float]
 
 
 def _require_parts(name: str, parts: Sequence[Part], least: int, count: int) -> None:
-    """Broken unless there are as many parts as levels or budgets, and so many at least."""
+    """Broken unless there are as many parts as `count` levels or budgets, and at least `least`."""
     if not least <= len(parts) == count:
         raise Broken(f"{name}: it is about {count} points, but there are {len(parts)} {PARTS}")
 
@@ -270,7 +277,7 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
 
 
 def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy: float) -> None:
-    """Check the order of the ends, how far they are apart, and whether that is as near as was asked for."""
+    """Check that `below` < `epsilon`, their ratio, and that the status is optimal where they are as near as asked."""
     if not 0 <= below < epsilon or not 0 < accuracy < 1:
         raise Broken(f"{LEVEL}: below is {below:.17g}, epsilon {epsilon:.17g}, accuracy {accuracy:.17g}")
     status = content["status"]
@@ -291,7 +298,7 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
 
 
 def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
-    """Check that the levels are those of the parts, the first of those asked for."""
+    """Check that the levels are those of the parts, in order the first of those asked for, and the status."""
     content = _read_answer(folder, SWEEP, "asked", "epsilons")
     asked, levels = (_finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
     if not asked or min(asked) <= 0 or any(below >= above for below, above in pairwise(asked)):
@@ -308,20 +315,20 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
 
 @dataclass(frozen=True)
 class _Band:
-    """The band between values and bounds.
+    """The band between values and bounds of a frontier, in which the optimum lies at every level or budget.
 
     Attributes
     ----------
     points : list of Fraction
         Levels or budgets.
     widths : list of Fraction
-        The widest between each of them and the next one.
+        The widest place of the band between each point and the next one.
     gaps : list of Fraction
-        Value against bound at each of them.
+        How far value and bound are apart at each point.
     whole : Fraction
         How far the values fall or rise from the first to the last.
     size : Fraction
-        Of the terms that these are differences of.
+        The size of the terms that these are differences of, for roundings.
     """
 
     points: list[Fraction]
@@ -388,31 +395,34 @@ def _by_budget(content: dict[str, Any], parts: Sequence[Part], budgets: list[Fra
     width = budgets[-1] - budgets[0]
     return _Band(
         points=budgets,
-        widths=[_furthest(first, second) for first, second in pairwise(parts)],
+        widths=[_widest_above_chord(first, second) for first, second in pairwise(parts)],
         gaps=[above - below for above, below in zip(bounds, values, strict=True)],
         whole=bounds[-1] - values[0],
         size=max(abs(part.value) + abs(part.bound) + part.price * width for part in parts),
     )
 
 
-def _chord(first: Part, second: Part, budget: Fraction) -> Fraction:
+def _on_chord(first: Part, second: Part, budget: Fraction) -> Fraction:
     """Return the error of a mixture of two mechanisms, at a budget between theirs."""
     start, end = Fraction(first.max_loss), Fraction(second.max_loss)
     return first.value + (budget - start) / (end - start) * (second.value - first.value)
 
 
-def _furthest(first: Part, second: Part) -> Fraction:
-    """Return the most that both tangents are above the chord."""
+def _widest_above_chord(first: Part, second: Part) -> Fraction:
+    """Return the most by which the lesser tangent is above the chord between two budgets."""
     # The least of two lines less a third is concave: it is largest where the two meet, or at an end.
     start, end = budgets = [Fraction(first.max_loss), Fraction(second.max_loss)]
     if turn := first.price - second.price:
         meet = (second.tangent(Fraction(0)) - first.tangent(Fraction(0))) / turn
         budgets += [meet] if start < meet < end else []
-    return max(min(first.tangent(at), second.tangent(at)) - _chord(first, second, at) for at in budgets)
+    return max(min(first.tangent(at), second.tangent(at)) - _on_chord(first, second, at) for at in budgets)
 
 
 def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Band, allowed: Fraction) -> None:
-    """Check that they are those between straight pieces that are further above a chord than the resolution."""
+    """Check that breakpoints are the budgets between straight pieces at which errors are well above a chord.
+
+    A height over the chord counts from `allowed` on: the resolution that was asked for, times the whole range.
+    """
     claimed = _finite_list(content, "breakpoints", FRONTIER)
     slack = AGREEMENT * band.size
     inside = [float(budget) for budget in band.points[1:-1]]
@@ -423,13 +433,13 @@ def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Ba
         # A breakpoint is more than `allowed` above the chord of its neighbours, and the band is no wider than that on
         # both sides; this is by how much both hold, at the lesser one.
         straight = allowed - max(band.widths[index - 1 : index + 1])
-        kinked = min(here.value - _chord(before, after, band.points[index]) - allowed, straight)
+        kinked = min(here.value - _on_chord(before, after, band.points[index]) - allowed, straight)
         if (kinked < -slack) if budget in claimed else (kinked > slack):
             raise Broken(f"{FRONTIER}: breakpoints: {budget:.17g} is {'no' if budget in claimed else 'one'} of them")
 
 
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:
-    """Check the widest as a share of the whole, and whether the status is that of a run that ended so."""
+    """Check the resolution, the widest place of the band as a share of the whole, and that the status fits it."""
     # 1. The resolution, which counts as 0 where nothing falls or rises.
     claimed = _finite(content, "resolution", FRONTIER)
     known = max(max(band.widths) / band.whole, Fraction(0)) if band.whole > 0 else Fraction(0)

@@ -41,7 +41,7 @@ def check_table(result: Result) -> str:
     delta, pairs = table.level("delta"), table.head["pairs"]
     if delta and not np.array_equal(bound_pairs(table.distances, pairs), result.bound):
         raise Broken(f"its pairs are {pairs}")
-    cost = _check_distance(result, table)
+    cost = _check_deviation(result, table)
     told = f"{abs(cost):.1e} {'below' if cost < 0 else 'above'} that of the matrix, in the unit of the loss"
     bits = table.head["bits"]
     return f"rows sum to 2^{bits}; private at the certificate's levels; its expected loss is {told}"
@@ -55,7 +55,7 @@ def _check_same(result: Result, table: TableFile) -> None:
         "secrets": [result.secret(x) for x in range(secrets)],
         "reports": [result.report(z) for z in range(reports)],
         "secrets_are_reports": result.secrets,
-        "space": _space(result),
+        "space": _space_in_head(result),
     }
     if head["space"]["kind"] == "distances":
         same["secret_points"] = listed(known.get("space.points"))
@@ -70,8 +70,8 @@ def _check_same(result: Result, table: TableFile) -> None:
         raise Broken("its prior is not that of the result")
 
 
-def _space(result: Result) -> dict[str, Any]:
-    """Return the space as the head of its table has it, where trees are given by distances."""
+def _space_in_head(result: Result) -> dict[str, Any]:
+    """Return the space as the head of its table has it: a tree counts there as given by distances."""
     found = {key.removeprefix("space."): array for key, array in result.mechanism.items() if key.startswith("space.")}
     if str(found["kind"]) in ("tree", "distances"):
         texts = ("points",) if "points" in found and found["points"].dtype.kind == "U" else ()
@@ -80,8 +80,11 @@ def _space(result: Result) -> dict[str, Any]:
     return {key: array.tolist() for key, array in found.items()}
 
 
-def _check_distance(result: Result, table: TableFile) -> float:
-    """Check the cost Σ π (N / T - K) l and the variation max ½ Σ |N / T - K|, which are claimed; return the cost."""
+def _check_deviation(result: Result, table: TableFile) -> float:
+    """Check by how much the table N / T deviates from the matrix K, as the table claims; return the cost of that.
+
+    The cost is Σ π (N / T - K) l, and the variation max_x ½ Σ_z |N / T - K|.
+    """
     losses = result.all_losses
     paid = Exact.of(np.where(np.isfinite(losses), losses, 0.0))
     entries = Exact.of(result.matrix)

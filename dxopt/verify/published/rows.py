@@ -1,4 +1,4 @@
-"""The rows of a published file, and what a mechanism can report, as its columns have it."""
+"""The rows of a published file, and the reports that a mechanism can give, in the form of the file's columns."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ class Outputs:
         return cls(columns, len(columns) - len(named), possible)
 
     def read(self, entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Return the coordinates and the label that a row has; None where they are none."""
+        """Return the report of a row as in `possible`, coordinates and label; None where these are no coordinates."""
         given = [entries[name] for name in self.columns]
         places = _numbers(given[: self.coordinates])
         return None if places is None else (*places, *map(str, given[self.coordinates :]))
 
 
 def places_of(table: TableFile, kind: str) -> list[Any]:
-    """Return the coordinates of each report; Broken where it has none of the kind."""
+    """Return the coordinates of each report, none for labels; Broken where the table has none of this kind."""
     head = table.head
     if kind == "label":
         return []
@@ -83,7 +83,7 @@ def places_of(table: TableFile, kind: str) -> list[Any]:
 
 
 def as_double(entry: object) -> float | None:
-    """Return a number, or that of a text; None where it is none, as 1_0, which Python takes for ten."""
+    """Return an entry as a double; None where it is no number, nor a text of one (1_0 is none, but ten to Python)."""
     if isinstance(entry, str) and "_" in entry:
         return None
     try:
@@ -93,7 +93,7 @@ def as_double(entry: object) -> float | None:
 
 
 def _numbers(given: Sequence[Any]) -> tuple[float, ...] | None:
-    """Return coordinates: numbers, texts of numbers, or one point."""
+    """Return coordinates from numbers, texts of numbers, or one point: WKB bytes, or a pair; None for all else."""
     if len(given) == 1 and isinstance(given[0], bytes):
         try:
             _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
@@ -135,11 +135,12 @@ def require_readable(file: Path) -> None:
 
 
 def read_rows(file: Path) -> Rows:
-    """Return the rows of a file; Broken where it is none of its ending, of CSV perhaps only as rows are read."""
+    """Return the rows of a file by its ending; Broken where it is not of that format, of CSV perhaps only later."""
     return _READERS[file.suffix.lower()](file)
 
 
 def _csv(file: Path) -> Rows:
+    """Read text with the delimiter that makes most columns of the first line, numbering rows by their first line."""
     with file.open(encoding="utf-8-sig", newline="") as stream:
         first = stream.readline()
         delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
@@ -179,7 +180,10 @@ def _geojson(file: Path) -> Rows:
 
 
 def _flat(feature: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties of a feature and, where it has one, its geometry; what is no plain value as text."""
+    """Return the properties of a feature and its geometry if it has one: a point as latitude, longitude.
+
+    Other geometries and nested values become JSON text.
+    """
     found = dict(feature.get("properties") or {})
     geometry = feature.get(GEOMETRY)
     if geometry is not None:
