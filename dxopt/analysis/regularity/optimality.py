@@ -22,12 +22,13 @@ from dxopt.numerics.rounding import factor_above
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9
 _STRICT = 1e-12
+"""A column has to miss being tight by more than this part of its largest entry, which rounding cannot explain."""
 _TOLERANCE = "give a number of 0 or more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegionVerdict(Decided):
-    """Decide whether some remap turns a mechanism into a tight-constraints mechanism.
+    """Verdict whether some remap turns a mechanism into a tight-constraints mechanism.
 
     Attributes
     ----------
@@ -115,7 +116,7 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
 
 
 def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> None:
-    """Raise SpecError where K[y, z] < e^{-εd(x, y)} K[x, z] by more than rounding."""
+    """Raise SpecError where a channel has K[y, z] < Φ[x, y] K[x, z] by more than rounding; `kernel` is Φ."""
     for x, row in enumerate(channel):
         broken = channel < kernel[x][:, None] * row * (1 - _PRIVATE_SLACK)
         if broken.any():
