@@ -283,7 +283,7 @@ def status_at(quotient: Quotient, epsilon: float) -> Status:
 
 
 def distinct(distances: Array, probabilities: Array) -> tuple[Array, Array]:
-    """Return distances and probabilities of the points of positive probability, one of each group at equal distances."""
+    """Return distances and probabilities without points of probability 0, and with one point of each equal row."""
     support = np.flatnonzero(probabilities > 0)
     first = np.unique(distances[np.ix_(support, support)] + 0.0, axis=0, return_index=True)[1]
     kept = support[np.sort(first)]
