@@ -61,7 +61,11 @@ class Cloaking:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cloaked(Mechanism):
-    """A report for each secret, without randomness: that of its region `(n,)`, by `representatives` `(k,)`."""
+    """A mechanism without randomness: each secret reports one secret of its region.
+
+    `regions` `(n,)` has the number of the region of each secret, and `representatives` `(k,)` the secret, by index,
+    that each region reports.
+    """
 
     space: MetricSpace
     reports: Reports
@@ -113,7 +117,7 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     """
     if (side is None) == (regions is None):
         raise SpecError("side", "and regions are both given or both missing", "give one of them")
-    found = _squares(space, side) if regions is None else _checked(regions, len(space))
+    found = _squares(space, side) if regions is None else _checked_regions(regions, len(space))
     _, numbered = np.unique(found, axis=0, return_inverse=True)
     numbered = numbered.reshape(-1)
     representatives = []
@@ -145,7 +149,8 @@ def _coordinates(space: MetricSpace) -> Array:
     return space.points
 
 
-def _checked(regions: ArrayLike, size: int) -> Array:
+def _checked_regions(regions: ArrayLike, size: int) -> Array:
+    """Return the numbers of regions `(n,)`; SpecError unless there is one integer for each secret."""
     numbers = as_numbers(regions, "regions", fix := "give one integer per secret")
     if numbers.shape != (size,) or not (np.isfinite(numbers) & (numbers == np.rint(numbers))).all():
         raise SpecError("regions", f"are not {size} integers", fix)
