@@ -84,7 +84,7 @@ def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
     if len(mechanism.space) != len(query.answers):
         wrong = f"is about {len(mechanism.space):,} points, where the query has {len(query.answers):,} answers"
         raise SpecError("mechanism", wrong, "make it on query.induced(secrets), or query.space()")
-    privacy = _proven(query, mechanism, sensitivity(query, secrets, mechanism.space))
+    privacy = _lifted_privacy(query, mechanism, sensitivity(query, secrets, mechanism.space))
     name = f"{mechanism.name} of {query.name}"
     reports = _apart_from_secrets(mechanism.reports)
     return LiftedMechanism(secrets, reports, query, mechanism, name, privacy)
@@ -137,7 +137,7 @@ def _apart_from_secrets(reports: Reports) -> Reports:
     return Reports(reports.labels, reports.points)
 
 
-def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
+def _lifted_privacy(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
     """Return the proven privacy of H∘f where `mechanism` is H; None where nothing is proven of H."""
     privacy = mechanism.privacy
     apart = mechanism.space.distances
