@@ -74,7 +74,7 @@ def channel_of(given: Sampler) -> NDArray[np.float64]:
 
 
 def exact_rows(given: Sampler) -> list[Any]:
-    """Return a key of each secret's row: equal rows have equal keys, and no others."""
+    """Return a key of each secret's row, equal for equal rows alone: such secrets are never told apart."""
     if isinstance(given, Mechanism):
         return [row.tobytes() for row in given.matrix]
     table: Any = given

@@ -138,7 +138,7 @@ def iterative_update(
             prior = prior * factors
             prior /= prior.sum()
             rounds += 1
-    status = _reached(gap <= tolerance, stop)
+    status = _status_of(gap <= tolerance, stop)
     likelihood = float(shares @ np.log(prior @ channel))
     found = Prior.from_weights(mechanism.space, prior, name="recovered")
     return stop.delivered(Recovered(found, likelihood, gap, rounds, status))
@@ -278,6 +278,7 @@ class RateCurve:
         if not least <= most:
             low, high = ordered(most, least)
             raise SpecError("max_loss", f"is {low}", f"no channel has a loss below {high}")
+        # The best report for all secrets, which reveals nothing, may be good enough.
         if most >= float((weights @ losses).min()):
             return self.at(0.0)
         # The loss falls as the slope rises: double it until the loss is small enough, then bisect. `best` is the
@@ -344,7 +345,7 @@ class RateCurve:
         # No channel of this loss D has a rate below -s D - Σ_x π_x ln Z_x - ln max c: any c gives a bound by duality.
         constant = -slope * loss - float(weights[likely] @ (np.log(sums[likely]) - slope * shift[likely, 0]))
         bound = 0.0 if slope == 0 else max(0.0, (constant - math.log(factors.max())) / math.log(2))
-        status = _reached(slope == 0 or open_gap <= self.tolerance, self.stop)
+        status = _status_of(slope == 0 or open_gap <= self.tolerance, self.stop)
         # Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])
         chances = weights @ channel
         ratios = np.divide(channel, chances, out=np.ones_like(channel), where=(channel > 0) & (chances > 0))
@@ -353,8 +354,8 @@ class RateCurve:
         return RateDistortion(mechanism, rate, bound, loss, slope, rounds, status)
 
 
-def _reached(closed: bool, stop: Stop) -> Status:
-    """Return the status of an iteration that reached a fixed point, or ended before."""
+def _status_of(closed: bool, stop: Stop) -> Status:
+    """Return the status of an iteration: optimal if its gap is `closed`, else interrupted or out of rounds."""
     if closed:
         return Status.OPTIMAL
     return Status.INTERRUPTED if stop.requested else Status.FEASIBLE

@@ -104,7 +104,7 @@ class ProductMechanism(Mechanism):
 
     def structured_losses(self, loss: Loss) -> Array | None:
         """Return the losses by factors for the distance, which is a sum over them."""
-        if not _adds_up(loss):
+        if not _is_sum_of_distances(loss):
             return super().structured_losses(loss)
         # With probability 1 - held each factor reports its own coordinate, else the slack report is made.
         slack = np.unravel_index(self.slack, self._shape)
@@ -117,7 +117,7 @@ class ProductMechanism(Mechanism):
         return reduce(np.add.outer, parts).reshape(-1)
 
     def correct(self, prior: Array) -> float:
-        """Return it by factors, up to 1e-11, where the prior is a product up to 1e-12; else from all rows."""
+        """Return Σ_z max_x π_x K[x, z] by factors, to 1e-11, where the prior is a product to 1e-12; else by rows."""
         # max over tuples of a product of non-negative numbers is the product of the maxima, in every report.
         parts = marginals(prior, self._shape)
         if np.abs(product_of(parts) - prior).sum() > 1e-12:
@@ -128,7 +128,7 @@ class ProductMechanism(Mechanism):
 
     def cost(self, prior: Array, loss: Loss) -> float:
         """Return the cost by factors for the distance, a sum over the coordinates; else from all rows."""
-        if not _adds_up(loss):
+        if not _is_sum_of_distances(loss):
             self._require_pairs(loss.name)
             return super().cost(prior, loss)
         # With probability 1 - held each factor reports its own coordinate, and with probability held the report is
@@ -146,12 +146,13 @@ class ProductMechanism(Mechanism):
         return tuple(len(factor.space) for factor in self.factors)
 
     def _require_pairs(self, what: str) -> None:
+        """Raise UnsupportedError where there are too many pairs of points for what needs all of them."""
         size = len(self.space)
         if size > PAIRED_POINTS:
             raise UnsupportedError("loss", f"{what} needs every pair of {size:,} points here", "use the distance")
 
 
-def _adds_up(loss: Loss) -> bool:
+def _is_sum_of_distances(loss: Loss) -> bool:
     """Return True for the distance to the secrets, a sum over the coordinates of a product."""
     return loss.by_distance and loss.name == "distance" and loss.reports.secrets
 
@@ -215,7 +216,7 @@ def product_mechanism(
     )
 
 
-def _same(space: MetricSpace, side: MetricSpace) -> bool:
+def _has_same_distances(space: MetricSpace, side: MetricSpace) -> bool:
     """Return True if the space of a factor has all distances of a side of the product."""
     if len(space) != len(side):
         return False
@@ -234,7 +235,7 @@ def read(arrays: Arrays) -> Mechanism:
     space = unpack(arrays)
     if len(factors) != len(sides(space)):
         raise CertificateError(f"{len(factors)} factors do not fit the space")
-    if not all(_same(factor.space, side) for factor, side in zip(factors, sides(space), strict=True)):
+    if not all(_has_same_distances(factor.space, side) for factor, side in zip(factors, sides(space), strict=True)):
         raise CertificateError("a factor of the product has other distances than the space")
     # The error of distances is not taken from the file alone, as privacy rests on it.
     doubt = max(float(arrays["doubt"]), error_of_sums(len(factors)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from dxopt.analysis import evaluate
 from dxopt.analysis.arguments import loss_of
-from dxopt.analysis.off_prior import OffPrior, ends, off_prior
+from dxopt.analysis.off_prior import OffPrior, off_prior, unreported_ends
 from dxopt.analysis.radii import Radii, radii, tails
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
@@ -116,7 +116,7 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
         first = tuple(str(mechanism.reports.labels[z]) for z in named[:SHOWN].tolist())
         fields |= {"never": len(named), "never_labels": first}
         fields["hardly"] = 0 if found.hardly is None else len(found.hardly)
-        fields["lowest"], fields["highest"] = ends(mechanism, named)
+        fields["lowest"], fields["highest"] = unreported_ends(mechanism, named)
     if far is not None:
         fields |= {"radius": far.all, "half": far.half, "worst_radius": far.worst}
         fields |= {"radius_at": str(labels[far.worst_at]), "few": len(far.secrets) < len(mechanism.space)}

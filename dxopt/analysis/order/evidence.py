@@ -66,7 +66,7 @@ def shortfall_below(better: Array, worse: Array, gains: Array) -> float:
 
 
 _SIMPLEX_TO = 4_000
-"""Up to so many entries the simplex method, which ends at a vertex; an interior point above, where it stalls."""
+"""Up to so many entries by the simplex method, which ends at a vertex; above, where it stalls, by interior points."""
 _SECONDS = 60.0
 
 
@@ -94,6 +94,7 @@ def minimised(cost: Array, matrix: Any, most: Array) -> Found | None:
     highs.passModel(highs_model(cost, columns, np.full(len(most), -np.inf), most))
     highs.run()
     found = highs.getSolution()
+    # HiGHS gives duals of 0 or less for rows with an upper bound.
     variables, multipliers = np.array(found.col_value), -np.array(found.row_dual)
     usable = found.value_valid and found.dual_valid and len(variables) == len(cost)
     if not (usable and np.isfinite(variables).all() and np.isfinite(multipliers).all()):

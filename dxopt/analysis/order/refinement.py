@@ -28,7 +28,7 @@ _ROUNDS = 200
 
 
 def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
-    """Yield gains `(n, 2)` about two secrets alone, which B tells apart more than A in some sense.
+    """Yield gains `(n, 2)` about two secrets alone, which B tells apart more than A in one of three senses.
 
     (x, x') is told apart by Σ_z max(0, K[x, z] - c K[x', z]): for c = 1 that is total variation; for the largest
     ratio of A in that pair it is 0 for A; the square root of that is between them.
@@ -40,7 +40,7 @@ def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
     ratios[np.isinf(ratios)] = 1.0
     for power in (0.0, 0.5, 1.0):
         levels = ratios**power
-        ahead = (_told(worse, levels) - _told(better, levels)) / (1 + levels)
+        ahead = (_told_apart(worse, levels) - _told_apart(better, levels)) / (1 + levels)
         x, other = np.unravel_index(int(ahead.argmax()), ahead.shape)
         if ahead[x, other] > 0:
             found = np.zeros((size, 2))
@@ -49,13 +49,15 @@ def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
             yield found
 
 
-def _told(channel: Array, level: Array) -> Array:
-    """Return Σ_z max(0, K[x, z] - c[x, x'] K[x', z]), `(n, n)`."""
+def _told_apart(channel: Array, level: Array) -> Array:
+    """Return by how much each x is told apart from each x': Σ_z max(0, K[x, z] - c[x, x'] K[x', z]), `(n, n)`."""
     return np.stack([np.maximum(row - level[x][:, None] * channel, 0.0).sum(axis=1) for x, row in enumerate(channel)])
 
 
 def by_algebra(better: Array, worse: Array) -> tuple[Array | None, Array | None]:
-    """Solve A·R = B for a remap `(a, b)`, where the columns of A are independent; or return gains `(n, 2)`.
+    """Solve A·R = B for a remap `(a, b)`, where the columns of A are independent; or find gains `(n, 2)` against it.
+
+    Return (remap, None), (None, gains), or (None, None) where the columns are dependent.
 
     Where that remap has a negative entry, the column of B is outside of the cone of the columns of A: what is left of
     it after a projection on the cone (Lawson and Hanson 1974) has no positive product with any column of A, and a
@@ -79,7 +81,7 @@ def by_algebra(better: Array, worse: Array) -> tuple[Array | None, Array | None]
 
 
 def outside_of_cone(columns: Array, column: Array) -> Array | None:
-    """Return gains `(n, 2)` by which a column `(n,)` is outside of the cone of others `(n, a)`, or None."""
+    """Return gains `(n, 2)` that show a column `(n,)` outside of the cone of others `(n, a)`; None if inside."""
     from scipy.optimize import nnls
 
     try:
@@ -125,8 +127,8 @@ def by_program(better: Array, worse: Array) -> tuple[Array | None, Array | None]
     return remap, gains
 
 
-def polished(better: Array, worse: Array, remap: Array) -> Array:
-    """Improve a remap `(a, b)` of A·R = B: projections on that, on rows that sum to 1, and on R ≥ 0, in turn."""
+def polished_remap(better: Array, worse: Array, remap: Array) -> Array:
+    """Improve a remap R `(a, b)` that nearly solves A·R = B, by projections on that, on row sums 1 and on R ≥ 0."""
     inverse = np.linalg.pinv(better, rcond=_RARE)
     for _ in range(_ROUNDS):
         remap = remap + inverse @ (worse - better @ remap)
@@ -135,8 +137,8 @@ def polished(better: Array, worse: Array, remap: Array) -> Array:
     return remap
 
 
-def written_short(gains: Array) -> Array:
-    """Return gains `(n, k)` from 0 to 1 with 40 binary digits, each guess once; `(n, 0)` if all are 0."""
+def rounded_gains(gains: Array) -> Array:
+    """Round gains `(n, k)`, scaled to a largest of 1, to 40 binary digits, each guess once; `(n, 0)` if all are 0."""
     largest = gains.max(initial=0.0)
     if not largest > 0:
         return np.zeros((len(gains), 0))
@@ -150,9 +152,11 @@ MOST_CELLS = 64_000_000
 """The most n·a·b of mechanisms that are compared: 400 secrets with 400 reports each."""
 _NEARLY = 1e-6
 _PROGRAM_CELLS = 250_000
+"""Up to this n·a·b a linear program is solved where nothing else decides."""
 _SOON_CELLS = 30_000
+"""Up to this one also where it is decided that A does not refine B, to know the least shortfall."""
 _QUICK_CELLS = 4_000
-"""Linear programs: where nothing else decides, to know the least shortfall, and where many pairs are asked about."""
+"""Up to this one where many pairs are asked about."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -274,47 +278,47 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
     found = compared(one, other, tolerance, quick=False)
     if found.holds or cells > (_PROGRAM_CELLS if found.holds is None else _SOON_CELLS):
         return found
-    return _by_program(found, one, other)
+    return _strengthened_by_program(found, one, other)
 
 
 def compared(better: Array, worse: Array, tolerance: float = TOLERANCE, *, quick: bool = True) -> Refinement:
     """Compare two channels `(n, a)` and `(n, b)` without a large linear program.
 
-    With `quick`, for many pairs: by a linear program where it is tiny, and no more than what decides.
+    `quick` is for many pairs: it ends with the first proof that decides, and solves a linear program if it is tiny.
     """
-    # 1. gains about two secrets alone, which most often tell mechanisms apart
+    # 1. a remap that ignores the report, and gains about two secrets alone, which most often tell mechanisms apart
     blind = exact_channel(np.tile(worse.mean(axis=0), (better.shape[1], 1)))
     found = Refinement(0.0, 1.0, tolerance, blind)
-    found = _better_of(found, found.remap, None, better, worse)
+    found = _strengthened(found, found.remap, None, better, worse)
     for gains in pairs_told_apart(better, worse):
-        found = _better_of(found, None, gains, better, worse)
+        found = _strengthened(found, None, gains, better, worse)
         if quick and found.holds is not None:
             return found
     # 2. the only remap that there can be, where the columns are independent
     if found.holds is None:
-        found = _better_of(found, *by_algebra(better, worse), better, worse)
+        found = _strengthened(found, *by_algebra(better, worse), better, worse)
     # 3. a linear program, or columns that no remap can make
     if found.holds is None and quick and better.size * worse.shape[1] <= _QUICK_CELLS:
-        found = _by_program(found, better, worse)
+        found = _strengthened_by_program(found, better, worse)
     if found.holds is None:
         used = better[:, better.max(axis=0) > _RARE]
         for column in worse.T[worse.max(axis=0) > _RARE]:
-            found = _better_of(found, None, outside_of_cone(used, column), better, worse)
+            found = _strengthened(found, None, outside_of_cone(used, column), better, worse)
             if found.holds is not None:
                 break
     return found
 
 
-def _by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
+def _strengthened_by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
     """Decide by the answer of a linear program, improved where it is nearly a refinement."""
     rough, gains = by_program(better, worse)
-    found = _better_of(found, rough, gains, better, worse)
+    found = _strengthened(found, rough, gains, better, worse)
     if found.holds is None and rough is not None and found.high <= _NEARLY:
-        found = _better_of(found, polished(better, worse, rough), None, better, worse)
+        found = _strengthened(found, polished_remap(better, worse, rough), None, better, worse)
     return found
 
 
-def _better_of(
+def _strengthened(
     found: Refinement, rough: Array | None, gains: Array | None, better: Array, worse: Array
 ) -> Refinement:
     """Return a verdict strengthened by a remap or by gains where these prove more."""
@@ -322,10 +326,10 @@ def _better_of(
     if rough is not None:
         made = exact_channel(rough)
         above = shortfall_above(better, worse, made)
-        if above < high or high == 1.0:
+        if above < high or high == 1.0:  # at 1 nothing is known yet, and any remap will do
             high, remap = above, made
     if gains is not None:
-        short = written_short(gains)
+        short = rounded_gains(gains)
         below = shortfall_below(better, worse, short) if short.size else 0.0
         if below > low:
             low, witness = below, Witness(short, below)

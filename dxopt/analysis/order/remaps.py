@@ -115,16 +115,17 @@ def optimal_random_remap(
     finite = np.where(np.isinf(matrix), 0.0, matrix)
     # C[i, z, w] = Σ_x P[i, x] K[x, z] l(x, w)
     costs = np.stack([mechanism.matrix.T @ (case[:, None] * finite) for case in cases])
-    found = _solved(costs, less, ~forbidden)
+    found = _solve_program(costs, less, ~forbidden)
+    # without a solution, any remap that is allowed; its bound tells what it is worth
     rough, weights = (np.where(forbidden, 0.0, 1.0), np.ones(len(cases))) if found is None else found
     # rows that have nothing left are spread over what is allowed, never over what is not
     rough = np.where(forbidden, 0.0, rough)
     rough = np.where(rough.sum(axis=1, keepdims=True) > 0, rough, ~forbidden)
     channel = exact_channel(rough)
-    value = _worst(mechanism.matrix @ channel, finite, cases, less)
+    value = _worst_case(mechanism.matrix @ channel, finite, cases, less)
     if channel.shape[0] == channel.shape[1] and not forbidden.diagonal().any():
         # a mechanism that is the best one already stays as it is: the linear program is right to some digits alone
-        as_it_is = _worst(mechanism.matrix, finite, cases, less)
+        as_it_is = _worst_case(mechanism.matrix, finite, cases, less)
         value, channel = (as_it_is, np.eye(len(channel))) if as_it_is <= value else (value, channel)
     bound = bound_of_weights(mechanism.matrix, matrix, weights @ cases, math.fsum(weights), weights * less)
     return RandomRemap(channel, losses.reports, value, min(value, bound), weights)
@@ -167,7 +168,7 @@ def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
     return np.stack([Prior.of(prior, mechanism.space).probabilities for prior in listed])
 
 
-def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
+def _solve_program(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
     """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`; or None.
 
     t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is enough as costs are then 0 or more.
@@ -195,7 +196,7 @@ def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Arra
     return remap.reshape(allowed.shape), found.multipliers[:cases]
 
 
-def _worst(channel: Array, losses: Array, cases: Array, less: Array) -> float:
-    """Return the largest expected loss of a channel `(n, w)` over the cases, less their offsets."""
+def _worst_case(channel: Array, losses: Array, cases: Array, less: Array) -> float:
+    """Return the largest expected loss of a channel `(n, w)` over the cases, each less its offset."""
     paid = [math.fsum(row) for row in channel * losses]
     return max(math.fsum([*(case * paid), -offset]) for case, offset in zip(cases, less, strict=True))

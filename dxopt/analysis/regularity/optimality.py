@@ -21,12 +21,13 @@ from dxopt.numerics.rounding import factor_above
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9
 _STRICT = 1e-12
+"""A column has to miss being tight by more than this part of its largest entry, which rounding cannot explain."""
 _TOLERANCE = "give a number of 0 or more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegionVerdict(Decided):
-    """Decide whether some remap turns a mechanism into a tight-constraints mechanism.
+    """Verdict whether some remap turns a mechanism into a tight-constraints mechanism.
 
     Attributes
     ----------

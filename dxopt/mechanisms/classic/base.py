@@ -28,7 +28,7 @@ class Baseline(Protocol):
     name: ClassVar[str]
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
+        """Return the reason why a problem has no such mechanism; None where it has one."""
         ...
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
@@ -76,11 +76,11 @@ BASELINES: Registry[type[Baseline]] = Registry(
 
 
 def titled(name: str) -> str:
-    """Return the name in a report of the mechanism that a method names."""
+    """Return the name that reports show for the mechanism of a method, such as "geometric mechanism"."""
     return f"{name.replace('_', ' ')} mechanism"
 
 
-def proven(
+def make_proven(
     classic: Classic,
     space: MetricSpace,
     epsilon: Written,
@@ -95,6 +95,7 @@ def proven(
     out of range, or the mechanism does not exist for the space (UnsupportedError).
     """
     if loss is None:
+        # Of reports other than the secrets none is right: the repair may change all alike.
         loss = "binary" if reports is None else np.zeros((len(space), len(reports)))
     problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=loss, reports=reports, delta=delta)
     if refused := classic.refuses(problem):

@@ -61,7 +61,11 @@ class Cloaking:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cloaked(Mechanism):
-    """A report for each secret, without randomness: that of its region `(n,)`, by `representatives` `(k,)`."""
+    """A mechanism without randomness: each secret reports one secret of its region.
+
+    `regions` `(n,)` has the number of the region of each secret, and `representatives` `(k,)` the secret, by index,
+    that each region reports.
+    """
 
     space: MetricSpace
     reports: Reports

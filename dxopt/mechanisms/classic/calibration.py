@@ -60,7 +60,7 @@ class Positioned:
             raise SpecError("positions", "are not all finite", "give finite coordinates")
         return located
 
-    def required(self, space: MetricSpace) -> Array:
+    def required_coordinates(self, space: MetricSpace) -> Array:
         """Return the coordinates `(n, k)` of secrets that `refuses` found to have some."""
         found = self.coordinates(space)
         assert found is not None
@@ -75,7 +75,7 @@ def finite_points(points: NDArray | None) -> Array | None:
 
 
 def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
-    """Return the secrets where they are the reports, or the points of the reports `(m, k)`, if there are some."""
+    """Return the coordinates `(m, k)` of the reports; None where they have none, or not k each as the secrets."""
     if problem.reports.secrets:
         return secrets
     points = finite_points(problem.reports.points)
@@ -83,7 +83,7 @@ def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
 
 
 def refused_extent(points: Array) -> str | None:
-    """Return the reason why places spread too little or too far, or None."""
+    """Return the reason why squares of the extent of places are no doubles; None where they are."""
     with np.errstate(over="ignore"):
         extent = float(np.ptp(points, axis=0).max())
     if extent == 0 or 1 / _WIDEST < extent < _WIDEST:
@@ -108,8 +108,8 @@ def normalised(weights: Array) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def within(rate: float, most: float, name: str) -> float:
-    """Return a given rate; SpecError where it is above the most that is private, which has a name."""
+def checked_rate(rate: float, most: float, name: str) -> float:
+    """Return a rate that a user gave; SpecError where it is above `most`, the largest private one, named `name`."""
     if rate > most:
         wrong = f"is {rate}, above {name} = {most}"
         raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")

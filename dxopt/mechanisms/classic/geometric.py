@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import CertificateError, UnsupportedError
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven, titled
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven, titled
 from dxopt.mechanisms.classic.calibration import Positioned, largest_rate, manhattan
 from dxopt.mechanisms.kernel import line_mechanism
 from dxopt.model.mechanism import Mechanism
@@ -47,7 +47,7 @@ class Geometric(Positioned, Classic):
         return None if _axes(positions) else "needs points on a line, all different, or a full grid of points"
 
     def channel(self, problem: Problem) -> Array:
-        positions = self.required(problem.space)
+        positions = self.required_coordinates(problem.space)
         axes = _axes(positions)
         assert axes is not None
         rate = largest_rate(problem.budgets, manhattan(positions))
@@ -123,4 +123,4 @@ def geometric(space: MetricSpace, *, epsilon: Written, positions: ArrayLike | No
     >>> print(mechanism.row(label="1").round(3).tolist())
     [0.333, 0.333, 0.167, 0.167]
     """
-    return proven(Geometric(positions=positions), space, epsilon)
+    return make_proven(Geometric(positions=positions), space, epsilon)

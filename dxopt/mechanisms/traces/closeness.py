@@ -141,7 +141,7 @@ class GeometricTest:
             tail = math.exp(-min(rate * tail_steps, _FURTHEST))
             both = 1 + math.exp(-rate)
         else:
-            factor = 1 / Fraction(self.base) ** whole(Fraction(level) * Fraction(self.step))
+            factor = 1 / Fraction(self.base) ** checked_whole(Fraction(level) * Fraction(self.step))
             tail = factor**tail_steps
             both = 1 + factor
         least = tail / both
@@ -163,8 +163,8 @@ def checked_base(base: Fraction | None) -> None:
         raise SpecError("base", f"is {base!r}", "give a Fraction above 1")
 
 
-def whole(count: float | Fraction) -> int:
-    """Return a count of steps; UnsupportedError where it is not whole, as then no probability is rational."""
+def checked_whole(count: float | Fraction) -> int:
+    """Return a count of steps as an int; UnsupportedError unless it is whole, for else no probability is rational."""
     if count != int(count):
         raise UnsupportedError("level", f"{float(count):g} steps of the base", "give whole multiples, or no base")
     return int(count)

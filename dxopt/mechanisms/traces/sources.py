@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.mechanisms.noise import Laplace, PlanarLaplace
 from dxopt.mechanisms.noise.geometric import Coins
-from dxopt.mechanisms.traces.closeness import checked_base, whole
+from dxopt.mechanisms.traces.closeness import checked_base, checked_whole
 from dxopt.model.mechanism import Mechanism
 from dxopt.numerics.coerce import as_numbers, checked_count
 from dxopt.spaces.lattices import line
@@ -205,13 +205,13 @@ class OnSpace(ABC):
     def secrets(self, trace: Any) -> list[Hashable]:
         try:
             if isinstance(trace, str):
-                raise TypeError
+                raise TypeError  # a sequence of letters, which are no points
             points = list(trace)
         except TypeError:
             raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
         secrets: list[Hashable] = []
         for place, point in enumerate(points):
-            # What a point is stays out of the message.
+            # The point itself, a secret, stays out of the message.
             try:
                 secrets.append(self._index(point))
             except SpecError:
@@ -389,7 +389,7 @@ class RationalGeometric(OnSpace):
 
     def channel(self, level: float) -> NDArray:
         if level not in self._made:
-            factor = 1 / Fraction(self.base) ** whole(level)
+            factor = 1 / Fraction(self.base) ** checked_whole(level)
             inside = (1 - factor) / (1 + factor)
             ends = 1 / (1 + factor)
             weights = [ends, *[inside] * (self.size - 2), ends]
