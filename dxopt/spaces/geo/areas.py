@@ -83,12 +83,14 @@ def described(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
     parts = [(part, about) for shape, about in found for part in _single(shape)]
     for part, _ in parts:
         west, south, east, north = part.bounds
+        # longitudes may go one turn beyond ±180°, as `inside` looks there too
         if not (-90 <= south <= north <= 90 and -540 <= west <= east <= 540):
             raise SpecError(field, "is not in degrees, longitude before latitude", "convert it to WGS 84")
     return parts
 
 
 def _single(shape: Any) -> list[Any]:
+    """Return the geometries of which a geometry consists, from collections within collections; none if empty."""
     if shape.is_empty:
         return []
     if shape.geom_type == "GeometryCollection":
@@ -133,5 +135,6 @@ def _of_geojson(given: Any, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
 
 
 def _library() -> Any:
+    """Return Shapely, with its module `geometry` loaded; UnsupportedError where it is not installed."""
     optional("shapely.geometry")
     return optional("shapely")

@@ -12,6 +12,7 @@ from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
 
 _ROUNDING = 1e-9
+"""A level counts as kept if ε exceeds it by no more than this share, as quotients are rounded."""
 
 
 class Level(float):
@@ -39,6 +40,7 @@ class Level(float):
         return made
 
     def __getnewargs__(self) -> tuple[float, float, float, bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        # copies and pickles are made by `__new__` with these
         return float(self), self.level, self.radius, self.positions
 
     def holds(self, space: MetricSpace) -> bool:
