@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 
-_LONGEST = 60
-"""Letters of what `short_repr` quotes."""
+_LONGEST = 60  # letters of what `short_repr` quotes
 SUM = 1e-9
 """The largest error of a sum of probabilities."""
 _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 
 Indices = NDArray[np.int64]
-_BLOCK = 1 << 22
-"""Reports that are drawn at a time."""
+_BLOCK = 1 << 22  # reports that are drawn at a time
 
 
 def uniforms(size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:

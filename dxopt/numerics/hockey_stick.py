@@ -20,17 +20,12 @@ from dxopt.numerics.tropical import implied
 Array = NDArray[np.float64]
 PAIRS = ("all", "adjacent")
 """Choices of ordered pairs that may be bound."""
-_BLOCK_CELLS = 1 << 15
-"""Differences that are computed at a time, so that they stay in cache."""
-_SCALE = 2.0**60
-"""Entries are multiplied by this, so that their products are not subnormal."""
-_MOST_POWER = math.exp(700.0)
-"""The largest e^{εd} of which an ε is looked for."""
-_FIRST_STEP = 2.0**-60
-"""The first relative step by which ε is raised where Newton's method is lost in rounding."""
-_PASSES = 100
-_SETTLED = 2.0**-50
-"""A relaxed closure ends after so many passes, or when no entry rises by more than this, relative."""
+_BLOCK_CELLS = 1 << 15  # differences that are computed at a time, so that they stay in cache
+_SCALE = 2.0**60  # entries are multiplied by this, so that their products are not subnormal
+_MOST_POWER = math.exp(700.0)  # the largest e^{εd} of which an ε is looked for
+_FIRST_STEP = 2.0**-60  # the first relative step by which ε is raised where Newton's method is lost in rounding
+_PASSES = 100  # passes after which a relaxed closure ends in any case
+_SETTLED = 2.0**-50  # it ends when no entry rises by more than this, relative
 
 
 def bound_pairs(distances: Array, pairs: str = "all") -> NDArray[np.bool_]:

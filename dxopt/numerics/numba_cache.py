@@ -46,7 +46,7 @@ class Layers:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder of what was found in it, or is kept from now on."""
+        """The folder in which code was found, or else that in which it is kept."""
         return self.installed.cache_path if self.found else self.own.cache_path
 
     def load_overload(self, signature: Any, target: Any) -> Any:

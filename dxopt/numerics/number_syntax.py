@@ -61,13 +61,10 @@ def number_of(text: str, field: str) -> float:
     return value
 
 
-_FEWEST = 7
-_EVERY = 17
-"""Digits with which texts of two numbers begin, and digits that tell all doubles apart."""
-_GROUPED = 1000
-"""From here on all places before the point are written, with commas; below, three digits."""
-_LARGE = 1e9
-"""From here on numbers are written with an exponent."""
+_FEWEST = 7  # digits in which two numbers are written first
+_EVERY = 17  # digits that tell all doubles apart
+_GROUPED = 1000  # from here on all places before the point are written, with commas; below, three digits
+_LARGE = 1e9  # from here on numbers are written with an exponent
 _MOST_FACTOR = 1e6
 """Larger factors are told as powers of ten: hardly anything is hidden there."""
 _LEAST = 1e-300

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Classes of points, numbered from 0, as those that must be reported alike.
+    """Classes of points, numbered from 0, such as those that must be reported alike.
 
     Attributes
     ----------

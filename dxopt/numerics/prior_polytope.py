@@ -51,7 +51,7 @@ class Mixtures:
 
     @classmethod
     def joined(cls, size: int, parts: list[tuple[float, Array]]) -> Mixtures:
-        """Return the sums of one prior of each part, a part being a mass and a cap for each of n secrets `(n,)`.
+        """Return all sums of one vector from each part, of the mass of the part and below its caps, one for a secret.
 
         Parts of mass 0 are left out, and secrets of cap 0 have no row in that part.
         """

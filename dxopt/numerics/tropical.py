@@ -21,10 +21,8 @@ SHORTER = 1 - 1e-9
 """The largest share of the direct way that each leg of a way over a third point may have."""
 COMPILED_FROM = 100_000_000
 """Elementary products from which on compiled loops are faster, the time to load them included."""
-_WIDTH = 64
-"""Columns of a block for the compiled loops."""
-_PASSES = 100
-"""Passes over the points after which a closure that still changes is given up."""
+_WIDTH = 64  # columns of a block for the compiled loops
+_PASSES = 100  # passes over the points after which a closure that still changes is given up
 
 
 def close(rows: Array, factors: Array) -> Array:

@@ -18,8 +18,7 @@ from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]
-_AGAIN = "save it again"
-"""The advice in errors about arrays that contradict each other."""
+_AGAIN = "save it again"  # the advice in errors about arrays that contradict each other
 SAME_PLACE = 1e-9
 """Largest distance between two unit vectors of one place: 6 mm on the Earth."""
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-EQUAL = 1e-9
-"""Distances that differ by no more than this, relative, count as equal."""
+EQUAL = 1e-9  # distances that differ by no more than this, relative, count as equal
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-TRIANGLE_SLACK = 1e-12
-"""The relative error of distances up to which the triangle inequality counts as kept."""
+TRIANGLE_SLACK = 1e-12  # the relative error of distances up to which the triangle inequality counts as kept
 MATRIX_POINTS = 20_000
 """The most points of a matrix of distances that is computed, not given: 3.2 GB."""
 BLOCK_CELLS = 4_000_000
@@ -31,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 def in_blocks(indices: NDArray[np.int64], width: int, cells: int | None = None) -> Iterator[NDArray[np.int64]]:
-    """Yield some indices at a time, so that as many rows of this width have at most `cells` entries in memory."""
+    """Yield some indices at a time, so that as many rows of this width have at most `cells` entries."""
     step = max(1, (cells or BLOCK_CELLS) // width)
     for start in range(0, len(indices), step):
         yield indices[start : start + step]
@@ -137,8 +136,7 @@ def path_closure(lengths: Array) -> Array:
     return closed
 
 
-MATRIX_AT_ONCE = 4_000
-"""The most points whose shortest paths are all computed and kept when some are asked for."""
+MATRIX_AT_ONCE = 4_000  # the most points whose shortest paths are all computed and kept when some are asked for
 
 
 @dataclass(frozen=True, eq=False)

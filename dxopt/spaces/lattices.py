@@ -22,7 +22,7 @@ MOST_COORDINATES = 200_000_000
 
 
 def require_room(field: str, sizes: Sequence[int], width: int, fix: str) -> None:
-    """Raise SpecError where all tuples of indices below these sizes, with `width` coordinates each, are too many."""
+    """Raise SpecError where a product of these sizes has too many points, of `width` coordinates each, for memory."""
     count = math.prod(sizes)
     if count * max(width, 1) > MOST_COORDINATES:
         shape = f" ({' x '.join(map(str, sizes))})" if 1 < len(sizes) <= 4 else ""
@@ -34,8 +34,7 @@ def require_room(field: str, sizes: Sequence[int], width: int, fix: str) -> None
 
 Array = NDArray[np.float64]
 
-_STEPS_AT_ONCE = 64
-"""Steps of a line that are the diagonal of one block of distances."""
+_STEPS_AT_ONCE = 64  # steps of a line that are the diagonal of one block of distances
 
 
 @dataclass(frozen=True)

@@ -63,10 +63,7 @@ class Positions:
 
 
 def to_corners(found: Positions) -> NDArray[np.float64] | None:
-    """Return the vectors `(n, k, 3)` from points of the unit sphere to the corners of their outlines.
-
-    None where the positions have no outlines.
-    """
+    """Return vectors `(n, k, 3)` from points of the unit sphere to the corners of their outlines; None without."""
     if found.outlines is None:
         return None
     corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3)
@@ -187,10 +184,7 @@ def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
 
 
 def unrolled(longitudes: NDArray[np.float64], start: ArrayLike) -> NDArray[np.float64]:
-    """Shift longitudes, in degrees, by whole turns to between `start - 180` and `start + 180`.
-
-    Those that are there already stay the same doubles.
-    """
+    """Shift longitudes by whole turns, to `start - 180` up to `start + 180` degrees; those there stay as they are."""
     turns = np.floor((longitudes - np.asarray(start) + 180.0) / 360.0)
     return np.where(turns == 0, longitudes, longitudes - 360.0 * turns)
 
@@ -217,8 +211,7 @@ def angles_of(chords: ArrayLike) -> NDArray[np.float64]:
     return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0))
 
 
-_WIDEST = 180.0
-"""Degrees of longitude from which on places have no local plane."""
+_WIDEST = 180.0  # degrees of longitude from which on places have no local plane
 
 
 def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:

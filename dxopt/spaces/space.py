@@ -47,7 +47,7 @@ def product_columns(points: NDArray, metric: Metric) -> list[NDArray] | None:
     for column in points.T[::-1]:
         # in a product a column keeps its value while the columns to its right run through their `inner` combinations
         values = column[::inner]
-        # and starts anew when its first value comes back, with every row of the columns to its left
+        # and starts anew when its first value comes back
         again = np.flatnonzero(values[1:] == values[0])
         columns.insert(0, values[: again[0] + 1] if len(again) else values)
         if len(set(columns[0].tolist())) < len(columns[0]):

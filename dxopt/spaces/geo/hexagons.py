@@ -15,8 +15,7 @@ from dxopt.spaces.metrics import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, unrolled_places
 from dxopt.spaces.space import MetricSpace
 
-FINEST = 15
-"""The finest resolution of H3."""
+FINEST = 15  # the finest resolution of H3
 
 
 def h3_cells(

@@ -11,8 +11,7 @@ from dxopt.numerics.number_syntax import Written, number_of
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
 
-_ROUNDING = 1e-9
-"""A level counts as kept if ε exceeds it by no more than this share, as quotients are rounded."""
+_ROUNDING = 1e-9  # a level counts as kept if ε exceeds it by no more than this share, as quotients are rounded
 
 
 class Level(float):

@@ -15,16 +15,13 @@ from dxopt.spaces.positions import coordinates, distance_of, in_degrees, on_sphe
 from dxopt.spaces.space import MetricSpace
 
 OUTSIDE = ("refuse", "nearest", "drop")
-_TIES = 8
-"""Up to so many equally near points are compared, to choose the first."""
-_TIE = 1e-12
-"""Distances that differ by no more than this, relative, count as equal."""
+_TIES = 8  # up to so many equally near points are compared, to choose the first
+_TIE = 1e-12  # distances that differ by no more than this, relative, count as equal
 _CELLS = 2.0
 """A location is outside of cells if it is more than this many of their radii away from the nearest centre."""
 _GAPS = 2.0
 """A location is outside of other points if it is more than this many of the widest gaps from the box around them,"""
-_SHARE = 0.1
-"""and more than this share of the diagonal of the box."""
+_SHARE = 0.1  # and more than this share of the diagonal of the box
 
 
 @dataclass(frozen=True, eq=False)

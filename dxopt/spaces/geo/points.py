@@ -48,8 +48,7 @@ def known(space: MetricSpace) -> Positions | None:
     return space.positions
 
 
-MOST_DISTORTION = 0.1
-"""The largest relative error of distances in a local plane that is accepted."""
+MOST_DISTORTION = 0.1  # the largest relative error of distances in a local plane that is accepted
 
 
 def points(

@@ -28,8 +28,7 @@ WIDEST = 0.5
 """Polygons are made of regions up to so many radians from their centres."""
 _NEIGHBOURS, _TANGENTS = 24, 16
 """Borders with so many nearest centres, and so many tangents to the circle around a centre, make its polygon."""
-_BLOCK = 200
-"""Centres whose polygons are made at once."""
+_BLOCK = 200  # centres whose polygons are made at once
 _REGIONS_SLACK, _ROUNDING = 1e-7, 1e-12
 """So much further out are borders taken to be, in parts of the angle and radians, as what is nearest is rounded."""
 _SAME = 1e-3

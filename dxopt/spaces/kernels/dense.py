@@ -34,7 +34,7 @@ class Dense(System):
         matrix = np.minimum(self._budgets, self.cap)
         np.negative(matrix, out=matrix)
         np.exp(matrix, out=matrix)
-        matrix[np.isinf(self._budgets)] = 0.0  # points that nothing binds stay so: the cap is for finite budgets
+        matrix[np.isinf(self._budgets)] = 0.0  # and not e^{-cap}, as nothing binds these points
         return matrix
 
     @cached_property

@@ -262,7 +262,7 @@ class Path(Forest):
             return np.exp(-np.minimum(self.epsilon * np.abs(self.positions - self.positions[point]), self.cap))
 
     def products(self, columns: Array) -> Array:
-        """Multiply columns `(n, k)` by Φ, by a sweep in each direction, for losses summed by report.
+        """Multiply columns `(n, k)` by Φ, by a sweep in each direction, for expected losses by report.
 
         Where a column has one sign, only numbers of one sign are added, so that no digits cancel.
         """

@@ -29,12 +29,9 @@ from dxopt.spaces.kernels.base import ROOM, System
 
 Array = NDArray[np.float64]
 
-_WORKERS = -1
-"""Threads of a transform: one for each core."""
-_NEGLIGIBLE = 1e-18
-"""Entries of T below this over n are left out of closures."""
-_FEW = 30
-"""Up to so many points that are not 0, a closure takes a row of T for each."""
+_WORKERS = -1  # threads of a transform: one for each core
+_NEGLIGIBLE = 1e-18  # entries of T below this over n are left out of closures
+_FEW = 30  # up to so many points that are not 0, a closure takes a row of T for each
 
 
 def forward(values: Array, shape: tuple[int, ...]) -> NDArray[np.complex128]:

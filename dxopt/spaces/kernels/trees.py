@@ -29,16 +29,8 @@ COMPILED_FROM = 100_000
 class Walk:
     """The points of a forest in an order in which each comes after its parent, tree by tree, breadth first.
 
-    All arrays are `(n,)`, by place on the walk.
-
-    Attributes
-    ----------
-    above : array
-        The place of the parent; -1 for roots.
-    edge : array
-        The index of the edge to the parent; -1 for roots.
-    order : array or None
-        The point at each place; None where points are numbered in the order of the walk.
+    All arrays are `(n,)`, by place on the walk: `above` is the place of the parent, `edge` the index of the edge to
+    it, both -1 for roots; `order` is the point there, or None where points are numbered in the order of the walk.
     """
 
     above: Indices

@@ -52,7 +52,7 @@ class Query:
 
     @classmethod
     def of(cls, universe: Universe, function: Callable[[Any], Hashable], name: str = "query") -> Query:
-        """Ask for any function of a secret; answers are sorted if they can be compared, else in order of appearance.
+        """Ask for any function of a secret; answers are sorted where they can be compared.
 
         Raises
         ------
