@@ -14,7 +14,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.coerce import as_weights
-from dxopt.numerics.number_syntax import ordered
+from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
@@ -276,7 +276,7 @@ class RateCurve:
         losses = self.losses
         least = float(weights @ losses.min(axis=1))
         if not least <= most:
-            low, high = ordered(most, least)
+            low, high = ordered_texts(most, least)
             raise SpecError("max_loss", f"is {low}", f"no channel has a loss below {high}")
         # The best report for all secrets, which reveals nothing, may be good enough.
         if most >= float((weights @ losses).min()):

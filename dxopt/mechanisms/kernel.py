@@ -210,7 +210,7 @@ class KernelMechanism(Mechanism):
         UnsupportedError
             Above 50,000 points.
         """
-        from dxopt.numerics.row_deficit import missing
+        from dxopt.numerics.row_deficit import row_deficits
 
         size = len(self.space)
         if size > PAIRED_POINTS:
@@ -220,7 +220,7 @@ class KernelMechanism(Mechanism):
         total = []
         for secrets in np.split(likely, range(_BLOCK, len(likely), _BLOCK)):
             rows = np.stack([self.kernel.row(int(secret)) for secret in secrets]) * self.weights
-            rows[:, self.slack] += missing(rows)
+            rows[:, self.slack] += row_deficits(rows)
             rows *= prior[secrets, None]
             total.append(float((rows * np.where(rows > 0, losses(secrets), 0.0)).sum()))
         return math.fsum(total)

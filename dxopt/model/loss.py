@@ -16,7 +16,7 @@ from dxopt.numerics.coerce import as_numbers
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
 from dxopt.runtime.registry import Registry
-from dxopt.spaces.callables import number_of
+from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
@@ -57,7 +57,7 @@ def evaluated(
     columns = reports.labels if reports.points is None else reports.points
 
     about = {"about": "the secret {} and the report {}", "takes": "a secret and a report"}
-    return np.array([[number_of(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
+    return np.array([[called_number(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
 
 
 def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 
-_LONGEST = 60
+_LONGEST = 60  # letters of what `short_repr` quotes
 SUM = 1e-9
 """The largest error of a sum of probabilities."""
 _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 """Types that Python turns into numbers, but nobody means as numbers."""
 
 
-def shown(given: Any) -> str:
-    """Return the repr of anything on one short line."""
+def short_repr(given: Any) -> str:
+    """Return the repr of anything on one short line, as messages quote it."""
     return " ".join(repr(given).split())[:_LONGEST]
 
 
@@ -32,7 +32,7 @@ def as_number(given: Any, field: str, fix: str) -> float:
         raise SpecError(field, "is a number too large to compute with", fix) from None
     except (TypeError, ValueError):
         pass
-    raise SpecError(field, f"{shown(given)} is not a number", fix)
+    raise SpecError(field, f"{short_repr(given)} is not a number", fix)
 
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
@@ -43,7 +43,7 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
             return np.array(array, dtype=float)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise SpecError(field, _wrong(given), fix)
+    raise SpecError(field, _what_is_wrong(given), fix)
 
 
 def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDArray[np.float64]:
@@ -78,7 +78,7 @@ def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> ND
 def checked_count(field: str, number: int, least: int = 1) -> int:
     """Return a whole number of at least so much; raise SpecError where it is none."""
     if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
-        raise SpecError(field, f"is {shown(number)}", f"give a whole number from {least}")
+        raise SpecError(field, f"is {short_repr(number)}", f"give a whole number from {least}")
     return int(number)
 
 
@@ -93,7 +93,7 @@ def ragged(given: Any) -> str:
     return f"rows of different lengths: row 0 {one}, row {other} {two}"
 
 
-def _wrong(given: Any) -> str:
+def _what_is_wrong(given: Any) -> str:
     """Return what is wrong with an argument that is no array of real numbers."""
     if found := ragged(given):
         return f"has {found}"
@@ -107,5 +107,5 @@ def _wrong(given: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"entry {list(index)} is {shown(entry)}, which is no real number"
+            return f"entry {list(index)} is {short_repr(entry)}, which is no real number"
     return "has entries that are no real numbers"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError
 from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.problem import Problem
-from dxopt.numerics.belief_mixtures import lacking, least_level
+from dxopt.numerics.belief_mixtures import least_level, shortfalls
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
 from dxopt.proofs.duals import BeliefDual
 
@@ -43,7 +43,7 @@ def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array
     if not growth.min() > 0:
         raise CertificateError(f"a level of {pairs.level:g} cannot be told from 0")
     for attempt in range(_ATTEMPTS):
-        lack = np.maximum(lacking(pairs.first, pairs.second, pairs.distances, pairs.level, channel), 0.0)
+        lack = np.maximum(shortfalls(pairs.first, pairs.second, pairs.distances, pairs.level, channel), 0.0)
         if not lack.any():
             return channel
         # each column that is used gets some room for rounding besides, more each time; one of zeros needs none
@@ -57,7 +57,7 @@ def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array
 def prove_beliefs(problem: Problem, channel: Array) -> float:
     """Prove a channel for all pairs of beliefs of a problem, and return the least level, rounded up."""
     pairs = required(problem)
-    lack = lacking(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
+    lack = shortfalls(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
     if (lack > 0).any():
         pair, report = (int(index) for index in np.unravel_index(int(lack.argmax()), lack.shape))
         expected = [float(side[pair] @ channel[:, report]) for side in (pairs.first, pairs.second)]

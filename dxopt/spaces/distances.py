@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-TRIANGLE_SLACK = 1e-12
+TRIANGLE_SLACK = 1e-12  # the relative error of distances up to which the triangle inequality counts as kept
 MATRIX_POINTS = 20_000
 """The most points of a matrix of distances that is computed, not given: 3.2 GB."""
 BLOCK_CELLS = 4_000_000
@@ -128,7 +128,7 @@ def path_closure(lengths: Array) -> Array:
     return closed
 
 
-MATRIX_AT_ONCE = 4_000
+MATRIX_AT_ONCE = 4_000  # the most points whose shortest paths are all computed and kept when some are asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +203,7 @@ class Paths:
         return len(self.steps.data) // 2 + components == self.size
 
     def _from(self, starts: ArrayLike) -> Array:
+        # undirected edges are among the steps both ways, so that the search may be directed
         from scipy.sparse.csgraph import dijkstra
 
         return dijkstra(self.steps, indices=starts, directed=True)
@@ -219,9 +220,9 @@ def required_graph(graph: Any) -> None:
 def nodes_and_edges(
     graph: nx.Graph | nx.DiGraph, weight: str | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64], Array]:
-    """Return the names of the nodes of a graph, ends `(m, 2)` and lengths `(m,)` of its edges.
+    """Return the names of the nodes of a graph, and ends `(m, 2)`, as indices, and lengths `(m,)` of its edges.
 
-    Loops are left out; of parallel edges the shortest stays.
+    Edges from a node to itself are left out; of parallel edges the shortest stays.
 
     Raises
     ------
@@ -236,7 +237,7 @@ def nodes_and_edges(
     named = [edge for edge in listed if edge[0] != edge[1]]
     ends = (position[node] for edge in named for node in edge[:2])
     edges = np.fromiter(ends, np.int64, 2 * len(named)).reshape(-1, 2)
-    lengths = np.array([1.0 if weight is None else _length(*edge, weight) for edge in named], dtype=float)
+    lengths = np.array([1.0 if weight is None else _edge_length(*edge, weight) for edge in named], dtype=float)
     if graph.is_multigraph():
         # of the edges of each pair of ends the shortest, where the pair comes first
         pairs = edges[:, 0] * len(nodes) + edges[:, 1]
@@ -250,7 +251,7 @@ def nodes_and_edges(
     return tuple(map(str, nodes)), edges, lengths
 
 
-def _length(start: Any, end: Any, value: Any, weight: str) -> float:
+def _edge_length(start: Any, end: Any, value: Any, weight: str) -> float:
     try:
         length = float(value)
     except (TypeError, ValueError, OverflowError):

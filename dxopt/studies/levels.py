@@ -12,7 +12,7 @@ from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.coerce import as_number
-from dxopt.numerics.number_syntax import Written, ordered
+from dxopt.numerics.number_syntax import Written, ordered_texts
 from dxopt.numerics.rounding import ALIKE
 from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
@@ -249,7 +249,7 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
     proof = search.known[-1].certificate
     if search.high is None and last >= ends[1]:
         proven = proof.bound > search.budget
-        budget, least = ordered(search.budget, proof.bound if proven else proof.value)
+        budget, least = ordered_texts(search.budget, proof.bound if proven else proof.value)
         kind = "the least loss" if proven else "found"
         wrong = f"is {budget}, below {least}, {kind} at epsilon = {last:.6g}"
         raise SpecError("max_loss", wrong, "raise it" if high is None else "raise it, or `high`")

@@ -19,7 +19,7 @@ from dxopt.errors import CertificateError, SpecError, required, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import Returns, Sampler
-from dxopt.numerics.draws import alike, words
+from dxopt.numerics.draws import places_of_each, words
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.release.keys import Key
 from dxopt.release.tables import files as portable
@@ -66,7 +66,7 @@ class Stairs:
         Its first word decides, unless it is equal to that of a step: then `number` is asked for all its bits.
         """
         found = np.empty(len(secrets), dtype=np.int64)
-        for secret, which in alike(secrets):
+        for secret, which in places_of_each(secrets):
             steps, tops = self._of(secret)
             word = first[which]
             below = np.searchsorted(tops, word, side="right")

@@ -18,7 +18,7 @@ from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import ordered
+from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.repair import expected_above, repair
@@ -105,7 +105,7 @@ def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidat
         return candidate
     loss = expected_above(problem, repair(problem, candidate.channel))
     if loss > budget:
-        low, high = ordered(budget, loss)
+        low, high = ordered_texts(budget, loss)
         wrong = f"has an expected loss of {high}, above the budget of {low}"
         raise MethodRefused(name, wrong, "raise max_loss, or use method: optimal")
     return candidate

@@ -13,7 +13,7 @@ from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import AdversaryError, ExpectedLoss, losses_of
 from dxopt.model.prior_sets import Hull
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import ordered
+from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import gap
 from dxopt.proofs.duals import WorstDual
@@ -106,11 +106,11 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
     if loss <= budget:
         return np.asarray(channel)
     if least > budget:
-        wrong = "is {}, below {}, the least that such a channel loses".format(*ordered(budget, least))
+        wrong = "is {}, below {}, the least that such a channel loses".format(*ordered_texts(budget, least))
     elif options.stop.requested:
         raise SolveError("stopped before a channel within the loss budget was found")
     else:
-        wrong = "is {}, below {}, the least known that such a channel loses".format(*ordered(budget, loss))
+        wrong = "is {}, below {}, the least known that such a channel loses".format(*ordered_texts(budget, loss))
     raise SpecError("max_loss", wrong, "raise it")
 
 

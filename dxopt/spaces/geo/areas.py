@@ -80,19 +80,21 @@ def described(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
         found = [(given, {})]
     else:
         found = _of_geojson(_read(Path(given), field) if isinstance(given, str | Path) else given, field)
-    parts = [(part, about) for shape, about in found for part in _single(shape)]
+    parts = [(part, about) for shape, about in found for part in _parts_of(shape)]
     for part, _ in parts:
         west, south, east, north = part.bounds
+        # longitudes may go one turn beyond ±180°, as `inside` looks there too
         if not (-90 <= south <= north <= 90 and -540 <= west <= east <= 540):
             raise SpecError(field, "is not in degrees, longitude before latitude", "convert it to WGS 84")
     return parts
 
 
-def _single(shape: Any) -> list[Any]:
+def _parts_of(shape: Any) -> list[Any]:
+    """Return the geometries of which a geometry consists, from collections within collections; none if empty."""
     if shape.is_empty:
         return []
     if shape.geom_type == "GeometryCollection":
-        return [part for inner in shape.geoms for part in _single(inner)]
+        return [part for inner in shape.geoms for part in _parts_of(inner)]
     return [shape]
 
 
@@ -133,5 +135,6 @@ def _of_geojson(given: Any, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
 
 
 def _library() -> Any:
+    """Return Shapely, with its module `geometry` loaded; UnsupportedError where it is not installed."""
     optional("shapely.geometry")
     return optional("shapely")

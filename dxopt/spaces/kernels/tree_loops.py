@@ -112,10 +112,10 @@ def outwards(
 
 
 def closure(above: Entries, p: Entries, best: Entries) -> None:
-    """Take the two passes with maxima.
+    """Raise `best`, which is v ≥ 0 before, to max_x Φ[x, z] v_x for every z, by two passes with maxima for sums.
 
-    What comes back into a subtree from its own maximum is p² times that, which is no more, so nothing has to be taken
-    out on the way outwards.
+    `p` is that of the edge to each parent. What comes back into a subtree from its own maximum is p² times that,
+    which is no more, so nothing has to be taken out on the way outwards.
     """
     for v in range(len(above) - 1, -1, -1):
         u = above[v]

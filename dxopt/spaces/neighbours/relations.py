@@ -31,7 +31,7 @@ class _OneRecord(Relation, ABC):
 
 
 def replaced(secret: tuple, index: int, value: Any) -> tuple:
-    """Copy a tuple with another value at one index."""
+    """Return a copy of a tuple with another value at one index."""
     return (*secret[:index], value, *secret[index + 1 :])
 
 
@@ -173,7 +173,7 @@ class Individual(Relation):
 
 
 def _rewritten(universe: Universe, secret: tuple, records: tuple[int, ...]) -> Iterator[tuple]:
-    """Yield a database with any values in some records."""
+    """Yield a database with all combinations of values in some records, its own among them."""
     for values in itertools.product(universe.values, repeat=len(records)):
         changed = dict(enumerate(secret)) | dict(zip(records, values, strict=True))
         yield tuple(changed.values())
@@ -210,7 +210,7 @@ class GenericOneWay(Generic):
 @RELATIONS.register("listed")
 @dataclass(frozen=True)
 class Listed(Relation):
-    """Pairs of secrets that are written out, both ways (Des20 Def 25)."""
+    """Two secrets are neighbours where they are a pair in a list, both ways (Des20 Def 25)."""
 
     joined: Iterable[tuple[Any, Any]]
 
@@ -225,7 +225,7 @@ class Listed(Relation):
 @RELATIONS.register("listed_one_way")
 @dataclass(frozen=True)
 class ListedOneWay(Listed):
-    """Pairs of secrets that are written out, from the first to the second (Des20 Def 25 made asymmetric)."""
+    """A step leads from the first to the second secret of each pair in a list (Des20 Def 25 made asymmetric)."""
 
     one_way: ClassVar[bool] = True
 
@@ -244,7 +244,7 @@ class Edge(Relation):
 @RELATIONS.register("node")
 @dataclass(frozen=True)
 class Node(Relation):
-    """All edges of one node are others; the set of nodes is known (Des20 §2.2.3)."""
+    """The edges of one node are replaced by any others; the set of nodes is known (Des20 §2.2.3)."""
 
     kind: ClassVar[str] = "graphs"
 
@@ -260,7 +260,7 @@ class Node(Relation):
 @RELATIONS.register("event")
 @dataclass(frozen=True)
 class Event(Relation):
-    """One event of a stream is another (Des20 §2.2.3, event-level)."""
+    """One event of a stream is replaced by another (Des20 §2.2.3, event-level)."""
 
     kind: ClassVar[str] = "streams"
 
@@ -271,7 +271,7 @@ class Event(Relation):
 @RELATIONS.register("user")
 @dataclass(frozen=True)
 class User(Relation):
-    """All events of one user of a stream are others (Des20 §2.2.3, user-level)."""
+    """The events of one user of a stream are replaced by any others (Des20 §2.2.3, user-level)."""
 
     kind: ClassVar[str] = "streams"
 
@@ -285,7 +285,7 @@ class User(Relation):
 @RELATIONS.register("w_event")
 @dataclass(frozen=True)
 class WEvent(Relation):
-    """Within a window of w times, one event at each time is another (Des20 §2.2.3, w-event)."""
+    """Within a window of w times, one event at each time is replaced by another (Des20 §2.2.3, w-event)."""
 
     window: int
     kind: ClassVar[str] = "streams"
@@ -305,7 +305,7 @@ class WEvent(Relation):
 @RELATIONS.register("substitution")
 @dataclass(frozen=True)
 class Substitution(Relation):
-    """One letter of a word is another: Hamming distance, infinite between lengths (Des20 §2.2.3)."""
+    """One letter of a word is replaced: Hamming distance, infinite between words of two lengths (Des20 §2.2.3)."""
 
     kind: ClassVar[str] = "words"
 
@@ -317,9 +317,10 @@ class Substitution(Relation):
 @RELATIONS.register("edit")
 @dataclass(frozen=True)
 class Edit(Relation):
-    """One letter of a word is inserted, removed or another: Levenshtein distance (Des20 §2.2.3).
+    """One letter of a word is inserted, removed or replaced: Levenshtein distance (Des20 §2.2.3).
 
-    On all words up to a length; among fewer, steps lead through these alone.
+    That is the distance on all words up to a length. A universe of fewer words may have larger distances, as steps
+    lead through its words only.
     """
 
     kind: ClassVar[str] = "words"
