@@ -122,10 +122,10 @@ class Report(Result):
     status: Status
     claim: Claim
     route: str
+    refused: Mapping[str, str]
+    reductions: tuple[AppliedReduction, ...]
     seconds: float
     tolerance: float
-    refused: Mapping[str, str] = field(default_factory=dict)
-    reductions: tuple[AppliedReduction, ...] = ()
     evaluation: Mapping[str, float] = field(default_factory=dict)
     comparison: Comparison | None = None
     beliefs: tuple[Beliefs, ...] = ()
