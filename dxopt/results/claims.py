@@ -25,13 +25,10 @@ from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import checked_unit
 
 FORMAT = 2
+_OF_MECHANISM = ("private", "epsilon", "delta", "belief_level", "value")
 RESTS_ON = {
     "problem": [PROBLEM, MECHANISM],
-    "certificate.private": [PROBLEM, MECHANISM],
-    "certificate.epsilon": [PROBLEM, MECHANISM],
-    "certificate.delta": [PROBLEM, MECHANISM],
-    "certificate.belief_level": [PROBLEM, MECHANISM],
-    "certificate.value": [PROBLEM, MECHANISM],
+    **{f"certificate.{name}": [PROBLEM, MECHANISM] for name in _OF_MECHANISM},
     "certificate.bound": [PROBLEM, MECHANISM, DUAL],
     "certificate.gap": ["certificate.value", "certificate.bound"],
     "status": ["certificate.gap", "tolerance"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import three_digits
-from dxopt.proofs.certify import gap
+from dxopt.proofs.certify import Certificate, gap
 from dxopt.results.compared import (
     PROVEN,
     Compared,
@@ -40,12 +40,28 @@ from dxopt.spaces.units import per, with_unit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dxopt.results.report import Report
-
 Array = NDArray[np.float64]
 OPTIMAL = "optimal"
 """The name of the first row: the best mechanism that was found."""
 _FOUND = "best found"
+
+
+class Answered(Protocol):
+    """A report, whose type imports this module."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def mechanism(self) -> Mechanism: ...
+
+    @property
+    def certificate(self) -> Certificate: ...
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]: ...
+
+    def contents(self, *, table: bool = True) -> Contents: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +71,7 @@ class Entry:
     `prior` names the other prior that the report is the optimum for; "" where it answers the problem itself.
     """
 
-    report: Report | None = None
+    report: Answered | None = None
     measured: Mechanism | None = None
     prior: str = ""
     note: str = ""
@@ -261,7 +277,7 @@ class Comparison(Plotted, Result):
         return tuple(dict.fromkeys(plugin for report in reports for plugin in report.plugins))
 
     @property
-    def report(self) -> Report | None:
+    def report(self) -> Any:
         """Report of the row "optimal", which `save` writes with the comparison; None without one."""
         return None if self.evidence is None else self.evidence.entries.get(OPTIMAL, Entry()).report
 

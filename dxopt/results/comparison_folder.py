@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +29,12 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
 from dxopt.results.claims import FORMAT
 from dxopt.results.compared import Refined, Regularity
-from dxopt.results.comparison import Comparison, Entry, Evidence
+from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.spaces.archive import are_same
-
-if TYPE_CHECKING:
-    from dxopt.results.report import Report
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
@@ -112,7 +109,7 @@ class _File(BaseModel):
     interrupted: bool
 
 
-def comparison_contents(comparison: Comparison, own: Report) -> Contents:
+def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     """Return the folder of a comparison among the files of its report; nothing where only its figures are known."""
     evidence = comparison.evidence
     if evidence is None:
@@ -151,7 +148,7 @@ def comparison_contents(comparison: Comparison, own: Report) -> Contents:
     return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
 
 
-def read_comparison(folder: Path, own: Report, load: Callable[[Path], Report]) -> Comparison | None:
+def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
     """Return the comparison in the folder of a proven report, each part read by `load`; None without one.
 
     Raises
@@ -183,8 +180,8 @@ def read_comparison(folder: Path, own: Report, load: Callable[[Path], Report]) -
 
 def _entry(
     inside: Path,
-    own: Report,
-    load: Callable[[Path], Report],
+    own: Answered,
+    load: Callable[[Path], Answered],
     others: Mapping[str, Problem],
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from dxopt.analysis.off_prior import OffPrior, off_prior, unreported_ends
 from dxopt.analysis.radii import Radii, radii, tails
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.objective import AdversaryError, WorstLoss
+from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
-from dxopt.runtime.stopping import Status
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import across, ways
@@ -28,9 +27,6 @@ from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of
 from dxopt.words.report import promise_of_beliefs
 from dxopt.words.result import Explanation
-
-if TYPE_CHECKING:
-    from dxopt.results.report import Report
 
 SHOWN = 8
 """Labels of reports that are never made."""
@@ -114,8 +110,8 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
             }
     if (named := found.not_reported) is not None:
         first = tuple(str(mechanism.reports.labels[z]) for z in named[:SHOWN].tolist())
-        fields |= {"never": len(named), "never_labels": first}
-        fields["hardly"] = 0 if found.hardly is None else len(found.hardly)
+        hardly = () if found.hardly is None else found.hardly
+        fields |= {"never": len(named), "never_labels": first, "hardly": len(hardly)}
         fields["lowest"], fields["highest"] = unreported_ends(mechanism, named)
     if far is not None:
         fields |= {"radius": far.all, "half": far.half, "worst_radius": far.worst}
@@ -143,30 +139,6 @@ def _where(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
 def of_problem(problem: Problem) -> Explanation:
     """Explain a problem as it is asked; nothing is solved."""
     return Explanation(**promised(problem))
-
-
-def of_report(report: Report) -> Explanation:
-    """Explain a report, from what was proven of its mechanism, found off the prior, and compared with it."""
-    problem, mechanism, proof, found = report.problem, report.mechanism, report.certificate, report.off_prior
-    expected = next_best = next_excess = None
-    if problem.objective.sign < 0:
-        if found.losses is not None:
-            expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
-    elif report.comparison is not None:
-        private = (row for row in report.comparison.rows[1:] if row.private)
-        others = [(row.excess, row.name) for row in private if row.excess is not None]
-        next_excess, next_best = min(others, default=(None, None))
-    prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
-    return Explanation(
-        **promised(problem, proof),
-        **paid(found, radii(mechanism, prior), mechanism),
-        value=proof.value,
-        bound=proof.bound,
-        optimal=report.status is Status.OPTIMAL,
-        expected_loss=expected,
-        next_best=next_best,
-        next_excess=next_excess,
-    )
 
 
 def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:

@@ -228,6 +228,10 @@ class Result(Shown, ABC):
         """
         return save_contents(Path(folder), self.contents())
 
+    def write(self, folder: Path) -> None:
+        """Write the files of a result to a folder that is there."""
+        write_contents(folder, self.contents())
+
 
 def parts(results: Iterable[Result]) -> Contents:
     """Return the reports that an answer rests on, each a result folder in `parts`, named by its position."""

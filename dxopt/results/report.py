@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from dxopt.analysis import evaluate
 from dxopt.analysis.held_out import HeldOut
 from dxopt.analysis.off_prior import OffPrior, off_prior
+from dxopt.analysis.radii import radii
 from dxopt.errors import CertificateError, PlausibilityWarning, UnsupportedError
 from dxopt.model.mechanism import FORMAT as MECHANISM_FORMAT
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
-from dxopt.model.objective import AdversaryError, WorstRegret
+from dxopt.model.objective import AdversaryError, WorstLoss, WorstRegret
 from dxopt.model.plausibility import of_answer
 from dxopt.model.problem import Problem
 from dxopt.proofs.applied import AppliedReduction
@@ -22,7 +23,7 @@ from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
-from dxopt.results.explanation import of_report
+from dxopt.results.explanation import paid, promised
 from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
@@ -122,10 +123,10 @@ class Report(Result):
     status: Status
     claim: Claim
     route: str
+    refused: Mapping[str, str]
+    reductions: tuple[AppliedReduction, ...]
     seconds: float
     tolerance: float
-    refused: Mapping[str, str] = field(default_factory=dict)
-    reductions: tuple[AppliedReduction, ...] = ()
     evaluation: Mapping[str, float] = field(default_factory=dict)
     comparison: Comparison | None = None
     beliefs: tuple[Beliefs, ...] = ()
@@ -164,7 +165,26 @@ class Report(Result):
     @cached_property
     def explanation(self) -> Explanation:
         """Explain the promises and costs in plain words, as `dx.explain` does."""
-        return of_report(self)
+        problem, mechanism, proof, found = self.problem, self.mechanism, self.certificate, self.off_prior
+        expected = next_best = next_excess = None
+        if problem.objective.sign < 0:
+            if found.losses is not None:
+                expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
+        elif self.comparison is not None:
+            private = (row for row in self.comparison.rows[1:] if row.private)
+            others = [(row.excess, row.name) for row in private if row.excess is not None]
+            next_excess, next_best = min(others, default=(None, None))
+        prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
+        return Explanation(
+            **promised(problem, proof),
+            **paid(found, radii(mechanism, prior), mechanism),
+            value=proof.value,
+            bound=proof.bound,
+            optimal=self.status is Status.OPTIMAL,
+            expected_loss=expected,
+            next_best=next_best,
+            next_excess=next_excess,
+        )
 
     @property
     def members(self) -> tuple[Report, ...]:

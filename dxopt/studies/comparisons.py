@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -218,11 +218,10 @@ def compare(
 
 
 def _made(
-    problem: Problem, methods: Iterable[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
+    problem: Problem, asked: list[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
 ) -> dict[str, Entry]:
     """Return the mechanisms by name, or why there are none, until the first Ctrl-C."""
     entries: dict[str, Entry] = {}
-    asked = list(methods)
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
         name = method if isinstance(method, str) else method.name
@@ -284,6 +283,8 @@ def _of_own(problem: Problem, own: Own, tolerance: float) -> Entry:
         Status.OPTIMAL if optimal else Status.FEASIBLE,
         found.claim,
         route="a mechanism of one's own",
+        refused={},
+        reductions=(),
         seconds=time.perf_counter() - began,
         tolerance=tolerance,
     )

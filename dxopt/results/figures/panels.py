@@ -144,7 +144,9 @@ def bars(
         for line in lines:
             style = (0, (4, 4)) if line.dashed else "solid"
             first.axvline(line.at, color=plots.COLOURS[line.colour], linewidth=1.2, linestyle=style, label=line.label)
-        first.set_yticks(range(len(rows)), [_label(row) for row in rows])
+        names = [textwrap.fill(row.name, _NAME) for row in rows]
+        labels = [f"{name}\n{row.note}" if row.note else name for name, row in zip(names, rows, strict=True)]
+        first.set_yticks(range(len(rows)), labels)
         first.set(ylim=(max(len(rows), 1) - 0.4, -0.6))
         for axes, quantity in zip(panels, quantities, strict=True):
             axes.set(xlabel=quantity)
@@ -177,8 +179,3 @@ def _draw(axes: Axes, rows: Sequence[Row], several: Sequence[Bars]) -> None:
         there = [length is not None and math.isfinite(length) for length in one.lengths]
         texts = [f"{length:.3g}" if known else "" for length, known in zip(one.lengths, there, strict=True)]
         axes.bar_label(drawn, texts, padding=2, fontsize=7.5)
-
-
-def _label(row: Row) -> str:
-    name = textwrap.fill(row.name, _NAME)
-    return f"{name}\n{row.note}" if row.note else name

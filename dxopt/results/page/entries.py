@@ -124,5 +124,4 @@ def _entry(folder: Path) -> Entry:
         asked = level or frontier
         return Entry(asked.problem if asked else folder.name, None, level, frontier)
     report = load(folder)
-    recorded = read_typed(folder / NOTES, Notes).warnings
-    return Entry(report.problem.name, report, level, frontier, recorded=recorded)
+    return Entry(report.problem.name, report, level, frontier, recorded=read_typed(folder / NOTES, Notes).warnings)
