@@ -22,7 +22,7 @@ from dxopt.spec.universes import Database, Databases
 
 Event = Annotated[list[f.Named], Field(min_length=1)]
 Events = Annotated[list[Annotated[list[Event], Field(min_length=2, max_length=2)]], Field(min_length=1)]
-Two = Annotated[f.Rows[f.NonNegative], Field(min_length=2, max_length=2), AfterValidator(tuple)]
+Two = Annotated[f.Rows[f.NonNegative], Field(min_length=2, max_length=2)]
 Believed = Annotated[Annotated[list[Prior], Field(min_length=1)] | Prior, f.Shapes()]
 
 
@@ -126,7 +126,8 @@ def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior
         case Markov():
             return BeliefPairs.markov(asked.states, asked.length, asked.transition, asked.start, times=asked.times)
         case Given():
-            return BeliefPairs.of(secrets.space, asked.pairs, distances=asked.distances)
+            pairs = [(first, second) for first, second in asked.pairs]
+            return BeliefPairs.of(secrets.space, pairs, distances=asked.distances)
         case Correlated():
             universe = _universe(source, asked.kind, space, secrets)
             return BeliefPairs.correlated(universe, asked.observed, smoothing=asked.smoothing, known=asked.known)

@@ -29,10 +29,6 @@ from dxopt.spec.tables import read_matrix
 from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
 
 _ROUNDING = 1e-9
-_FIXES = {
-    "prior": "give another one, as a corner prior changes with the level",
-    "objective": "give one max_loss",
-}
 
 
 @dataclass(frozen=True)
@@ -137,14 +133,14 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
     source = member.source
     sheet = member.sheet
     unsuited = {
-        "prior": depends_on_level(sheet.prior),
-        "objective": isinstance(sheet.sweep, LossFrontier),
-        "spanner": sheet.spanner is not None,
-        "priors": bool(sheet.priors),
+        "prior": (depends_on_level(sheet.prior), "give another one, as a corner prior changes with the level"),
+        "objective": (isinstance(sheet.sweep, LossFrontier), "give one max_loss"),
+        "spanner": (sheet.spanner is not None, "leave it out"),
+        "priors": (bool(sheet.priors), "leave it out"),
     }
-    for name, given in unsuited.items():
+    for name, (given, fix) in unsuited.items():
         if given:
-            raise source.error((name,), f"does not go with a {sweep}", _FIXES.get(name, "leave it out"))
+            raise source.error((name,), f"does not go with a {sweep}", fix)
     task = _tasks(member, secrets)[0]
     asked = source.root.value.get("method")
     several = asked if isinstance(asked, list) else []

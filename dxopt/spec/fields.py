@@ -27,6 +27,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from dxopt.errors import SpecError
@@ -374,7 +375,7 @@ def _shape_of_value(value: Any) -> str:
 
 def _shape_of_type(kind: Any) -> str:
     plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    shapes = {list: "a list", dict: "a mapping"}
+    shapes = {list: "a list", tuple: "a list", dict: "a mapping"}
     return "a mapping" if _is_section(plain) else shapes.get(get_origin(plain), "a value")
 
 
@@ -415,6 +416,19 @@ def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
     return value
 
 
+class EditorSchema(GenerateJsonSchema):
+    """Optional keys are left out, never null."""
+
+    def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        written = super().default_schema(schema)
+        if written.get("default", 0) is None:
+            del written["default"]
+        return written
+
+
 Coordinates = Annotated[list[Number], AfterValidator(tuple)]
 
 
@@ -433,7 +447,8 @@ class Point(Section):
         return self
 
 
-Named = Annotated[Point | Label, Shapes()]
+_POINT = Point.model_json_schema(schema_generator=EditorSchema)
+Named = Annotated[Point | Label, Shapes(), WithJsonSchema({"anyOf": [_NODE, _POINT]})]
 """A point by its label; or a mapping with one of label, index and point."""
 
 

@@ -133,9 +133,8 @@ class HeldOut(f.Section):
             raise bad("is missing", "add columns or label", "columns")
         if self.columns is not None and self.label is not None:
             raise bad("is given beside columns", "keep one of the two", "label")
-        for name in ("within", "positions"):
-            if self.label is not None and getattr(self, name):
-                raise bad("goes with columns only", "leave it out", name)
+        if self.label is not None and self.positions:
+            raise bad("goes with columns only", "leave it out", "positions")
         return self
 
     @property

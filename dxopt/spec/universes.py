@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema, model_validator
 
 from dxopt.spaces import queries
 from dxopt.spaces.neighbours import RELATIONS, neighbours
@@ -28,7 +28,7 @@ def _attribute(value: Any) -> Any:
 
 
 Attribute = Annotated[Any, PlainValidator(_attribute), WithJsonSchema(_ATTRIBUTE)]
-Attributes = Annotated[list[Attribute], Field(min_length=1), AfterValidator(tuple)]
+Attributes = Annotated[tuple[Attribute, ...], Field(min_length=1), BeforeValidator(tuple)]
 Value = Annotated[Attributes | Attribute, f.Shapes()]
 Absent = {"anyOf": [_ATTRIBUTE, {"type": "array", "items": _ATTRIBUTE}, {"type": "null"}]}
 Record = Annotated[Value | None, WithJsonSchema(Absent)]
