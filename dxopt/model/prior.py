@@ -14,9 +14,9 @@ from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model.align_labels import in_order, require_same
 from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
 from dxopt.model.observations import check_ins_outside, counted_by, frequencies, require_some_within
-from dxopt.model.prior_sets import Ball, Box, Hull, bounds_of, frozen
+from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.coerce import SUM, as_number, as_weights
+from dxopt.numerics.coerce import SUM, as_number, as_numbers, as_weights
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.space import MetricSpace, required_space
 
@@ -345,7 +345,16 @@ class Prior:
         if around is None:
             if ratio is not None:
                 raise SpecError("ratio", "is given without a prior", "give around=prior as well")
-            low, high = bounds_of(lower, upper)
+            given = [one for one in (lower, upper) if one is not None]
+            known = [as_numbers(one, "prior", "give one bound per point") for one in given]
+            if not known:
+                raise SpecError("prior", "is a box without bounds", "give lower, upper, or around and ratio")
+            shape = known[0].shape
+            if len(shape) != 1 or known[-1].shape != shape:
+                wrong = f"has bounds of shapes {[one.shape for one in known]}"
+                raise SpecError("prior", wrong, "give one per point in each")
+            least = np.zeros(shape) if lower is None else known[0]
+            low, high = frozen([least, np.ones(shape) if upper is None else known[-1]])
             return Box(low, high, f"bounds on {len(low)} probabilities")
         if lower is not None or upper is not None:
             raise SpecError("prior", "has bounds and a prior around which they are", "give one of the two")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -90,7 +89,10 @@ class Sampler(Shown, ABC):
         """Return reports by what is to be returned of them."""
         match returns:
             case "label":
-                return _labels(self.reports.labels, drawn)
+                # each is written once
+                distinct, which = np.unique(drawn, return_inverse=True)
+                names = np.array([self.reports.labels[index] for index in distinct.tolist()], dtype=str)
+                return names[which.reshape(drawn.shape)]
             case "point":
                 return np.asarray(self.reports.points)[drawn]
         return drawn
@@ -142,13 +144,6 @@ class Sampler(Shown, ABC):
 def _short(label: str) -> str:
     """Return a label for a narrow column: long decimals to five digits."""
     return re.sub(r"-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.5g}", label)
-
-
-def _labels(labels: Sequence[str], drawn: Indices) -> NDArray[np.str_]:
-    """Return the label of each index; each is written once."""
-    distinct, which = np.unique(drawn, return_inverse=True)
-    names = np.array([labels[index] for index in distinct.tolist()], dtype=str)
-    return names[which.reshape(drawn.shape)]
 
 
 def required_mechanism(mechanism: Any, kinds: Any = Sampler) -> None:

@@ -38,19 +38,16 @@ class CsvFile:
         self.marked = first.startswith(_MARK)
         self.end = "\r\n" if first.endswith(b"\r\n") else "\n"
         self.delimiter = _delimiter(_text(first))
-        self.names = self._header()
-
-    def _header(self) -> tuple[str, ...]:
-        with self._path.open(encoding="utf-8-sig", newline="") as stream:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
             _, names = next(self._numbered(stream), (1, ()))
         if not names:
-            raise SpecError("data", f"{self._path} is empty", "give a file whose first line names its columns")
+            raise SpecError("data", f"{path} is empty", "give a file whose first line names its columns")
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if twice is not None and looks_like_data(names):
             raise SpecError("data", "names columns twice in the first line, which looks like data", NAME_THEM)
         if twice is not None:
             raise SpecError("data", f"names the column {twice!r} twice", "name each column once")
-        return tuple(names)
+        self.names = tuple(names)
 
     def _numbered(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
         """Yield rows, each with the number of its first line."""

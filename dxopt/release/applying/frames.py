@@ -42,18 +42,14 @@ class Frame:
         if not all(isinstance(name, str) for name in self._frame.columns):
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
         self.names = tuple(self._frame.columns)
-        self._shapes = self._geometries()
+        self._shapes: list[str] = []
+        if type(native).__module__.startswith("geopandas"):
+            self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]
         active = getattr(native, "active_geometry_name", None) if self._shapes else None
         self.geometry: str | None = active
         # of pandas; one without a name counts rows
         index = getattr(native, "index", None)
         self._index = index if any(name is not None for name in getattr(index, "names", ())) else None
-
-    def _geometries(self) -> list[str]:
-        """Return the columns of geometry of a GeoDataFrame."""
-        if not type(self._native).__module__.startswith("geopandas"):
-            return []
-        return [str(name) for name, kind in self._native.dtypes.items() if str(kind) == "geometry"]
 
     def __len__(self) -> int:
         return len(self._frame)

@@ -126,17 +126,12 @@ class GeoJsonFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._names: dict[str, None] = {GEOMETRY: None}
-        self._members: dict[str, Any] = {}
+        self.members: dict[str, Any] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The properties that any feature has had by now, after the geometry."""
         return tuple(self._names)
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """Members of the collection that are written again."""
-        return {name: self._members[name] for name in _KEPT if name in self._members}
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the features."""
@@ -145,7 +140,7 @@ class GeoJsonFile:
             stream = JsonStream(io.TextIOWrapper(raw, encoding="utf-8-sig"))
             numbered = enumerate(map(self._checked, count(1), stream.features()), 1)
             yield from chunked(numbered, lambda: raw.tell() / size)
-            self._members = stream.members
+            self.members = stream.members
             self._check_members()
 
     def _checked(self, number: int, feature: Any) -> dict[str, Any]:
@@ -160,11 +155,11 @@ class GeoJsonFile:
         return feature
 
     def _check_members(self) -> None:
-        if self._members.get("type") != "FeatureCollection":
+        if self.members.get("type") != "FeatureCollection":
             raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
-        if self._members.get("crs") is not None:
+        if self.members.get("crs") is not None:
             try:
-                named = self._members["crs"]["properties"]["name"]
+                named = self.members["crs"]["properties"]["name"]
                 last = named.rpartition(":")[2]
             except (KeyError, TypeError, AttributeError):
                 raise SpecError("geometry", "is in a coordinate system without a name", "remove crs") from None
@@ -200,7 +195,8 @@ class GeoJsonSink:
             for name, values in layout.made.items()
         }
         self._comma = ""
-        head = json.dumps({"type": "FeatureCollection", **source.members}, ensure_ascii=False)
+        members = {name: source.members[name] for name in _KEPT if name in source.members}
+        head = json.dumps({"type": "FeatureCollection", **members}, ensure_ascii=False)
         stream.write(f'{head[:-1]}, "features": ['.encode())
 
     def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
