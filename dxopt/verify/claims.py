@@ -356,7 +356,7 @@ def check_beliefs(result: Result) -> str:
         raise Broken(f"pairs of beliefs do not go with delta or {result.objective}")
     sums = pairs.expected(result.channel)
     budgets = [Fraction(claimed) * distance for distance in pairs.distances]
-    found = beliefs.violated(sums, budgets)
+    found = beliefs.first_violation(sums, budgets)
     if found is not None:
         pair, report = found
         told = f"are told apart by report {result.report(report)} at belief_level {claimed:.17g}"

@@ -169,7 +169,7 @@ def indices(arrays: Arrays, key: str, size: int, *shape: int) -> NDArray[np.int6
     return found.astype(np.int64)
 
 
-def alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
+def are_alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return whether two arrays are equal, with NaN equal to NaN, as coordinates of null values are."""
     return np.array_equal(array, other, equal_nan=array.dtype.kind == other.dtype.kind == "f")
 

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.multipliers import outer_sum, summands
-from dxopt.verify.exact import BITS, Exact, decayed
+from dxopt.verify.exact import BITS, Exact, decay_bounds
 from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import Measured
@@ -180,7 +180,7 @@ class LineKernel:
     @cached_property
     def factors(self) -> list[tuple[int, int]]:
         """Integers at most and at least 2^128·e^{-ε'd} for the distance d between neighbours, `(n - 1,)`."""
-        return [decayed(1 << BITS, step) for step in self.steps]
+        return [decay_bounds(1 << BITS, step) for step in self.steps]
 
     @cached_property
     def rests(self) -> list[tuple[Fraction, Fraction]]:
@@ -259,7 +259,7 @@ class LineKernel:
                 edge = x if step == 1 else x - 1
                 if 0 <= edge < len(self.steps):
                     length = epsilon * (1 - 2 * UNIT) / Fraction(self.level) * self.steps[edge]
-                    most = decayed(most, length)[1]
+                    most = decay_bounds(most, length)[1]
 
     @cached_property
     def _at_slack(self) -> tuple[list[int], list[int]]:

@@ -15,7 +15,7 @@ from dxopt.errors import SpecError
 from dxopt.verify.files import CLAIMS, DAMAGED, TABLE, digest, is_file, read_json
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, one_check
-from dxopt.verify.proving import checked, verify, verify_table
+from dxopt.verify.proving import check_claim, verify, verify_table
 from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii
 from dxopt.verify.published.rows import REPORT, Outputs, Rows, as_double, places_of, read_rows, require_readable
 from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
@@ -306,7 +306,7 @@ def _checks(file: Path, result: Path) -> Iterator[Check]:
         yield Check("table", Outcome.NOT_REPROVED, str(error))
         return
     for name, claim in _Published(file, said, str(result), written).checks().items():
-        yield checked(name, claim)
+        yield check_claim(name, claim)
 
 
 def _table_bytes(result: Path) -> bytes:
