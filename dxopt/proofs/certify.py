@@ -139,7 +139,7 @@ def _certificate_by_structure(
     try:
         bound, how = proven_bound(watched, dual)
     except StoppedError:
-        # the bound without a dual takes little time, so that it is not stopped
+        # without a dual it takes one pass over the losses, which is not stopped
         dual = None
         bound, how = proven_bound(problem, dual)
     if not (math.isfinite(value) and math.isfinite(bound)):

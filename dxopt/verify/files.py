@@ -103,7 +103,7 @@ def unclaimed_files(folder: Path) -> list[str]:
 def read_arrays(folder: Path, name: str) -> Arrays:
     """Return the arrays of a file `*.npz`; Broken where one cannot be read."""
     try:
-        with _Sips(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
+        with _SmallReads(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
             members = {member.filename.removesuffix(".npy"): member for member in stored.infolist()}
             if len(members) > _MOST_ARRAYS or len(members) < len(stored.infolist()):
                 raise ValueError(f"an array is there twice, or it has more than {_MOST_ARRAYS:,}")
@@ -121,7 +121,7 @@ def _unreadable(name: str, error: Exception) -> Broken:
     return Broken(f"{name} is damaged ({' '.join(str(error).split())})")
 
 
-class _Sips(io.FileIO):
+class _SmallReads(io.FileIO):
     """A file read in small pieces, as `ZipFile` would read a directory that claims gigabytes in one."""
 
     def read(self, size: int | None = -1, /) -> bytes:

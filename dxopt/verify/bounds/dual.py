@@ -49,7 +49,7 @@ _GUARD_BITS = 128
 
 @dataclass(frozen=True)
 class Asked:
-    """The problem of a bound.
+    """The problem whose optimum a dual bounds.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class Asked:
         Costs of an adversary's guesses.
     max_loss : float
     shape : tuple of int
-        Points along each axis, if the secrets are claimed to be all tuples; a bound from factors is one whatever they
-        are.
+        Numbers of points along each axis, if the secrets are claimed to be all tuples of these; else empty. A bound
+        from factors is true even if they are not.
     beliefs : Beliefs or None
         Pairs of beliefs that must not be told apart.
     priors : Priors or None

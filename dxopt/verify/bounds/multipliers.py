@@ -113,7 +113,7 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     [amounts] = exact.scaled(bits)
     # 3. Reduced costs: λ comes off r in b, and λ e^{-εd}, rounded down, is added to r in a. `kind` is the number of
     #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decay_bounds` gives
-    #    integers below and above λ e^{-εd}. With δ, the multipliers of each pair are summed by report, as a triple may
+    #    integers below and above λ e^{-εd}. With δ, multipliers of each pair are summed by report, as a triple may
     #    be listed twice.
     reduced = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
     by_pair: dict[tuple[int, int], dict[int, int]] = {}

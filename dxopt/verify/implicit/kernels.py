@@ -243,12 +243,12 @@ class LineKernel:
         room = epsilon * (1 - 2 * UNIT) * nearest
         if room - min(self.steps) < 2 * _LARGEST_ERROR * (1 + _LARGEST_ERROR * 2) + 8 * UNIT:
             raise Broken(f"{name}: level {self.level:.17g} leaves no room for rounding below {float(epsilon):.17g}")
-        # The slack: all pairs are seen in one pass from each side. The largest that any x so far allows at the next
-        # point, shrunk by e^{-εd} with every step, is at most the least that the entry may be there. 2^-50 is room
-        # for 4 roundings on both sides.
+        # The slack: all pairs are seen in one pass from each side. The largest probability that it may have at any
+        # point so far, shrunk by e^{-εd} with every step, is at most the least that it may have at the next one.
+        # 2^-50 is room for 4 roundings on both sides.
         low, high = self._at_slack
         for step in (1, -1):
-            most = before = 0  # the largest that is allowed to be seen at x, and the secret from which it comes
+            most = before = 0  # that largest one, shrunk, and the secret that has it
             for x in range(len(low))[::step]:
                 if most + (most >> 50) > low[x]:
                     apart = f"secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g}"

@@ -47,7 +47,7 @@ class Outputs:
         """
         labels = [str(label) for label in table.head["reports"]]
         places = places_of(table, kind)
-        kept = [name for name in where if name in made]
+        kept = [name for name in where if name in made]  # columns of secrets that have reports now
         if kept and len(kept) < len(where):
             raise Broken(f"column {kept[0]!r} was replaced, and {next(n for n in where if n not in made)!r} was not")
         named = [name for name in (where if kind == "label" else [REPORT]) if name in made]
