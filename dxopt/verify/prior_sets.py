@@ -46,7 +46,7 @@ class Totals:
 
     @property
     def reach(self) -> NDArray[np.bool_]:
-        """Secrets that may have mass: those in no row of entries ≥ 0 whose upper end is 0, up to the slack."""
+        """Secrets that may have mass: 0 in every row without negative entries whose upper end is 0, up to slack."""
         empty = np.array([high <= self.slack for high in self.high]) & (self.forms.min(axis=1) >= 0)
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 

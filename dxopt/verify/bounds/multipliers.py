@@ -84,7 +84,7 @@ def weighted_costs(weights: Array, losses: Array) -> Costs:
 
 
 def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
-    """Return costs w(x) l(x, z) for weights w·2^unit that are integers; exact."""
+    """Return costs w(x) l(x, z), exact, given the weights as the integers w·2^unit."""
     paid = Exact.of(losses)
     exact = unit + paid.bits
     largest = float(Fraction(max(weights, default=0), 1 << unit))
