@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.claims import distinguished
+from dxopt.verify.claims import violation_text
 from dxopt.verify.exact import BITS, MULTIPLES, Exact, exp_bounds, exponential, is_power
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit import claims as implicit
@@ -356,7 +356,7 @@ def _check_least_level(result: Result, epsilon: float, delta: Fraction, claim: s
         raise Broken(f"{claim}: epsilon is {epsilon:.17g}")
     found = broken(result.distances, Fraction(epsilon))
     if found is not None:
-        raise Broken(f"{claim}: {distinguished(result, found)} at epsilon {epsilon:.17g}")
+        raise Broken(f"{claim}: {violation_text(result, found)} at epsilon {epsilon:.17g}")
     if delta:
         least = not epsilon or broken(result.distances, Fraction(epsilon) * _LESS) is not None
     else:

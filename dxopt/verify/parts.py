@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import bound
-from dxopt.verify.claims import STATUSES, attained
+from dxopt.verify.claims import STATUSES, attained_value
 from dxopt.verify.exact import at_most
 from dxopt.verify.files import FRONTIER, LEVEL, PARTS, SWEEP, number, read_json, require_format
 from dxopt.verify.folder import Result, as_number
@@ -264,7 +264,7 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
     # 3. At epsilon the loss of the report is small enough; at below no private channel has one, by the dual of the
     #    part.
     if report is not None:
-        loss = attained(report).high
+        loss = attained_value(report).high
         if loss > Fraction(most):
             raise Broken(f"{LEVEL}: at epsilon {epsilon:.17g} the loss is {float(loss):.17g}, over {most:.17g}")
     for part in parts:
