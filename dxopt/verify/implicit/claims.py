@@ -60,7 +60,7 @@ class Written:
 
     @property
     def about(self) -> str:
-        """What was checked, as text for the verdict."""
+        """The number of entries that were checked, as text for the verdict."""
         return f"{self.matrix.size:,} probabilities"
 
     def check_rows(self, name: str) -> Sums:
@@ -103,7 +103,7 @@ class Product:
 
     @property
     def about(self) -> str:
-        """What the proof assumes of the factors, as text for the verdict."""
+        """The assumptions of the proof on the factors, as text for the verdict."""
         each = dict.fromkeys(factor.about for factor, _, _ in self.factors)
         return f"{len(self.factors)} factors: {'; '.join(each)}"
 

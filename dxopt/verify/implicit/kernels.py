@@ -351,5 +351,5 @@ class LineKernel:
 
     @property
     def about(self) -> str:
-        """What the proof assumes of entries, as text for the verdict."""
+        """The assumption of the proof on entries, as text for the verdict."""
         return f"entries within (4 + 2t) 2^-53 of e^-t times {len(self.weights):,} weights"

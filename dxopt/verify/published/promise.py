@@ -26,7 +26,7 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """What a sidecar promises: how far positions or values are from their secrets, and a factor for two near ones."""
+    """Promises of a sidecar: how far positions or values are from their secrets, and a factor for two near ones."""
 
     secret: Secret
     between: Near | None
