@@ -27,7 +27,7 @@ _HUGE = 1e290
 """Multipliers that make costs larger than this prove nothing, and their sums may overflow."""
 
 
-def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
+def mix_for_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
     """Return a channel `(n, m)` that holds for all pairs, near the given one, by the steps of the module.
 
     Parameters
@@ -56,7 +56,7 @@ def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array
 
 def prove_beliefs(problem: Problem, channel: Array) -> float:
     """Prove a channel for all pairs of beliefs of a problem, and return the least level, rounded up."""
-    pairs = required(problem)
+    pairs = require_beliefs(problem)
     lack = shortfalls(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
     if (lack > 0).any():
         pair, report = (int(index) for index in np.unravel_index(int(lack.argmax()), lack.shape))
@@ -69,7 +69,7 @@ def prove_beliefs(problem: Problem, channel: Array) -> float:
     return min(found, pairs.level)
 
 
-def required(problem: Problem) -> BeliefPairs:
+def require_beliefs(problem: Problem) -> BeliefPairs:
     """Return the pairs of a problem; CertificateError where it has none."""
     if problem.beliefs is None:
         raise CertificateError("the problem has no pairs of beliefs")
@@ -88,7 +88,7 @@ def less_beliefs(
 
     Raises CertificateError where multipliers are of no such pairs or reports.
     """
-    pairs = required(problem)
+    pairs = require_beliefs(problem)
     count, reports = len(pairs), problem.shape[1]
     shapes = {dual.belief.shape, dual.report.shape, dual.multiplier.shape}
     if len(shapes) > 1 or dual.multiplier.ndim != 1:

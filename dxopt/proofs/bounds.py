@@ -272,9 +272,9 @@ def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
 def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual | None = None) -> tuple[float, str]:
     """Return a bound on the worst loss by the expected one under a prior of the set, and how.
 
-    Without a dual that is the prior under which most is lost even if the secret is known. The weights of a dual are
-    divided by what keeps them to the masses of their groups. What they are then short of mass 1 is lost on some
-    report, so that it costs the least of all losses or more.
+    Without a dual that is the prior under which most is lost even if each secret has its best report. The weights of
+    a dual are divided by what keeps them to the masses of their groups. What they are then short of mass 1 is lost on
+    some report, so that it costs the least of all losses or more.
     """
     among = problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
     losses = np.where(among.reach[:, None], problem.losses, 0.0)

@@ -30,7 +30,7 @@ from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
-from dxopt.proofs.repair import brought_within_budget, expected_above, repair
+from dxopt.proofs.repair import bring_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.display import Shown
 from dxopt.runtime.stopping import StoppedError, raising
@@ -120,7 +120,7 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
     else:
         channel = repair(problem, raw)
         if math.isfinite(problem.objective.max_loss):
-            channel = brought_within_budget(problem, channel, candidate.within_budget)
+            channel = bring_within_budget(problem, channel, candidate.within_budget)
         mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or candidate.route or "mechanism")
         certificate, dual = certificate_of_matrix(problem, channel, privacy, candidate.dual)
     return Proven(mechanism, certificate, dual, candidate.claim, candidate.route, candidate.reductions)
@@ -139,7 +139,7 @@ def _certificate_by_structure(
     try:
         bound, how = proven_bound(watched, dual)
     except StoppedError:
-        # the bound without a dual takes little time, so that it is not stopped
+        # without a dual it takes one pass over the losses, which is not stopped
         dual = None
         bound, how = proven_bound(problem, dual)
     if not (math.isfinite(value) and math.isfinite(bound)):

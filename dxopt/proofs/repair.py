@@ -20,7 +20,7 @@ from dxopt.numerics.hockey_stick import bound_pairs, least_delta, relaxed_closur
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import close, scale_into_cone
-from dxopt.proofs.beliefs import within_beliefs
+from dxopt.proofs.beliefs import mix_for_beliefs
 
 Array = NDArray[np.float64]
 
@@ -46,12 +46,12 @@ def repair(problem: Problem, raw: Array) -> Array:
     CertificateError where no amount of room makes the result private (never seen; better loud than wrong).
     """
     if problem.beliefs is not None:
-        repaired = partial(_repaired_without_delta, problem)
-        return within_beliefs(problem.beliefs, repaired(raw), repaired)
-    return _repaired_with_delta(problem, raw) if problem.delta else _repaired_without_delta(problem, raw)
+        repaired = partial(_repair_without_delta, problem)
+        return mix_for_beliefs(problem.beliefs, repaired(raw), repaired)
+    return _repair_with_delta(problem, raw) if problem.delta else _repair_without_delta(problem, raw)
 
 
-def _repaired_without_delta(problem: Problem, raw: Array) -> Array:
+def _repair_without_delta(problem: Problem, raw: Array) -> Array:
     """Return the repair where δ is 0, by the three steps of the module."""
     # 1. points at distance (nearly) 0 must have equal rows: work on their classes, with the largest factor e^{-εd}
     #    of any two members, rounded up; budgets above 300 count as 300, so that no entry becomes subnormal
@@ -67,7 +67,7 @@ def _repaired_without_delta(problem: Problem, raw: Array) -> Array:
     costs = partition.totals(problem.costs)
     # 3. make rows sum to 1, separately for groups of points that share no constraint
     for group in _groups(factors):
-        rows[group] = _normalised(rows[group], factors[group][:, group], costs[group])
+        rows[group] = _normalise(rows[group], factors[group][:, group], costs[group])
     return partition.expand(rows)
 
 
@@ -80,7 +80,7 @@ def expected_above(problem: Problem, channel: Array) -> float:
     return math.fsum([*paid, 4 * UNIT * math.fsum(np.abs(paid)), SMALLEST * counted])
 
 
-def brought_within_budget(problem: Problem, channel: Array, within: Array | None) -> Array:
+def bring_within_budget(problem: Problem, channel: Array, within: Array | None) -> Array:
     """Return a private channel whose expected loss is within the budget of the objective.
 
     For channels that the repair, or rounding, left above it: mixed with as little as can be of `within`, a private
@@ -105,7 +105,7 @@ def brought_within_budget(problem: Problem, channel: Array, within: Array | None
     raise CertificateError(f"the expected loss {loss} is not brought within its budget {budget}")
 
 
-def _repaired_with_delta(problem: Problem, raw: Array) -> Array:
+def _repair_with_delta(problem: Problem, raw: Array) -> Array:
     """Return the repair where δ > 0: entries may stay below their closure as long as the total shortfall is within δ.
 
     The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
@@ -141,7 +141,7 @@ def _repaired_with_delta(problem: Problem, raw: Array) -> Array:
         rows = (1 - part) * rows + part * constant
         rows += np.array([math.fsum([1.0, *(-row)]) for row in rows])[:, None] * constant
     # 5. a δ below what rounding adds even to the mixture: private without it
-    return _repaired_without_delta(problem, rows)
+    return _repair_without_delta(problem, rows)
 
 
 def _groups(factors: Array) -> list[NDArray[np.int64]] | list[slice]:
@@ -150,7 +150,7 @@ def _groups(factors: Array) -> list[NDArray[np.int64]] | list[slice]:
     return [slice(None)] if islands.size == 1 else [islands.members(which) for which in range(islands.size)]
 
 
-def _normalised(rows: Array, factors: Array, costs: Array) -> Array:
+def _normalise(rows: Array, factors: Array, costs: Array) -> Array:
     """Return columns in the cone, scaled so that rows sum to 1, with the last bit of each row given to one report.
 
     `factors` are e^{-εd}, rounded up; `costs` choose the report. CertificateError where no scale is found.
@@ -158,7 +158,7 @@ def _normalised(rows: Array, factors: Array, costs: Array) -> Array:
     # where some row is (nearly) empty, all get a constant report first: rows of zeros could not be scaled
     if rows.sum(axis=1).min() < 0.5:
         rows = close(np.maximum(rows, constant_channel(costs)), factors)
-    rows = close(_balanced(rows), factors)
+    rows = close(_balance(rows), factors)
     # the scale is chosen in real numbers with some room; whether doubles keep to it is tested, each time with more
     room = ROOM
     while room < MOST_ROOM:
@@ -181,7 +181,7 @@ def constant_channel(costs: Array) -> Array:
     return channel
 
 
-def _balanced(rows: Array) -> Array:
+def _balance(rows: Array) -> Array:
     """Rescale each column by its own weight, so that rows sum to 1 as nearly as small changes can.
 
     That keeps each column in the cone, and leaves less for the report that makes up for the rest.

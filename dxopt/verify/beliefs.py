@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.multipliers import Costs
-from dxopt.verify.exact import Exact, at_most, decayed, dot, total
+from dxopt.verify.exact import Exact, at_most, decay_bounds, dot, total
 from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.privacy import Channel
 from dxopt.verify.verdict import Broken
@@ -74,7 +74,7 @@ class Beliefs:
         return sums[: len(self.first)], sums[len(self.first) :]
 
 
-def violated(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
+def first_violation(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
     """Return the first pair and report that break their budget, None if none do; negative budgets are skipped."""
     for pair, (ours, theirs, budget) in enumerate(zip(*sums, budgets, strict=True)):
         for report, (left, right) in enumerate(zip(ours, theirs, strict=True)):
@@ -86,7 +86,7 @@ def violated(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
 def is_least(sums: Sums, budgets: Sequence[Fraction]) -> bool:
     """Return whether no smaller level would do: a pair breaks t - (1 + t)·1e-11 for budgets t, or all are below 0."""
     reduced = [budget - (1 + budget) * _AGREEMENT for budget in budgets]
-    return max(reduced) < 0 or violated(sums, reduced) is not None
+    return max(reduced) < 0 or first_violation(sums, reduced) is not None
 
 
 def less_beliefs(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
@@ -111,7 +111,7 @@ def less_beliefs(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
     for (pair, z), amount in zip(largest, amounts.rows[0], strict=False):
         # λ θ' is taken from the costs of the report, and λ e^{-εd} θ, rounded down, is given
         taken = amount << bits - exact
-        given, _ = decayed(taken, beliefs.epsilon * beliefs.distances[pair])
+        given, _ = decay_bounds(taken, beliefs.epsilon * beliefs.distances[pair])
         for row, one, other in zip(rows, likely.rows[pair], likely.rows[count + pair], strict=True):
             row[z] += given * one - taken * other
     return Costs(rows, bits)

@@ -186,7 +186,7 @@ def check_privacy(result: Result) -> str:
         levels = Levels.of(result.distances, result.bound, Fraction(epsilon))
         violated = violation(result.channel, levels)
         if violated is not None:
-            raise Broken(f"{distinguished(result, violated)} at epsilon {epsilon:.17g}")
+            raise Broken(f"{violation_text(result, violated)} at epsilon {epsilon:.17g}")
         if not is_least(result.channel, levels):
             raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
         return f"epsilon {epsilon:.10g} holds for {pairs} in {result.matrix.shape[1]:,} reports"
@@ -194,7 +194,7 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
     largest, violated = excess(result.channel, result.asked_levels, Fraction(delta))
     if violated is not None:
-        raise Broken(f"{distinguished(result, violated)} by more than delta {delta:.17g}")
+        raise Broken(f"{violation_text(result, violated)} by more than delta {delta:.17g}")
     if largest < Fraction(delta) - LEAST_DELTA:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs}"
@@ -213,7 +213,7 @@ def claimed_levels(result: Result) -> tuple[float, float]:
     return epsilon, delta
 
 
-def distinguished(result: Result, violated: Triple) -> str:
+def violation_text(result: Result, violated: Triple) -> str:
     """Return as text the secrets that a report tells apart."""
     x, other, z = violated
     return (
@@ -224,7 +224,7 @@ def distinguished(result: Result, violated: Triple) -> str:
 
 def check_value(result: Result) -> str:
     """Check the value, to 1e-12 of the size of its terms, and that the expected loss is within its budget."""
-    claimed = require_value(result, attained(result))
+    claimed = require_value(result, attained_value(result))
     if result.objective != "adversary_error":
         return f"{result.objective.replace('_', ' ')} {claimed:.12g}"
     spent = result.worth.expected_loss(result.losses).high
@@ -241,7 +241,7 @@ def require_value(result: Result, exact: Enclosed) -> float:
     return claimed
 
 
-def attained(result: Result) -> Enclosed:
+def attained_value(result: Result) -> Enclosed:
     """Return the exact value of the objective."""
     if result.objective == "expected_loss":
         return result.worth.expected_loss(result.losses)
@@ -356,7 +356,7 @@ def check_beliefs(result: Result) -> str:
         raise Broken(f"pairs of beliefs do not go with delta or {result.objective}")
     sums = pairs.expected(result.channel)
     budgets = [Fraction(claimed) * distance for distance in pairs.distances]
-    found = beliefs.violated(sums, budgets)
+    found = beliefs.first_violation(sums, budgets)
     if found is not None:
         pair, report = found
         told = f"are told apart by report {result.report(report)} at belief_level {claimed:.17g}"

@@ -388,14 +388,14 @@ class _Compared:
         about.require_written()
         if row["part"] is None:
             claims.check_rows(about)
-        claims.require_value(about, claims.attained(about))
+        claims.require_value(about, claims.attained_value(about))
         if {*row["under"]} != {*self.priors}:
             raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name in self.priors:
             other = self._under_prior(name)
             claimed = {"value": row["under"][name]}
             moved = replace(about, named=other.named, problem=other.problem, certificate=claimed)
-            claims.require_value(moved, claims.attained(moved))
+            claims.require_value(moved, claims.attained_value(moved))
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"
         if row["part"] != OWN:

@@ -67,7 +67,7 @@ def total(array: Array) -> Fraction:
     return Fraction(sum(exact.rows[0]), 1 << exact.bits)
 
 
-def weighed(weights: Sequence[float], values: Sequence[Fraction]) -> Fraction:
+def weighted_sum(weights: Sequence[float], values: Sequence[Fraction]) -> Fraction:
     """Return Σ weights·values for finite doubles and rationals."""
     pairs = zip(weights, values, strict=True)
     return sum((Fraction(weight) * value for weight, value in pairs if weight), Fraction(0))
@@ -131,7 +131,7 @@ def at_most(left: int, exponent: Fraction, right: int) -> bool:
         bits *= 2
 
 
-def decayed(amount: int, exponent: Fraction) -> tuple[int, int]:
+def decay_bounds(amount: int, exponent: Fraction) -> tuple[int, int]:
     """Return integers at most and at least amount·e^-exponent, for an amount and an exponent from 0 on."""
     if exponent > HUGE:
         return 0, (amount >> _BEYOND) + 1

@@ -103,7 +103,7 @@ def unclaimed_files(folder: Path) -> list[str]:
 def read_arrays(folder: Path, name: str) -> Arrays:
     """Return the arrays of a file `*.npz`; Broken where one cannot be read."""
     try:
-        with _Sips(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
+        with _SmallReads(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
             members = {member.filename.removesuffix(".npy"): member for member in stored.infolist()}
             if len(members) > _MOST_ARRAYS or len(members) < len(stored.infolist()):
                 raise ValueError(f"an array is there twice, or it has more than {_MOST_ARRAYS:,}")
@@ -121,7 +121,7 @@ def _unreadable(name: str, error: Exception) -> Broken:
     return Broken(f"{name} is damaged ({' '.join(str(error).split())})")
 
 
-class _Sips(io.FileIO):
+class _SmallReads(io.FileIO):
     """A file read in small pieces, as `ZipFile` would read a directory that claims gigabytes in one."""
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -169,7 +169,7 @@ def indices(arrays: Arrays, key: str, size: int, *shape: int) -> NDArray[np.int6
     return found.astype(np.int64)
 
 
-def alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
+def are_alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return whether two arrays are equal, with NaN equal to NaN, as coordinates of null values are."""
     return np.array_equal(array, other, equal_nan=array.dtype.kind == other.dtype.kind == "f")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.claims import distinguished
+from dxopt.verify.claims import violation_text
 from dxopt.verify.exact import BITS, MULTIPLES, Exact, exp_bounds, exponential, is_power
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit import claims as implicit
@@ -29,11 +29,11 @@ def check_measure(result: Result, name: str, claimed: object) -> str:
     """Check a measure of the channel by its name in `evaluation`, to 1e-12 of the size of its terms."""
     number = as_number(claimed, f"claims.json: {name}")
     if name == "expected_loss" and not result.written:
-        _agree(name, implicit.expected_loss(result), number)
+        _require_exact(name, implicit.expected_loss(result), number)
         return f"{number:.12g}"
     result.require_written()
     if name in _EXACT:
-        _agree(name, _EXACT[name](result), number)
+        _require_exact(name, _EXACT[name](result), number)
     elif name in _RATIOS:
         ratio = _RATIOS[name](result)
         if not is_power(ratio, number, AGREEMENT, of_two=True):
@@ -53,19 +53,19 @@ def check_measure(result: Result, name: str, claimed: object) -> str:
     return f"{number:.12g}"
 
 
-def _agree(name: str, exact: Enclosed, claimed: float) -> None:
+def _require_exact(name: str, exact: Enclosed, claimed: float) -> None:
     """Broken unless a number is the exact one to 1e-12 of the size of its terms."""
     if not exact.agrees(claimed):
         raise Broken(f"claims.json: {name} is {float(exact.low):.17g}, not {claimed:.17g}")
 
 
-def _agree_product(name: str, claimed: float, level: float, distance: float) -> None:
+def _require_product(name: str, claimed: float, level: float, distance: float) -> None:
     """Broken unless a number is level·distance; where that is infinite, it is no Fraction and compared in doubles."""
     if math.isinf(level) or math.isinf(distance):
         if claimed != level * distance:
             raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
         return
-    _agree(name, _exactly(Fraction(level) * Fraction(distance)), claimed)
+    _require_exact(name, _exactly(Fraction(level) * Fraction(distance)), claimed)
 
 
 def _exactly(number: Fraction) -> Enclosed:
@@ -144,7 +144,6 @@ def is_largest(
     """Return whether e^exponent, up to e^±slack, is the largest factor between beliefs with hiding and without.
 
     Hiding reports secret `instead[x]` in place of x; `weights` are the prior and `rows` the channel, as integers.
-
     For any weights of reports: those from 0 to 1 are events that a coin tells, and their scale cancels.
     If some weights exceed a factor f, two reports do, as two linear conditions have a solution with two. Whether
     A B > f C D for a pair of reports and some t is decided by the signs of a quadratic.
@@ -190,7 +189,7 @@ def _product(one: tuple[int, ...], other: tuple[int, ...]) -> Polynomial:
 
 
 def _is_unbounded(case: _Case, first: int, second: int) -> bool:
-    """Return whether the factor of two reports is infinite where one has no weight, or tends to it."""
+    """Return whether the factor of two reports is infinite, or has no bound, as the weight of one vanishes."""
     for one, other in ((first, second), (second, first)):
         over, under = case.over(one, other), case.under(one, other)
         if under[0] == 0 and (over[0] > 0 or (under[1] == 0 and over[1] > 0)):
@@ -226,7 +225,7 @@ def _check_beliefs(result: Result, name: str, claimed: float) -> None:
         # twice the largest distance of a secret to the one that it was replaced by, or that of two members
         rows = np.arange(result.size) if hiding else np.array(members)[:, None]
         distance = float(result.distances[rows, members].max())
-        _agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
+        _require_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
         return
     # The claim is the logarithm of the largest factor of all events: ln f = claimed is checked as f = e^claimed.
     slack = AGREEMENT * max(1, Fraction(min(claimed, MULTIPLES)))
@@ -324,12 +323,12 @@ def _check_records(result: Result, name: str, claimed: float, count: str | None)
     largest = float(result.distances.max())
     if count is not None:
         one = result.worth.expected_loss(result.losses)
-        _agree(name, Enclosed(int(count) * one.low, int(count) * one.high, int(count) * one.size), claimed)
+        _require_exact(name, Enclosed(int(count) * one.low, int(count) * one.high, int(count) * one.size), claimed)
     elif name.startswith("delta"):
         if claimed != delta:
             raise Broken(f"claims.json: {name} is {delta:.17g}, not {claimed:.17g}")
     elif result.private and (not result.delta or result.named.get("pairs") == "all"):
-        _agree_product(name, claimed, result.claimed("epsilon"), largest)
+        _require_product(name, claimed, result.claimed("epsilon"), largest)
     elif not 0 < largest < math.inf:
         raise Unproved(f"{claimed:.12g}: it is of a distance {largest:g}")
     else:
@@ -357,7 +356,7 @@ def _check_least_level(result: Result, epsilon: float, delta: Fraction, claim: s
         raise Broken(f"{claim}: epsilon is {epsilon:.17g}")
     found = broken(result.distances, Fraction(epsilon))
     if found is not None:
-        raise Broken(f"{claim}: {distinguished(result, found)} at epsilon {epsilon:.17g}")
+        raise Broken(f"{claim}: {violation_text(result, found)} at epsilon {epsilon:.17g}")
     if delta:
         least = not epsilon or broken(result.distances, Fraction(epsilon) * _LESS) is not None
     else:

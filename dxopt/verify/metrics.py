@@ -35,13 +35,13 @@ _SECOND = _SQUARED / (1 - _SQUARED)
 _TINY = 1e-150
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(14)
 _NEWTON = 25
-"""After this many steps brackets are halved alone,"""
+"""Newton's steps; after these brackets are halved alone."""
 _MOST = 120
-"""up to this many steps in all."""
+"""Largest number of steps of both kinds."""
 _ENOUGH = 1e-15
-"""Radians of longitude by which an azimuth may miss,"""
+"""Radians of longitude that count as no miss; smaller steps, relative, are lost in rounding."""
 _NEAR = 1e-10
-"""and those within which a step that is lost in rounding is the last one."""
+"""Radians of longitude within which a step that is lost in rounding is the last one."""
 
 
 def geodesics(here: Array, others: Array) -> Array:

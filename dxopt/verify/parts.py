@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import bound
-from dxopt.verify.claims import STATUSES, attained
+from dxopt.verify.claims import STATUSES, attained_value
 from dxopt.verify.exact import at_most
 from dxopt.verify.files import FRONTIER, LEVEL, PARTS, SWEEP, number, read_json, require_format
 from dxopt.verify.folder import Result, as_number
@@ -193,7 +193,7 @@ def check_optima(result: Result | None, parts: Sequence[Part]) -> str:
     return f"{len(parts)} optima, each proven as a part"
 
 
-def _agree(name: str, key: str, claimed: object, known: object) -> None:
+def _require_equal(name: str, key: str, claimed: object, known: object) -> None:
     """Broken unless an entry of a file is the known one."""
     if claimed != known:
         raise Broken(f"{name}: {key} is {_text(claimed)}, not {_text(known)}")
@@ -204,7 +204,7 @@ def _text(content: object) -> str:
     return f"{content:.17g}" if isinstance(content, float) else repr(content)
 
 
-def _agree_closely(name: str, key: str, claimed: float, known: Fraction, size: Fraction) -> None:
+def _require_close(name: str, key: str, claimed: float, known: Fraction, size: Fraction) -> None:
     """Broken unless a number is the known one up to 1e-12 of a size."""
     if abs(Fraction(claimed) - known) > AGREEMENT * size:
         raise Broken(f"{name}: {key} is {claimed:.17g}, not {float(known):.17g}")
@@ -222,7 +222,7 @@ def _read_answer(folder: Path, name: str, *keys: str) -> dict[str, Any]:
     return content
 
 
-def _finite(content: Mapping[str, Any], key: str, name: str) -> float:
+def _finite_number(content: Mapping[str, Any], key: str, name: str) -> float:
     """Return a finite number of a JSON file."""
     found = as_number(content[key], f"{name}: {key}")
     if not math.isfinite(found):
@@ -234,7 +234,7 @@ def _finite_list(content: Mapping[str, Any], key: str, name: str) -> list[float]
     """Return finite numbers of a JSON file."""
     if not isinstance(content[key], list):
         raise Broken(f"{name}: {key} is no list")
-    return [_finite({key: entry}, key, f"{name}, entry {index}") for index, entry in enumerate(content[key])]
+    return [_finite_number({key: entry}, key, f"{name}, entry {index}") for index, entry in enumerate(content[key])]
 
 
 def _require_parts(name: str, parts: Sequence[Part], least: int, count: int) -> None:
@@ -251,12 +251,12 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
     """Check that the loss is possible at `epsilon`, by the report, and not at `below`, by the part's dual."""
     content = _read_answer(folder, LEVEL, "max_loss", "accuracy", "epsilon", "below", "resolution")
     # 1. The file agrees with the report, if a level was found, and the part, if one was refuted.
-    most, accuracy, below = (_finite(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
+    most, accuracy, below = (_finite_number(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
     epsilon = as_number(content["epsilon"], f"{LEVEL}: epsilon")
     for some in (report, *(part.result for part in parts)):
         if some is not None and some.objective not in _FALLING:
             raise Broken(f"{LEVEL}: {some.objective} is no loss that falls as epsilon grows")
-    _agree(LEVEL, "epsilon", epsilon, math.inf if report is None else report.epsilon)
+    _require_equal(LEVEL, "epsilon", epsilon, math.inf if report is None else report.epsilon)
     # 2. The ends, and how many parts there are to be: one for the lower end, unless that is 0.
     _check_ends(content, epsilon, below, accuracy)
     if len(parts) != (below > 0):
@@ -264,11 +264,11 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
     # 3. At epsilon the loss of the report is small enough; at below no private channel has one, by the dual of the
     #    part.
     if report is not None:
-        loss = attained(report).high
+        loss = attained_value(report).high
         if loss > Fraction(most):
             raise Broken(f"{LEVEL}: at epsilon {epsilon:.17g} the loss is {float(loss):.17g}, over {most:.17g}")
     for part in parts:
-        _agree(LEVEL, "below", below, part.result.epsilon)
+        _require_equal(LEVEL, "below", below, part.result.epsilon)
         proven, _ = bound(part.result.asked, part.result.dual)
         if proven <= Fraction(most):
             raise Broken(f"{LEVEL}: at {below:.17g} no loss over {float(proven):.17g} is proven, but {most:.17g}")
@@ -282,13 +282,13 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
         raise Broken(f"{LEVEL}: below is {below:.17g}, epsilon {epsilon:.17g}, accuracy {accuracy:.17g}")
     status = content["status"]
     if below == 0 or math.isinf(epsilon):
-        _agree(LEVEL, "resolution", content["resolution"], None)
+        _require_equal(LEVEL, "resolution", content["resolution"], None)
         if status == "optimal":
             raise Broken(f"{LEVEL}: status is optimal, but one end is missing")
         return
     ratio = Fraction(epsilon) / Fraction(below)
-    claimed = _finite(content, "resolution", LEVEL)
-    _agree_closely(LEVEL, "resolution", claimed, ratio - 1, max(ratio - 1, Fraction(1)))
+    claimed = _finite_number(content, "resolution", LEVEL)
+    _require_close(LEVEL, "resolution", claimed, ratio - 1, max(ratio - 1, Fraction(1)))
     # The search ends where ln(epsilon / below) ≤ accuracy, computed in doubles: both outcomes get room for that.
     reach = Fraction(accuracy) * (1 + Fraction(1, 10**6))
     slack = (reach * _ROUNDING + AGREEMENT) * (1 if status == "optimal" else -1)
@@ -303,9 +303,9 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
     asked, levels = (_finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
     if not asked or min(asked) <= 0 or any(below >= above for below, above in pairwise(asked)):
         raise Broken(f"{SWEEP}: asked is {asked}, which are no increasing levels")
-    _agree(SWEEP, "epsilons", levels, asked[: len(levels)])
+    _require_equal(SWEEP, "epsilons", levels, asked[: len(levels)])
     _require_parts(SWEEP, parts, 1, len(levels))
-    _agree(SWEEP, "epsilons", levels, [part.result.epsilon for part in parts])
+    _require_equal(SWEEP, "epsilons", levels, [part.result.epsilon for part in parts])
     whole = len(parts) == len(asked) and all(part.optimal for part in parts)
     status = content["status"]
     if (status == "optimal" and not whole) or (status == "feasible" and len(parts) < len(asked)):
@@ -352,15 +352,15 @@ def check_frontier(folder: Path, parts: Sequence[Part]) -> str:
     # 1. Levels or budgets are those of the parts, in increasing order.
     points = _finite_list(content, key, FRONTIER)
     _require_parts(FRONTIER, parts, 2, len(points))
-    _agree(FRONTIER, key, points, [part.max_loss if by_budget else part.result.epsilon for part in parts])
+    _require_equal(FRONTIER, key, points, [part.max_loss if by_budget else part.result.epsilon for part in parts])
     if any(below >= above for below, above in pairwise(points)):
         raise Broken(f"{FRONTIER}: {key} do not increase")
     # 2. The objective fits.
-    wanted = _finite(content, "wanted", FRONTIER)
+    wanted = _finite_number(content, "wanted", FRONTIER)
     if not 0 < wanted < 1:
         raise Broken(f"{FRONTIER}: wanted is {wanted:.17g}")
     objective = parts[0].result.objective
-    _agree(FRONTIER, "objective", content["objective"], objective)
+    _require_equal(FRONTIER, "objective", content["objective"], objective)
     if (objective == "adversary_error") is not by_budget:
         raise Broken(f"{FRONTIER}: no frontier of {objective} is over {key}")
     # 3. Values, bounds and prices, the band between them, and what is claimed of its width.
@@ -377,7 +377,7 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part], levels: list[Fract
     values = list(accumulate((part.value for part in parts), min))
     bounds = list(accumulate((part.bound for part in reversed(parts)), max))[::-1]
     for key, known in (("values", values), ("bounds", bounds)):
-        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
+        _require_equal(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     return _Band(
         points=levels,
         widths=[above - below for above, below in zip(values, bounds[1:], strict=False)],
@@ -391,7 +391,7 @@ def _by_budget(content: dict[str, Any], parts: Sequence[Part], budgets: list[Fra
     """Return the band of errors over budgets: tangents above, chords below."""
     values, bounds, prices = ([getattr(part, name) for part in parts] for name in ("value", "bound", "price"))
     for key, known in (("values", values), ("bounds", bounds), ("prices", prices)):
-        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
+        _require_equal(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     width = budgets[-1] - budgets[0]
     return _Band(
         points=budgets,
@@ -441,10 +441,10 @@ def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Ba
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:
     """Check the resolution, the widest place of the band as a share of the whole, and that the status fits it."""
     # 1. The resolution, which counts as 0 where nothing falls or rises.
-    claimed = _finite(content, "resolution", FRONTIER)
+    claimed = _finite_number(content, "resolution", FRONTIER)
     known = max(max(band.widths) / band.whole, Fraction(0)) if band.whole > 0 else Fraction(0)
     size = max(known, Fraction(1)) * (1 + band.size / band.whole if band.whole > 0 else 1)
-    _agree_closely(FRONTIER, "resolution", claimed, known, size)
+    _require_close(FRONTIER, "resolution", claimed, known, size)
     # 2. A run is optimal if it reached the resolution that was asked for, or if all its parts are optimal and no
     #    point between them could make the band narrower; it is feasible if it ended, but with a part that is not
     #    optimal.

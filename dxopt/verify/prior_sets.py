@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import weighed
+from dxopt.verify.exact import weighted_sum
 from dxopt.verify.files import Arrays, number, numbers
 from dxopt.verify.verdict import Broken
 
@@ -46,7 +46,7 @@ class Totals:
 
     @property
     def reach(self) -> NDArray[np.bool_]:
-        """Secrets that may have mass: those in no row of entries ≥ 0 whose upper end is 0, up to the slack."""
+        """Secrets that may have mass: 0 in every row without negative entries whose upper end is 0, up to slack."""
         empty = np.array([high <= self.slack for high in self.high]) & (self.forms.min(axis=1) >= 0)
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
@@ -54,7 +54,7 @@ class Totals:
         """Bound the largest loss from above, by the numbers y."""
         numbers = [Fraction(one) for one in self.multipliers.tolist()]
         columns = self.forms.T.tolist()
-        left = [losses[x] - weighed(columns[x], numbers) for x in np.flatnonzero(self.reach).tolist()]
+        left = [losses[x] - weighted_sum(columns[x], numbers) for x in np.flatnonzero(self.reach).tolist()]
         numbers[-1] += max(left)
         sides = zip(numbers, self.low, self.high, strict=True)
         return sum((max(y * low, y * high) for y, low, high in sides), Fraction(0))
@@ -66,7 +66,7 @@ class Totals:
         for place, member in enumerate(members):
             shares = [Fraction(one) for one in member.tolist()]
             for form, low, high in zip(self.forms.tolist(), self.low, self.high, strict=True):
-                total = weighed(form, shares)
+                total = weighted_sum(form, shares)
                 if not low <= total <= high:
                     raise Broken(f"dual.npz: member {place} does not fit a total: {float(total):.17g}")
 
@@ -89,7 +89,7 @@ class Part:
         """Return the loss of each row, given that of each secret."""
         if self.members is None:
             return [losses[x] for x in self.secrets.tolist()]
-        return [weighed(member, losses) for member in self.members.tolist()]
+        return [weighted_sum(member, losses) for member in self.members.tolist()]
 
     @property
     def rows(self) -> int:
@@ -155,7 +155,7 @@ class Priors:
             return max(lost - low for lost, low in zip(members.worth(losses), self.lowest, strict=True))
         return sum((part.largest(losses) for part in self.parts), Fraction(0))
 
-    def begin(self, losses: Array) -> Array:
+    def worst_weights(self, losses: Array) -> Array:
         """Return weights of the prior that loses most if secrets lose this, in place of those of a dual."""
         found = []
         for part in self.parts:
@@ -165,7 +165,7 @@ class Priors:
             found.append(own)
         return np.concatenate(found)
 
-    def mixed(self, weights: Array) -> tuple[list[int], int, Fraction, Fraction]:
+    def prior_of_weights(self, weights: Array) -> tuple[list[int], int, Fraction, Fraction]:
         """Return the prior that weights of a dual give, each cut off at its cap, and what makes it one of the set.
 
         Returns
@@ -190,7 +190,7 @@ class Priors:
             each = list(map(Fraction, (own if part.caps is None else np.minimum(own, part.caps)).tolist()))
             sums.append(sum(each, Fraction(0)))
             for place, x in enumerate(part.secrets.tolist()):
-                exact[x] += each[place] if part.members is None else weighed(part.members[:, x].tolist(), each)
+                exact[x] += each[place] if part.members is None else weighted_sum(part.members[:, x].tolist(), each)
         bits = max(share.denominator for share in exact).bit_length() - 1
         prior = [share.numerator * ((1 << bits) // share.denominator) for share in exact]
 
@@ -223,7 +223,7 @@ def read_priors(problem: Arrays, prior: Array) -> Priors:
         radius = number(problem, "prior_set.radius")
         if not 0 < radius < 1:
             raise Broken(f"problem.npz: the set of priors has a radius of {radius:g}")
-        return _joined(size, [(radius, np.full(size, np.inf)), (1 - radius, prior)])
+        return _set_of_parts(size, [(radius, np.full(size, np.inf)), (1 - radius, prior)])
     lower, upper = (numbers(problem, f"prior_set.{end}", size) for end in ("lower", "upper"))
     good = (lower >= 0) & (lower <= upper) & (upper <= 1)
     if not good.all() or math.fsum(lower) > 1 + _SUM or math.fsum(upper) < 1 - _SUM:
@@ -232,7 +232,7 @@ def read_priors(problem: Arrays, prior: Array) -> Priors:
         raise Broken("problem.npz: the prior is not between the bounds")
     least = math.fsum(lower)
     room = upper - lower
-    return _joined(size, [(least, lower), (min(max(1 - least, 0.0), math.fsum(room)), room)])
+    return _set_of_parts(size, [(least, lower), (min(max(1 - least, 0.0), math.fsum(room)), room)])
 
 
 def read_regret(problem: Arrays, prior: Array) -> Priors:
@@ -281,7 +281,7 @@ def _totals(problem: Arrays, size: int) -> Totals:
     )
 
 
-def _joined(size: int, parts: list[tuple[float, Array]]) -> Priors:
+def _set_of_parts(size: int, parts: list[tuple[float, Array]]) -> Priors:
     """Return the set of parts, each given by a mass and caps for all secrets; mass 0 and caps of 0 are left out."""
     found = []
     for mass, caps in parts:

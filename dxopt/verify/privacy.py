@@ -73,7 +73,7 @@ class Levels:
     @classmethod
     def of(cls, distances: Array, bound: NDArray[np.bool_], epsilon: Fraction) -> Levels:
         """Return the budgets at ε of distances `(n, n)`."""
-        distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)
+        distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)  # others may be infinite
         exact = [Fraction(distance) for distance in distinct.tolist()]
         exponents = [epsilon * distance for distance in exact]
         below = np.array([_double_below(exponent) for exponent in exponents])

@@ -131,7 +131,7 @@ def verify_table(file: str | Path) -> Verdict:
     path = Path(file)
     if not is_file(path):
         raise SpecError("table", f"{path} is no file", "name one that dxopt export wrote")
-    return Verdict(str(path), tuple(checked(name, claim) for name, claim in table_checks(path)))
+    return Verdict(str(path), tuple(check_claim(name, claim) for name, claim in table_checks(path)))
 
 
 def _results(folder: Path) -> Iterator[Path]:
@@ -155,7 +155,7 @@ def _contents(folder: Path) -> list[Path]:
 
 def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
     """Check the digests, the claims of a report if there is one, and what rests on parts if there are such."""
-    yield checked("digests", lambda: check_digests(folder))
+    yield check_claim("digests", lambda: check_digests(folder))
     result = None
     reported = any((folder / name).is_file() for name in PROOF)
     if reported:
@@ -182,24 +182,24 @@ def _report_checks(result: Result) -> Iterator[Check]:
     """Check the claims of a report: those of the certificate, measures and the comparison."""
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
-        yield checked(name, partial(others.get(name, claim), result))
+        yield check_claim(name, partial(others.get(name, claim), result))
     if claims.claims_beliefs(result):
-        yield checked("beliefs", partial(claims.check_beliefs, result))
+        yield check_claim("beliefs", partial(claims.check_beliefs, result))
     if result.named.get("within") is not None:
-        yield checked("within", partial(claims.check_within, result))
+        yield check_claim("within", partial(claims.check_within, result))
     evaluation = result.claims.get("evaluation")
     if not isinstance(evaluation, dict):
         yield Check("measures", Outcome.FAILS, "claims.json: evaluation is no object")
     else:
         for name, claimed in evaluation.items():
-            yield checked(f"measure: {name}", partial(check_measure, result, name, claimed))
+            yield check_claim(f"measure: {name}", partial(check_measure, result, name, claimed))
     if (result.folder / PARTS / COMPARISON).is_dir():
         try:
             found = list(comparison_proofs(result, _part_checks))
         except (Broken, *DAMAGED) as error:
             yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
             return
-        yield from (checked(name, proof) for name, proof in found)
+        yield from (check_claim(name, proof) for name, proof in found)
 
 
 def _part_checks(folder: Path) -> Iterator[Check]:
@@ -236,10 +236,10 @@ def _answer_checks(folder: Path, question: str, result: Result | None, tell: Tel
         require_all(checks)
         return found
 
-    yield checked(question, claim)
+    yield check_claim(question, claim)
 
 
-def checked(name: str, claim: Callable[[], str]) -> Check:
+def check_claim(name: str, claim: Callable[[], str]) -> Check:
     """Call a claim and return its check: it holds unless it raises, which tells why it fails or is not re-proved."""
     try:
         return Check(name, Outcome.HOLDS, claim())

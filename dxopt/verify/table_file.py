@@ -185,14 +185,14 @@ def check_names(table: TableFile) -> str:
     points = table.arrays["space.points"] if kind == "points" else None
     if kind not in ("points", "distances"):
         points = Space.read(table.arrays).places
-    if kind != "distances" and head["secret_points"] != listed(points):
+    if kind != "distances" and head["secret_points"] != coordinates_in_head(points):
         raise Broken("secret_points are not the points of its space")
     if [head["metric"], head["unit"]] != _metric_of(table):
         raise Broken(f"the metric is {head['metric']!r} in {head['unit']!r}, which its space has not")
     return f"{len(head['secrets']):,} secrets, {len(head['reports']):,} reports"
 
 
-def listed(points: NDArray[Any] | None) -> list[Any] | None:
+def coordinates_in_head(points: NDArray[Any] | None) -> list[Any] | None:
     """Return coordinates as the head has them, with null for NaN; None where there are none, or they are texts."""
     if points is None or points.dtype.kind != "f":
         return None

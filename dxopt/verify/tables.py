@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dxopt.verify.exact import Exact, dot
-from dxopt.verify.files import TABLE, alike
+from dxopt.verify.files import TABLE, are_alike
 from dxopt.verify.folder import Result
 from dxopt.verify.privacy import bound_pairs
-from dxopt.verify.table_file import TableFile, bytes_of, check_digest, check_names, check_private, listed
+from dxopt.verify.table_file import TableFile, bytes_of, check_digest, check_names, check_private, coordinates_in_head
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken
 
@@ -58,15 +58,15 @@ def _check_same(result: Result, table: TableFile) -> None:
         "space": _space_in_head(result),
     }
     if head["space"]["kind"] == "distances":
-        same["secret_points"] = listed(known.get("space.points"))
+        same["secret_points"] = coordinates_in_head(known.get("space.points"))
     if not result.secrets:
-        same["report_points"] = listed(known.get("report_points"))
+        same["report_points"] = coordinates_in_head(known.get("report_points"))
     for name, expected in same.items():
         if head[name] != expected:
             raise Broken(f"its {name} is not that of mechanism.npz")
     if not np.array_equal(table.distances, result.distances):
         raise Broken("its distances are not those of the result")
-    if table.prior is not None and not alike(table.prior, result.prior):
+    if table.prior is not None and not are_alike(table.prior, result.prior):
         raise Broken("its prior is not that of the result")
 
 

@@ -10,7 +10,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, dot, weighed
+from dxopt.verify.exact import Exact, dot, weighted_sum
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -48,7 +48,7 @@ class Enclosed:
 
 @dataclass(frozen=True)
 class Worth:
-    """A channel `(n, m)` with a prior `(n,)`."""
+    """A channel `(n, m)` with a prior `(n,)`: what it is worth under each objective."""
 
     matrix: Array
     prior: Array
@@ -79,7 +79,7 @@ class Worth:
     def expected_loss(self, losses: Array) -> Enclosed:
         """Return the expected loss Σ_x π_x Σ_z K[x, z] l(x, z)."""
         rows = self.rows(losses)
-        found, size = (weighed(self.prior.tolist(), [row[side] for row in rows]) for side in (0, 1))
+        found, size = (weighted_sum(self.prior.tolist(), [row[side] for row in rows]) for side in (0, 1))
         return Enclosed(found, found, size, self._lost(losses))
 
     def _lost(self, losses: Array) -> Fraction:

@@ -32,11 +32,11 @@ from dxopt.verify.bounds.multipliers import (
     marginals,
     pairs_along,
     prior_missed,
+    sum_above,
     summands,
     weighted_costs,
-    widened,
 )
-from dxopt.verify.exact import Exact, dot, shifted, weighed
+from dxopt.verify.exact import Exact, dot, shifted, weighted_sum
 from dxopt.verify.files import Arrays, indices, number, numbers, part
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.privacy import Levels
@@ -49,7 +49,7 @@ _GUARD_BITS = 128
 
 @dataclass(frozen=True)
 class Asked:
-    """The problem of a bound.
+    """The problem whose optimum a dual bounds.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class Asked:
         Costs of an adversary's guesses.
     max_loss : float
     shape : tuple of int
-        Points along each axis, if the secrets are claimed to be all tuples; a bound from factors is one whatever they
-        are.
+        Numbers of points along each axis, if the secrets are claimed to be all tuples of these; else empty. A bound
+        from factors is true even if they are not.
     beliefs : Beliefs or None
         Pairs of beliefs that must not be told apart.
     priors : Priors or None
@@ -167,7 +167,7 @@ def _product_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
         return bound(Asked(asked.objective, losses[axis], parts[axis], inner, Fraction(0)), duals[axis])[0]
 
     largest = [np.abs(loss).max(axis=1) for loss in losses]
-    off = prior_missed(asked.prior, parts, largest) + widened(float(asked.prior @ missed))
+    off = prior_missed(asked.prior, parts, largest) + sum_above(float(asked.prior @ missed))
     found = combine_bounds([proven(axis) for axis in range(len(shape))], parts) - off
     return found, f"{len(shape)} factors by weak duality, less {float(off):.1e}"
 
@@ -194,8 +194,8 @@ def _worst_bound(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | N
     elif priors.totals is not None:
         return least - 2 * priors.totals.slack * abs(least), "the least of all losses"
     else:
-        weights = priors.begin(asked.losses.min(axis=1))
-    mixed, bits, divisor, short = priors.mixed(weights)
+        weights = priors.worst_weights(asked.losses.min(axis=1))
+    mixed, bits, divisor, short = priors.prior_of_weights(weights)
     costs = _less_beliefs_if_any(asked, costs_by_weights(mixed, bits, asked.losses), beliefs)
     found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
     # The mass that is short is lost on some report of a secret that counts, or under members that sum to nearly 1.
@@ -204,7 +204,7 @@ def _worst_bound(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | N
     if priors.regret:
         # No more than what was attained for each member comes off; and no regret is negative.
         kept = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0).tolist()
-        proven = max(proven - weighed(kept, priors.highest) / divisor, Fraction(0))
+        proven = max(proven - weighted_sum(kept, priors.highest) / divisor, Fraction(0))
     return proven, f"{how} under {np.count_nonzero(weights)} weights"
 
 

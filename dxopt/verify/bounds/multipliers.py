@@ -47,7 +47,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, decayed, total
+from dxopt.verify.exact import Exact, decay_bounds, total
 from dxopt.verify.files import Arrays, indices, numbers
 from dxopt.verify.privacy import Levels
 
@@ -84,7 +84,7 @@ def weighted_costs(weights: Array, losses: Array) -> Costs:
 
 
 def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
-    """Return costs w(x) l(x, z) for weights w·2^unit that are integers; exact."""
+    """Return costs w(x) l(x, z), exact, given the weights as the integers w·2^unit."""
     paid = Exact.of(losses)
     exact = unit + paid.bits
     largest = float(Fraction(max(weights, default=0), 1 << unit))
@@ -112,21 +112,21 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     bits = max(costs.bits, exact.bits + 2 * int(farthest) + _GUARD_BITS)
     [amounts] = exact.scaled(bits)
     # 3. Reduced costs: λ comes off r in b, and λ e^{-εd}, rounded down, is added to r in a. `kind` is the number of
-    #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decayed` gives integers
-    #    below and above λ e^{-εd}. With δ, the multipliers of each pair are summed by report, as a triple may be
-    #    listed twice.
+    #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decay_bounds` gives
+    #    integers below and above λ e^{-εd}. With δ, multipliers of each pair are summed by report, as a triple may
+    #    be listed twice.
     reduced = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
     by_pair: dict[tuple[int, int], dict[int, int]] = {}
     for z, a, b, kind, amount in zip(*kept, amounts, strict=True):
         reduced[b][z] -= amount
-        below, _ = decayed(amount, levels.exponents[kind])
+        below, _ = decay_bounds(amount, levels.exponents[kind])
         reduced[a][z] += below
         if delta:
             by_report = by_pair.setdefault((a, b), {})
             by_report[z] = by_report.get(z, 0) + amount
     # 4. What δ costs, Σ e^{-εd} max_z λ, rounded up: the second of the two integers.
     lost = sum(
-        decayed(max(by_report.values()), levels.exponents[levels.which[pair]])[1]
+        decay_bounds(max(by_report.values()), levels.exponents[levels.which[pair]])[1]
         for pair, by_report in by_pair.items()
     )
     # 5. A row of K is a distribution, so that it pays at least its least reduced cost.
@@ -143,7 +143,7 @@ def marginals(prior: Array, shape: Sequence[int]) -> list[Array]:
     ]
 
 
-def widened(found: float) -> Fraction:
+def sum_above(found: float) -> Fraction:
     """Return an upper bound on a sum of numbers of 0 or more, given what doubles found."""
     return Fraction(found) * (1 + Fraction(1, 10**9))
 
@@ -157,7 +157,7 @@ def prior_missed(prior: Array, parts: Sequence[Array], largest: Sequence[Array])
     sizes = outer_sum(largest)
     # The product in doubles is off by k·2^-53 of itself, and its difference from the prior by one rounding more.
     off = np.abs(prior - product) + (len(parts) + 1) * _UNIT * product
-    return widened(float((off * sizes).sum()))
+    return sum_above(float((off * sizes).sum()))
 
 
 def outer_sum(parts: Sequence[Array]) -> Array:

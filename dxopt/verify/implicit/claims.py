@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import Asked, bound, factor_duals, line_dual, line_dual_bound
 from dxopt.verify.bounds.line import rough_line_bound
-from dxopt.verify.bounds.multipliers import combine_bounds, marginals, prior_missed, widened
+from dxopt.verify.bounds.multipliers import combine_bounds, marginals, prior_missed, sum_above
 from dxopt.verify.claims import claimed_levels, require_bound, require_value
-from dxopt.verify.exact import BITS, exp_bounds, weighed
-from dxopt.verify.files import Arrays, alike, indices, number, numbers, part
+from dxopt.verify.exact import BITS, exp_bounds, weighted_sum
+from dxopt.verify.files import Arrays, are_alike, indices, number, numbers, part
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.kernels import MOST_CELLS, NAMED, UNIT, LineKernel, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
@@ -60,7 +60,7 @@ class Written:
 
     @property
     def about(self) -> str:
-        """What was checked, as text for the verdict."""
+        """The number of entries that were checked, as text for the verdict."""
         return f"{self.matrix.size:,} probabilities"
 
     def check_rows(self, name: str) -> Sums:
@@ -103,7 +103,7 @@ class Product:
 
     @property
     def about(self) -> str:
-        """What the proof assumes of the factors, as text for the verdict."""
+        """The assumptions of the proof on the factors, as text for the verdict."""
         each = dict.fromkeys(factor.about for factor, _, _ in self.factors)
         return f"{len(self.factors)} factors: {'; '.join(each)}"
 
@@ -173,7 +173,7 @@ class Product:
                 known[key] = factor.cost(belief, loss)
             cost = known[key]
             # What the report that gets the rests costs along this axis.
-            away = weighed(belief.tolist(), [Fraction(float(loss.row(x)[report])) for x in range(len(belief))])
+            away = weighted_sum(belief.tolist(), [Fraction(float(loss.row(x)[report])) for x in range(len(belief))])
             # A share of 1 - rest is drawn from the factors, and the rest goes to that report; costs may be negative.
             low += min(cost.low * (1 - most), cost.low * (1 - least)) + min(away * least, away * most)
             high += max(cost.high * (1 - least), cost.high * (1 - most)) + max(away * least, away * most)
@@ -183,7 +183,7 @@ class Product:
         # What is off: entries that are raised, row sums of factors and roundings, and losses that are no exact sums.
         off = raised * (size + 2 * largest)
         off += size * (len(self.factors) + 2) * ROW_SUM
-        off += widened(float((prior * missed).sum()))
+        off += sum_above(float((prior * missed).sum()))
         return Enclosed(low - off, high + off, size)
 
 
@@ -208,10 +208,10 @@ def _check_reports(arrays: Arrays, name: str) -> None:
     """Check that the reports of a factor are its secrets: in their places, by their names."""
     if "secrets" in arrays and not arrays["secrets"]:
         raise Broken(f"mechanism.npz: the reports of {name} are not its secrets")
-    if {"reports", "space.labels"} <= {*arrays} and not alike(arrays["reports"], arrays["space.labels"]):
+    if {"reports", "space.labels"} <= {*arrays} and not are_alike(arrays["reports"], arrays["space.labels"]):
         raise Broken(f"mechanism.npz: the reports of {name} have other names than its secrets")
     points = Space.read(arrays).points
-    if "report_points" in arrays and (points is None or not alike(arrays["report_points"].astype(float), points)):
+    if "report_points" in arrays and (points is None or not are_alike(arrays["report_points"].astype(float), points)):
         raise Broken(f"mechanism.npz: the reports of {name} are elsewhere than its secrets")
 
 
@@ -371,7 +371,7 @@ def _bound_of_axis(
     # 2. No multipliers: the least that each secret pays.
     if "multiplier" in dual and not dual["multiplier"].size:
         least = [Fraction(float(losses.row(x).min())) for x in range(len(prior))]
-        return weighed(prior.tolist(), least), "no dual needed"
+        return weighted_sum(prior.tolist(), least), "no dual needed"
     # 3. Multipliers of any pairs, for which all distances are made.
     if max(len(space), losses.reports) > PAIRED_POINTS:
         raise Unproved(f"a dual of {len(space):,} points off a line is over the limit of {PAIRED_POINTS:,}")
@@ -385,7 +385,7 @@ def _bound_of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
     shape = tuple(len(loss.space) for loss in inner)
     parts = marginals(result.prior, shape)
     off = prior_missed(result.prior, parts, [loss.largest for loss in inner])
-    off += widened(float((result.prior * missed).sum()))
+    off += sum_above(float((result.prior * missed).sum()))
     known: dict[tuple[object, ...], Fraction] = {}
     bounds = []
     hows = []

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.multipliers import outer_sum, summands
-from dxopt.verify.exact import BITS, Exact, decayed
+from dxopt.verify.exact import BITS, Exact, decay_bounds
 from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import Measured
@@ -180,7 +180,7 @@ class LineKernel:
     @cached_property
     def factors(self) -> list[tuple[int, int]]:
         """Integers at most and at least 2^128·e^{-ε'd} for the distance d between neighbours, `(n - 1,)`."""
-        return [decayed(1 << BITS, step) for step in self.steps]
+        return [decay_bounds(1 << BITS, step) for step in self.steps]
 
     @cached_property
     def rests(self) -> list[tuple[Fraction, Fraction]]:
@@ -243,12 +243,12 @@ class LineKernel:
         room = epsilon * (1 - 2 * UNIT) * nearest
         if room - min(self.steps) < 2 * _LARGEST_ERROR * (1 + _LARGEST_ERROR * 2) + 8 * UNIT:
             raise Broken(f"{name}: level {self.level:.17g} leaves no room for rounding below {float(epsilon):.17g}")
-        # The slack: all pairs are seen in one pass from each side. The largest that any x so far allows at the next
-        # point, shrunk by e^{-εd} with every step, is at most the least that the entry may be there. 2^-50 is room
-        # for 4 roundings on both sides.
+        # The slack: all pairs are seen in one pass from each side. The largest probability that it may have at any
+        # point so far, shrunk by e^{-εd} with every step, is at most the least that it may have at the next one.
+        # 2^-50 is room for 4 roundings on both sides.
         low, high = self._at_slack
         for step in (1, -1):
-            most = before = 0  # the largest that is allowed to be seen at x, and the secret from which it comes
+            most = before = 0  # that largest one, shrunk, and the secret that has it
             for x in range(len(low))[::step]:
                 if most + (most >> 50) > low[x]:
                     apart = f"secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g}"
@@ -259,7 +259,7 @@ class LineKernel:
                 edge = x if step == 1 else x - 1
                 if 0 <= edge < len(self.steps):
                     length = epsilon * (1 - 2 * UNIT) / Fraction(self.level) * self.steps[edge]
-                    most = decayed(most, length)[1]
+                    most = decay_bounds(most, length)[1]
 
     @cached_property
     def _at_slack(self) -> tuple[list[int], list[int]]:
@@ -351,5 +351,5 @@ class LineKernel:
 
     @property
     def about(self) -> str:
-        """What the proof assumes of entries, as text for the verdict."""
+        """The assumption of the proof on entries, as text for the verdict."""
         return f"entries within (4 + 2t) 2^-53 of e^-t times {len(self.weights):,} weights"

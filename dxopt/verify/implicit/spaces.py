@@ -44,7 +44,7 @@ class Space:
             return cls(kind, parts=tuple(cls.read(arrays, f"{prefix}.{index}") for index in range(count)))
         if kind == "distances":
             size = len(arrays[f"{prefix}.distances"])
-            return cls(kind, given=_checked(numbers(arrays, f"{prefix}.distances", size, size)))
+            return cls(kind, given=_valid_distances(numbers(arrays, f"{prefix}.distances", size, size)))
         if kind in ("lattice", "torus"):
             shape = tuple(arrays[f"{prefix}.shape"].tolist())
             spacing = number(arrays, f"{prefix}.spacing")
@@ -170,10 +170,10 @@ def _along_edges(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
         np.minimum.at(found, (ends[:, 0], ends[:, 1]), lengths)
     for via in range(size):
         np.minimum(found, found[:, via, None] + found[via], out=found)
-    return _checked(found)
+    return _valid_distances(found)
 
 
-def _checked(distances: Array) -> Array:
+def _valid_distances(distances: Array) -> Array:
     """Return distances as they are; Broken where some are negative, or not 0 on the diagonal."""
     if (distances < 0).any() or distances.diagonal().any():
         raise Broken("distances: some are negative, or not 0 on the diagonal")

@@ -26,7 +26,7 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """What a sidecar promises: how far positions or values are from their secrets, and a factor for two near ones."""
+    """Promises of a sidecar: how far positions or values are from their secrets, and a factor for two near ones."""
 
     secret: Secret
     between: Near | None
@@ -86,7 +86,8 @@ class Promise:
     def reach(self) -> float:
         """Largest distance from its secret of a position or a value that belongs to the space.
 
-        On a grid or a line half a step, for cells the corner; elsewhere, by convention, the next secret.
+        On a lattice to the corner of a cell, on a line half the largest step; elsewhere, by convention, the largest
+        distance to the nearest other secret.
         """
         if self.secret.kind == "label":
             return 0.0

@@ -15,7 +15,7 @@ from dxopt.errors import SpecError
 from dxopt.verify.files import CLAIMS, DAMAGED, TABLE, digest, is_file, read_json
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, one_check
-from dxopt.verify.proving import checked, verify, verify_table
+from dxopt.verify.proving import check_claim, verify, verify_table
 from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii
 from dxopt.verify.published.rows import REPORT, Outputs, Rows, as_double, places_of, read_rows, require_readable
 from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
@@ -147,8 +147,8 @@ class _Published:
         beside = [name for name in made if name in _BESIDE]
         kept = [name for name in there if name not in made]
         return (
-            f"reports in {_quoted(self.outputs.columns)}; made of them: {_quoted(beside)}; "
-            f"kept as given, and not protected: {_quoted(kept)}"
+            f"reports in {_quoted_names(self.outputs.columns)}; made of them: {_quoted_names(beside)}; "
+            f"kept as given, and not protected: {_quoted_names(kept)}"
         )
 
     def _check_reports(self) -> str:
@@ -230,7 +230,7 @@ def _check_paid(paid: Paid, epsilon: float) -> None:
         raise Broken(f"a budget of {paid.default!r} does not pay for {paid.default_rows!r} rows at {epsilon!r}")
 
 
-def _quoted(columns: Sequence[str]) -> str:
+def _quoted_names(columns: Sequence[str]) -> str:
     """Return the names of columns for a message, the first twelve of them."""
     some = ", ".join(map(repr, columns[:_SHOWN])) or "none"
     return some + (f", and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else "")
@@ -306,7 +306,7 @@ def _checks(file: Path, result: Path) -> Iterator[Check]:
         yield Check("table", Outcome.NOT_REPROVED, str(error))
         return
     for name, claim in _Published(file, said, str(result), written).checks().items():
-        yield checked(name, claim)
+        yield check_claim(name, claim)
 
 
 def _table_bytes(result: Path) -> bytes:

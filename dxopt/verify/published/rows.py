@@ -47,7 +47,7 @@ class Outputs:
         """
         labels = [str(label) for label in table.head["reports"]]
         places = places_of(table, kind)
-        kept = [name for name in where if name in made]
+        kept = [name for name in where if name in made]  # columns of secrets that have reports now
         if kept and len(kept) < len(where):
             raise Broken(f"column {kept[0]!r} was replaced, and {next(n for n in where if n not in made)!r} was not")
         named = [name for name in (where if kind == "label" else [REPORT]) if name in made]
@@ -130,7 +130,7 @@ def require_readable(file: Path) -> None:
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise SpecError("file", f"{file} has the ending {file.suffix!r}", f"give one of {', '.join(_READERS)}")
-    if reader is _parquet and find_spec("pyarrow") is None:
+    if reader is _read_parquet and find_spec("pyarrow") is None:
         raise UnsupportedError("pyarrow", "is not installed", "install dxopt[frames]")
 
 
@@ -139,7 +139,7 @@ def read_rows(file: Path) -> Rows:
     return _READERS[file.suffix.lower()](file)
 
 
-def _csv(file: Path) -> Rows:
+def _read_csv(file: Path) -> Rows:
     """Read text with the delimiter that makes most columns of the first line, numbering rows by their first line."""
     with file.open(encoding="utf-8-sig", newline="") as stream:
         first = stream.readline()
@@ -168,9 +168,9 @@ def _csv(file: Path) -> Rows:
     return Rows(names, entries, "line")
 
 
-def _geojson(file: Path) -> Rows:
+def _read_geojson(file: Path) -> Rows:
     content = json.loads(file.read_text(encoding="utf-8-sig"))
-    features = [_flat(feature) for feature in content["features"]]
+    features = [_flat_properties(feature) for feature in content["features"]]
     names = dict.fromkeys(name for feature in features for name in feature)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -179,7 +179,7 @@ def _geojson(file: Path) -> Rows:
     return Rows(tuple(names), entries, "feature")
 
 
-def _flat(feature: dict[str, Any]) -> dict[str, Any]:
+def _flat_properties(feature: dict[str, Any]) -> dict[str, Any]:
     """Return the properties of a feature and its geometry if it has one: a point as latitude, longitude.
 
     Other geometries and nested values become JSON text.
@@ -192,7 +192,7 @@ def _flat(feature: dict[str, Any]) -> dict[str, Any]:
     return {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in found.items()}
 
 
-def _parquet(file: Path) -> Rows:
+def _read_parquet(file: Path) -> Rows:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -211,7 +211,7 @@ def _parquet(file: Path) -> Rows:
 
 
 _READERS: dict[str, Callable[[Path], Rows]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), _csv),
-    **dict.fromkeys((".parquet", ".geoparquet"), _parquet),
-    **dict.fromkeys((".geojson", ".json"), _geojson),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), _read_csv),
+    **dict.fromkeys((".parquet", ".geoparquet"), _read_parquet),
+    **dict.fromkeys((".geojson", ".json"), _read_geojson),
 }
