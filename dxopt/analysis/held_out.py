@@ -130,6 +130,7 @@ def observed(
     if not there.any():
         wrong = "are all outside" if (each * often > 0).any() else "are empty"
         raise SpecError("data", wrong, "give some that count; check the order of coordinates, and `within`")
+    # Without a radius all coordinates count for the nearest secret, but not all may be outside of the whole space.
     if near is not None and positions is not None:
         require_some_inside(space, positions, near, each * often, "data")
     at, kept, times = secrets[there], each[there], often[there]

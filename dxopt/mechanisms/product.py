@@ -166,7 +166,8 @@ def _distances_to(space: MetricSpace, point: np.intp) -> Array:
 def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int, distance_error: float) -> float:
     """Return the ε' at which the factors of a product mechanism have to be private for the product to be so at ε.
 
-    `distance_error` bounds the relative error of distances against the sums over the factors.
+    `distance_error` bounds the relative error of distances against the sums over the factors. Each of the two entries
+    of a ratio is rounded about once for each factor.
     """
     return lowered_epsilon(space, epsilon, 2 * factors + 16, distance_error)
 
