@@ -15,7 +15,7 @@ from dxopt.model.sampling import Sampler, required_mechanism
 
 
 def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
-    """Return the loss of each report of the mechanism; SpecError where their numbers differ."""
+    """Return a loss as one of the reports of the mechanism; SpecError where it is about another number of them."""
     required_mechanism(mechanism)
     resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
     if len(resolved.reports) != len(mechanism.reports):

@@ -195,6 +195,7 @@ def repeated(
     found = {number: _exact_attack(channel, weights, losses, number) for number in few}
     if many:
         found |= _estimated_attacks(channel, weights, losses, many, int(runs), rng)
+    # Without any report; an integer table has no name.
     before = float(weights.max()), float((weights @ losses).min())
     return Repeated(tuple(found[number] for number in numbers), *before, getattr(mechanism, "name", "mechanism"))
 

@@ -128,7 +128,8 @@ def _largest_quotient(above: Array, below: Array) -> float:
 def _with_coins(odds: _Odds, least: float) -> float:
     """Return the largest ratio for weights of two reports, 1 and t, leaving out pairs that cannot exceed `least`.
 
-    It is a ratio of two quadratic polynomials in t, at most the larger A/C of the two reports times the larger B/D.
+    It is a ratio of two quadratic polynomials in t, at most the larger above/below of the two reports times the
+    larger more/less.
     """
     # reports may be scaled one by one, as all weights are allowed
     scale = odds.more + odds.less
@@ -241,6 +242,7 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     [0.665, 0.245, 0.09]
     """
     given, naming = np.atleast_1d(reports), Naming(mechanism.reports.labels, None, "report")
+    # Strings are labels, and numbers positions.
     try:
         found = naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
     except SpecError as error:

@@ -41,11 +41,11 @@ _SLIP = 2.0**-30
 
 @dataclass(frozen=True, eq=False)
 class LossDistribution:
-    """Masses of P on the grid of privacy losses: mass i is at the loss (start + i)·step.
+    """Masses of P, the reports of one secret, on the grid of losses against Q, those of another.
 
-    `side` tells whether `delta` is an upper or a lower bound. Reports that the other secret never makes have the mass
-    `infinite`. From above, no loss is larger than `most`, so that δ is 0 from there on; it is infinite where a loss
-    is.
+    Mass i is at the loss (start + i)·step. `side` tells whether `delta` is an upper or a lower bound. Reports that
+    the other secret never makes have the mass `infinite`. From above, no loss is larger than `most`, so that δ is 0
+    from there on; `most` is infinite where a loss is.
     """
 
     side: Side
@@ -332,7 +332,10 @@ class Composition(Shown):
     def _worst(
         self, bounds: Callable[[float, LossDistribution, LossDistribution], Bounds]
     ) -> tuple[float, float, tuple[str, str] | None]:
-        """Return the largest bounds over all bound pairs, from below and from above, and the pair of the latter."""
+        """Return the largest lower and the largest upper bound over all bound pairs, and the pair of the latter.
+
+        `bounds` gives both for one pair, from its distance and its loss distributions from above and from below.
+        """
         pending = self._bound
         if not pending:
             return 0.0, 0.0, None
@@ -376,8 +379,8 @@ def _sum_losses(
 def _level_bracket(losses: LossDistribution, delta: float, distance: float) -> Bounds:
     """Bracket the least ε at which the losses exceed no more than δ, per unit of distance.
 
-    Return two levels near each other: δ is exceeded at the first, or that is 0; not at the second, or that is
-    infinite, as is the first then.
+    Return two levels near each other: δ is exceeded at the first, and not at the second. Both are 0 where it is never
+    exceeded, and infinite where it always is.
     """
     if losses.delta(0.0) <= delta:
         return 0.0, 0.0

@@ -44,7 +44,8 @@ def _is_of_distance(mechanism: Mechanism, loss: Loss) -> bool:
 def _metric_and_positions(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
     """Return the metric, the positions of reports and those of secrets; None where one is not known.
 
-    On the Earth these are great circles, for spaces on a local map as well; ways along streets are not known.
+    Distances on the Earth are those of great circles, also for spaces on a local map; along streets there are none
+    between positions.
     """
     if space.metric is None or space.points is None:
         return None
@@ -129,6 +130,7 @@ def observed(
     if not there.any():
         wrong = "are all outside" if (each * often > 0).any() else "are empty"
         raise SpecError("data", wrong, "give some that count; check the order of coordinates, and `within`")
+    # Without a radius all coordinates count for the nearest secret, but not all may be outside of the whole space.
     if near is not None and positions is not None:
         require_some_inside(space, positions, near, each * often, "data")
     at, kept, times = secrets[there], each[there], often[there]
@@ -155,6 +157,7 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     if bare and not (given.ndim == 2 and numeric):
         return None
     found = known(space)
+    # Two coordinates on the Earth, else as many as the points have; 0 where there are no points.
     width = 2 if found is not None else 0 if space.points is None else space.points.shape[1]
     if given.ndim == 1 and width == 1:
         given = given[:, None]
@@ -388,7 +391,7 @@ def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Arr
 
 
 def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositions | None:
-    """Return losses between the positions of the data and the positions of the reports, where these are known."""
+    """Return the losses between positions of the data and of the reports; None where not known, or too many."""
     if data.positions is None or not _is_of_distance(mechanism, loss):
         return None
     measured = _metric_and_positions(mechanism.space, loss.reports)

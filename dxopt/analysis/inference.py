@@ -271,7 +271,7 @@ class RateCurve:
     stop: Stop
 
     def within(self, most: float) -> RateDistortion:
-        """Return the channel of the flattest slope whose expected loss is at most that, up to 1e-9 of it."""
+        """Return the channel of the flattest slope whose expected loss is at most `most`, and nearly that."""
         weights = self.weights
         losses = self.losses
         least = float(weights @ losses.min(axis=1))

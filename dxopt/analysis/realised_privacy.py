@@ -206,7 +206,7 @@ def _log_ratio(p: Array, q: Array) -> Array:
 
 @dataclass(frozen=True, repr=False)
 class BeliefLevel(Shown):
-    """Smallest ε at which a mechanism keeps pairs of beliefs together, and what needs it.
+    """Smallest ε that bounds how far reports tell the beliefs of a pair apart, with the pair and report that need it.
 
     Attributes
     ----------

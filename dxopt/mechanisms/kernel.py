@@ -91,7 +91,7 @@ def _has_twins(space: MetricSpace) -> bool:
 
 
 def costs_of_reports(kernel: Path, weights: Array, prior: Array, loss: Loss, reports: Indices) -> Array:
-    """Return w_z Σ_x π_x T[x, z] l(x, r), the cost of k reports r instead of all z: `(n, k)`, in O(nk) time."""
+    """Return w_z Σ_x π_x T[x, z] l(x, r), the cost of reporting r in place of z, for k reports r, `(n, k)`."""
     # Infinite losses do not count for secrets of prior 0.
     with np.errstate(invalid="ignore"):
         costs = prior[:, None] * loss.columns(reports)
@@ -140,6 +140,7 @@ class KernelMechanism(Mechanism):
         return np.maximum(1.0 - self.kernel.apply(self.weights)[0], 0.0)
 
     def _rows(self, secrets: Indices) -> Array:
+        # What a row of T·diag(w) lacks of 1 goes to the slack report.
         rows = np.empty((len(secrets), len(self.space)))
         for row, secret in zip(rows, secrets, strict=True):
             np.multiply(self.kernel.row(int(secret)), self.weights, out=row)

@@ -71,13 +71,14 @@ class ProductMechanism(Mechanism):
         return rows
 
     def apart(self, first: int, second: int) -> float:
-        """Bound the distance of two rows by the coordinate that differs most, whose reports are as far apart."""
+        """Bound Σ_z |K[x, z] - K[x', z]| from below, by the coordinate whose reports alone differ most."""
         ways = zip(
             self.factors, np.unravel_index(first, self._shape), np.unravel_index(second, self._shape), strict=True
         )
         return (1 - self.held) * max(factor.apart(int(x), int(y)) for factor, x, y in ways)
 
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
+        # Each coordinate by its factor; with probability `held`, the slack report instead.
         coordinates = np.unravel_index(secrets, self._shape)
         drawn = [factor.sample(index=at, rng=rng)[:, 0] for factor, at in zip(self.factors, coordinates, strict=True)]
         joined = np.ravel_multi_index(drawn, self._shape)
@@ -95,6 +96,7 @@ class ProductMechanism(Mechanism):
         return arrays
 
     def reported(self) -> NDArray[np.bool_] | None:
+        # A tuple is reported where each of its coordinates is; None where one factor does not know.
         by_factor = [made for factor in self.factors if (made := factor.reported()) is not None]
         if len(by_factor) < len(self.factors):
             return None
@@ -164,7 +166,8 @@ def _distances_to(space: MetricSpace, point: np.intp) -> Array:
 def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int, distance_error: float) -> float:
     """Return the ε' at which the factors of a product mechanism have to be private for the product to be so at ε.
 
-    `distance_error` bounds the relative error of distances against the sums over the factors.
+    `distance_error` bounds the relative error of distances against the sums over the factors. Each of the two entries
+    of a ratio is rounded about once for each factor.
     """
     return lowered_epsilon(space, epsilon, 2 * factors + 16, distance_error)
 

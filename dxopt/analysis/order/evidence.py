@@ -1,6 +1,6 @@
 """Proofs for and against refinement, and the small linear programs that suggest them.
 
-For channels A `(n, a)` and B `(n, b)` of the same n secrets the shortfall of A is
+For channels A `(n, a)`, `better`, and B `(n, b)`, `worse`, of the same n secrets the shortfall of A is
 
     t = min over channels R of max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]),
 
@@ -42,7 +42,7 @@ def exact_channel(rough: Array) -> Array:
 
 
 def shortfall_above(better: Array, worse: Array, remap: Array) -> float:
-    """Return max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), rounded up, for a remap R of `exact_channel`."""
+    """Return max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), rounded up: the shortfall of A is at most that."""
     # A sum of a products of numbers of 0 or more is off by a roundings of itself to first order, of which twice is
     # counted; what underflow may have taken is below a times the smallest normal double.
     terms = better.shape[1]
@@ -53,7 +53,10 @@ def shortfall_above(better: Array, worse: Array, remap: Array) -> float:
 
 
 def shortfall_below(better: Array, worse: Array, gains: Array) -> float:
-    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], rounded down, or 0."""
+    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], rounded down, or 0.
+
+    The shortfall of A is at least that, whatever the gains Y are.
+    """
     secrets = len(gains)
     size = math.fsum(gains.max(axis=1)) * (1 + 4 * UNIT)
     if not (size > 0 and math.isfinite(size)):

@@ -1,6 +1,7 @@
 """Compare two mechanisms for every prior and every loss: refinement, proven either way.
 
-What is found is judged by `order.evidence`, so that nothing here needs to be exact.
+A is the channel `better`, and B the one `worse`. What is found is judged by `order.evidence`, so that nothing here
+needs to be exact.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _told_apart(channel: Array, level: Array) -> Array:
 def by_algebra(better: Array, worse: Array) -> tuple[Array | None, Array | None]:
     """Solve A·R = B for a remap `(a, b)`, where the columns of A are independent; or find gains `(n, 2)` against it.
 
-    Return (remap, None), (None, gains), or (None, None) where the columns are dependent.
+    Return (remap, None), (None, gains), or (None, None) where neither is found.
 
     Where that remap has a negative entry, the column of B is outside of the cone of the columns of A: what is left of
     it after a projection on the cone (Lawson and Hanson 1974) has no positive product with any column of A, and a
@@ -310,7 +311,7 @@ def compared(better: Array, worse: Array, tolerance: float = TOLERANCE, *, quick
 
 
 def _strengthened_by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
-    """Decide by the answer of a linear program, improved where it is nearly a refinement."""
+    """Return a verdict strengthened by the answer of a linear program, polished where it is nearly a refinement."""
     rough, gains = by_program(better, worse)
     found = _strengthened(found, rough, gains, better, worse)
     if found.holds is None and rough is not None and found.high <= _NEARLY:

@@ -132,7 +132,7 @@ def optimal_random_remap(
 
 
 def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
-    """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`; infinite if one is paid."""
+    """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`, perhaps infinite."""
     made = matrix @ remap
     return max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
 
@@ -169,9 +169,10 @@ def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
 
 
 def _solve_program(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
-    """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`; or None.
+    """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`.
 
-    t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is enough as costs are then 0 or more.
+    None where the solver has no answer. t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is
+    enough as costs are then 0 or more.
     """
     from scipy import sparse as sp
 

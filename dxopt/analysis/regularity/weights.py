@@ -123,12 +123,12 @@ class Quotient:
 
     @classmethod
     def of(cls, distances: Array, probabilities: Array) -> Quotient:
-        """Refine classes of equal probability until they are equitable in rows and columns."""
+        """Refine classes of equal probability until points of a class see as many of each class at each distance."""
         support = np.flatnonzero(probabilities > 0)
         within = distances[np.ix_(support, support)]
         # Each distance as the index of its length, so that comparisons are of integers.
         lengths, ids = np.unique(within, return_inverse=True)
-        ids = ids.reshape(within.shape).astype(np.int64)
+        ids = ids.reshape(within.shape).astype(np.int64)  # versions of numpy differ in the shape
         colours = np.unique(probabilities[support], return_inverse=True)[1].astype(np.int64)
         # Colour refinement: points of a colour are split by the multisets of (colour, distance) that they see, to and
         # from each point, until no colour splits. What is left is equitable.

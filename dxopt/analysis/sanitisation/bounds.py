@@ -44,10 +44,11 @@ class ErrorBounds(Shown):
 
     @property
     def pair(self) -> float:
-        """Twice `diameter`, which holds as well: two secrets at distance r with budget b.
+        """Twice `diameter`, which is a bound as well.
 
-        Σ_z min(K[u, z], K[v, z]) ≥ 2(1 - δ) / (1 + e^b) by privacy, for the sets where one of the two is smaller,
-        and each z costs the two r in total; HLM14 Thm 6 loses a factor 2 by Markov's inequality.
+        For secrets u, v at distance r with budget b, Σ_z min(K[u, z], K[v, z]) ≥ 2(1 - δ) / (1 + e^b), by privacy for
+        the two sets of reports where K[u, z] or K[v, z] is smaller. Each z costs the two at least r in total, so that
+        one of them pays half of r times that sum; HLM14 Thm 6 loses a factor 2 by Markov's inequality.
         """
         return 2 * self.diameter
 

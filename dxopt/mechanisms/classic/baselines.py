@@ -54,6 +54,7 @@ class Cloaking:
     def channel(self, problem: Problem) -> Array:
         located = _coordinates(problem.space)
         epsilon = problem.epsilon
+        # The side of a region whose mean distance to its middle is the mean length of Laplace noise at ε.
         side = 4 / epsilon if located.shape[1] == 1 else 12 / (epsilon * (math.sqrt(2) + math.asinh(1)))
         extent = float(np.ptp(located, axis=0).max())
         return cloaking(problem.space, side=min(side, _LARGEST * extent) if extent > 0 else side).matrix
@@ -129,7 +130,7 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
         if found.shape != (len(space),) or not (np.isfinite(found) & (found == np.rint(found))).all():
             raise SpecError("regions", f"are not {len(space)} integers", fix)
     _, numbered = np.unique(found, axis=0, return_inverse=True)
-    numbered = numbered.reshape(-1)
+    numbered = numbered.reshape(-1)  # versions of numpy differ in the shape
     representatives = []
     for region in range(numbered.max() + 1):
         # The member with the least sum of squared distances from the members, up to rounding the first.

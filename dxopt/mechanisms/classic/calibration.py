@@ -83,7 +83,7 @@ def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
 
 
 def refused_extent(points: Array) -> str | None:
-    """Return the reason why squares of the extent of places are no doubles; None where they are."""
+    """Return the reason why places are too near or too far apart for squares of lengths in doubles, or None."""
     with np.errstate(over="ignore"):
         extent = float(np.ptp(points, axis=0).max())
     if extent == 0 or 1 / _WIDEST < extent < _WIDEST:
@@ -131,12 +131,11 @@ def largest_private_rate(
     *,
     resolution: float = 4 * UNIT,
 ) -> float:
-    """Return a rate from the safe one on at which the realised ε of a channel is the given ε or a hair less.
+    """Return a rate, `safe` or larger, at which the realised ε of a channel is the given ε or a hair less.
 
-    Where a larger rate does not raise the realised ε, the rate stays as it is; it ends at 64 times the safe one.
-
-    At the safe rate the channel is private at ε; it is returned where no two secrets are apart. Where the realised ε
-    jumps, the search ends within the resolution of a rate that is not private, relative.
+    At the safe rate the channel is private at ε; it is returned where no two secrets are apart. The rate is raised no
+    further where that does not raise the realised ε, nor above 64 times the safe one. Where the realised ε jumps, the
+    rate returned is within `resolution`, relative, of one at which the channel is not private.
     """
     # Pairs that count as one point bind nothing.
     distances = space.distances

@@ -123,7 +123,7 @@ def exponential(
     """
     if score is None:
         return make_proven(Exponential(), space, epsilon, reports=reports)
-    if isinstance(score, str):
+    if isinstance(score, str):  # which `Loss.of` would take for the name of a loss
         raise SpecError("score", f"is {score!r}", "give an (n, m) array or a function of secret and report")
     try:
         scores = Loss.of(score, space, reports)
@@ -255,6 +255,7 @@ class GraphExponential(Classic):
 
         if self.rate is not None:
             return at(checked_rate(self.rate, problem.epsilon / 2, "ε/2") / problem.epsilon)
+        # For many vertices the rate of the paper, which is private in any graph; for few, the largest private one.
         if len(problem.space) >= CALIBRATED_BELOW:
             return at(0.5)
         return at(largest_private_rate(at, problem.space, problem.epsilon, 0.5))

@@ -58,7 +58,7 @@ class Laplace(Positioned, Classic):
         reports = coordinates_of_reports(problem, secrets)
         assert reports is not None
         rate = largest_rate(problem.budgets, manhattan(secrets))
-        noise = LaplaceNoise(rate) if math.isfinite(rate) else None
+        noise = LaplaceNoise(rate) if math.isfinite(rate) else None  # no noise where nothing binds
         axes = [np.unique(column) for column in reports.T]
         masses = [masses_of_values(noise, column, values) for column, values in zip(secrets.T, axes, strict=True)]
         return _masses_of_reports(masses, axes, reports)
@@ -168,7 +168,7 @@ class Staircase(Positioned, Classic):
     def __post_init__(self) -> None:
         if self.sensitivity is not None:
             checked_positive("sensitivity", self.sensitivity)
-        StaircaseNoise(1.0, share=self.share)
+        StaircaseNoise(1.0, share=self.share)  # refuses a share that is not from 0 to 1
 
     def refuses(self, problem: Problem) -> str | None:
         if not problem.reports.secrets:

@@ -86,6 +86,8 @@ class MultivariateLaplace(Classic):
         epsilon = problem.epsilon
         if self.rate is not None:
             return nodes.channel(checked_rate(self.rate, epsilon, "ε"))
+        # For many secrets the noise has the rate ε, and the repair mends what is above; for few, a rate is looked for
+        # from one on that is private whatever the nodes are.
         if len(points) >= CALIBRATED_BELOW:
             return nodes.channel(epsilon)
         safe = 0.5 * epsilon
@@ -108,7 +110,7 @@ def nodes_around(secrets: int, dimensions: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Discretised noise: `offsets` `(n, q, k)` of q nodes from each secret at rate 1, the same multiples for any."""
+    """Discretised noise: q nodes around each secret, at its place plus `offsets` `(n, q, k)` over the rate."""
 
     secrets: Array
     reports: Array

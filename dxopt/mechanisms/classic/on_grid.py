@@ -89,7 +89,7 @@ def rounding_of_masses(rate: float) -> float:
 
 
 def _nodes_needed(steepness: float) -> int:
-    """Count the Gauss-Legendre nodes for e^{-st} times something smooth, where s·length is the steepness."""
+    """Count the Gauss-Legendre nodes for e^{-st} times something smooth; `steepness` is s times the length."""
     return _ORDER + math.ceil(min(0.6 * steepness, 3 * math.sqrt(min(steepness, _EXPONENT))))
 
 
@@ -229,6 +229,7 @@ class OnGrid(Mechanism):
         return cls(space, Reports.of(space), masses, totals.ravel(), titled(NAME), Privacy(epsilon, how))
 
     def _rows(self, secrets: Indices) -> Array:
+        # Entries of the table, by the distance and kind at which each secret sees each cell.
         rows, columns = self.space.structure.shape
         down, across = np.divmod(secrets, columns)
         first = _seen_from(down, rows)

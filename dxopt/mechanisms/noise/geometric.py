@@ -188,17 +188,19 @@ class Geometric(Noise):
         return np.where(steps < 0, 0.0, self._within(np.maximum(steps, 0.0)))
 
     def error_quantile(self, probability: ArrayLike) -> Array:
+        # The least k at which the probability that `_aside` states is at most 1 - p.
         needed = np.ceil((exponents(probability) - self._aside) / self._exponent) - 1
         steps = _correct_by_one(np.maximum(needed, 0.0), self._within, checked_probability(probability))
         return np.maximum(steps, 0.0) * self.step
 
     @property
     def mean_error(self) -> float:
+        # Above 700 sinh overflows, and the mean underflows.
         return self.step / math.sinh(self._exponent) if self._exponent < 700 else 0.0
 
     @property
     def _aside(self) -> float:
-        """A = -log(2 / (1 + e^{-εq})): an error exceeds kq with probability e^{-εq(k + 1) - a}, for k ≥ 0."""
+        """-log(2 / (1 + e^{-εq})): an error exceeds kq with probability e^{-εq(k + 1) - this}, for k ≥ 0."""
         return math.log1p(math.expm1(-self._exponent) / 2)
 
     def _within(self, steps: Array) -> Array:

@@ -77,6 +77,7 @@ class LaplaceTest:
         return (1 - tail, tail) if margin >= 0 else (tail, 1 - tail)
 
     def quantile(self, probability: float, level: float) -> float:
+        # P[noise < -r] is e^{-εr}/2.
         return max(0.0, -math.log(2 * (1 - probability)) / level)
 
 
@@ -148,6 +149,7 @@ class GeometricTest:
         return (1 - least, least) if margin >= 0 else (least, 1 - least)
 
     def quantile(self, probability: float, level: float) -> float:
+        # P[noise < -kq] is a^{k+1} / (1 + a): `beyond` is the least k + 1, not yet a whole number.
         rate = self._rate(level) * (1.0 if self.base is None else math.log(self.base))
         beyond = -math.log((1 - probability) * (1 + math.exp(-rate))) / rate
         return self.step * max(0, math.ceil(beyond) - 1)

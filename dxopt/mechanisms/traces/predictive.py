@@ -119,7 +119,7 @@ class PredictiveMechanism(TraceMechanism):
         _require_method("prediction", self.prediction, "__call__", "give repeat, extrapolate or another function")
         _require_method("test", self.test, "probabilities", "give LaplaceTest or GeometricTest")
         self.test.check(self.noise.distances)
-        _ = self._decide
+        _ = self._decide  # refuses at once a manager that does not suit noise and test
 
     @cached_property
     def _decide(self) -> Decide:
@@ -127,7 +127,7 @@ class PredictiveMechanism(TraceMechanism):
 
     @property
     def budget(self) -> Fraction:
-        """Total of the manager."""
+        """Total of the manager, as an exact rational."""
         return Ledger(self.manager.total).total  # pyright: ignore[reportArgumentType]
 
     def advance(

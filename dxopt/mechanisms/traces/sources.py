@@ -147,7 +147,7 @@ class Continuous:
         return float(self.at(level).error_quantile(probability))
 
     def level_for(self, error: float, probability: float) -> float:
-        return self.error_quantile(probability, 1.0) / error
+        return self.error_quantile(probability, 1.0) / error  # errors are in proportion to 1/ε
 
     def position(self, report: Any) -> NDArray[np.float64]:
         return np.array(report)
@@ -398,6 +398,7 @@ class RationalGeometric(OnSpace):
         return self._made[level]
 
     def level_for(self, error: float, probability: float) -> float:
+        # Levels are whole: the first that keeps the error.
         level = 1.0
         while self.error_quantile(probability, level) > error:
             level += 1

@@ -198,7 +198,7 @@ class TraceMechanism(ABC):
     def advance(
         self, taken: int, steps: Sequence[Step], secret: Hashable, paying: Paying, rng: np.random.Generator | None
     ) -> Step | None:
-        """Make the step after `taken` steps, the last of which are given; None at the end. Streams call it."""
+        """Make the step after `taken` ones, of which `steps` are the last, as many as `memory`; None at the end."""
 
     def stream(self, rng: np.random.Generator | None = None, *, purse: Purse | None = None) -> Stream:
         """Begin a trace whose points are reported as they come.
