@@ -15,7 +15,7 @@ from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
 from dxopt.spaces.embeddings import embedding
-from dxopt.spaces.geo.hexagons import coarser, estimated
+from dxopt.spaces.geo.hexagons import advise, cell_count
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.positions import require_latitude_first
@@ -151,10 +151,10 @@ def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roa
                 metric=asked.metric,
             )
         case m.H3Box():
-            cells = estimated(asked.box, asked.resolution)
+            cells = cell_count(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
                 wrong = too_many(round(cells), "cells or so")
-                raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
+                raise source.error(("space", "resolution"), wrong, advise(asked.box, MAX_LOCATIONS))
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
         case m.H3Cells():
             return geo.h3_cells(cells=asked.cells, unit=asked.unit, metric=asked.metric)
@@ -163,7 +163,7 @@ def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roa
             space = geo.roads(source.resolve(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
         roads = isinstance(asked, m.Roads)
-        key, fix = ("file", "give a smaller network") if roads else ("resolution", coarser(asked.box, MAX_LOCATIONS))
+        key, fix = ("file", "give a smaller network") if roads else ("resolution", advise(asked.box, MAX_LOCATIONS))
         raise source.error(("space", key), too_many(len(space), "locations"), fix)
     return space
 
