@@ -124,7 +124,7 @@ def _chosen(path: Path, words: Iterable[str]) -> dict[str, Array]:
 
 
 def _vectors(path: Path, wanted: set[str] | None = None) -> Iterator[tuple[int, str, Array]]:
-    """Yield each word, or each wanted one, as the number of its line, the word and its vector."""
+    """Yield the number of the line, the word and its vector for each word, or each wanted one."""
     width = None  # numbers in a line, told by the header or by the first word
     with closing(_lines(path)) as lines:
         for number, text in lines:

@@ -15,7 +15,7 @@ from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
 from dxopt.spaces.embeddings import embedding
-from dxopt.spaces.geo.hexagons import coarser, estimated
+from dxopt.spaces.geo.hexagons import advise, cell_count
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.space import MetricSpace
@@ -150,8 +150,8 @@ def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roa
             key, fix = "shape" if asked.spacing is None else "spacing", "check the corners, or ask for larger cells"
             space = geo.bounding_grid(**asked.model_dump(exclude={"kind"}))
         case m.H3Box():
-            key, fix = "resolution", coarser(asked.box, MAX_LOCATIONS)
-            cells = estimated(asked.box, asked.resolution)
+            key, fix = "resolution", advise(asked.box, MAX_LOCATIONS)
+            cells = cell_count(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
                 raise source.error(("space", key), too_many(round(cells), "cells or so"), fix)
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)

@@ -47,7 +47,7 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
     """
     shapely = _library()
     degrees = positions(places).degrees if isinstance(places, MetricSpace) else in_degrees(places)
-    shapes = [shape for shape, _ in described(area, "area")]
+    shapes = [shape for shape, _ in geometries_of(area, "area")]
     other = [shape.geom_type for shape in shapes if shape.geom_type not in _AREAS]
     if other or not shapes:
         raise SpecError("area", f"has {'a ' + other[0] if other else 'no polygon'}", "give polygons alone")
@@ -59,7 +59,7 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
     return np.asarray(np.any(found, axis=0))
 
 
-def described(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
+def geometries_of(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
     """Return geometries in longitude and latitude, with the properties of the feature or other columns of the frame.
 
     Those of collections come one by one, empty ones are left out.

@@ -82,19 +82,19 @@ def h3_cells(
     return replace(space, positions=Positions(centres, outlines, unit=unit))
 
 
-def estimated(box: Box, resolution: int) -> float:
+def cell_count(box: Box, resolution: int) -> float:
     """Estimate how many cells of a resolution have their centre in a box."""
     return box.area / optional("h3").average_hexagon_area(_checked_resolution(resolution), unit="km^2")
 
 
-def coarser(box: Box, most: int) -> str:
+def advise(box: Box, most: int) -> str:
     """Advise on a box with more than `most` cells: the finest resolution that surely has fewer."""
     # a box of few cells may have more than its area allows for, at its border
-    few = (resolution for resolution in range(FINEST, -1, -1) if 1.1 * estimated(box, resolution) < most)
+    few = (resolution for resolution in range(FINEST, -1, -1) if 1.1 * cell_count(box, resolution) < most)
     finest = next(few, None)
     if finest is None:
         return "give a smaller box"
-    return f"give {finest} or less (about {max(1, round(estimated(box, finest))):,} cells), or a smaller box"
+    return f"give {finest} or less (about {max(1, round(cell_count(box, finest))):,} cells), or a smaller box"
 
 
 def _checked_resolution(resolution: int | None) -> int:
@@ -134,9 +134,9 @@ def _in_area(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygo
         corners = np.array([(south, area.west), (south, area.east), (north, area.east), (north, area.west)])
     if area.width >= 180:
         raise SpecError("east", f"makes the area {area.width:g} degrees wide", "keep it below 180")
-    if estimated(area, resolution) > MOST_CELLS:
-        wrong = f"{resolution} makes about {round(estimated(area, resolution)):,} cells, more than {MOST_CELLS:,}"
-        raise SpecError("resolution", wrong, coarser(area, MOST_CELLS))
+    if cell_count(area, resolution) > MOST_CELLS:
+        wrong = f"{resolution} makes about {round(cell_count(area, resolution)):,} cells, more than {MOST_CELLS:,}"
+        raise SpecError("resolution", wrong, advise(area, MOST_CELLS))
     return list(h3.polygon_to_cells(h3.LatLngPoly(corners.tolist()), resolution))
 
 

@@ -101,10 +101,10 @@ class Walk:
         return np.bincount(self.above + 1, values, len(values) + 1)[1:].astype(np.float64, copy=False)
 
     def sums(self, p: Array, q: Array, step: float, vector: Array) -> tuple[Array, Array, float]:
-        """Return the sums of `tree_loops.inwards` by place, of `outwards` by point, and a bound on the error of both.
+        """Return Σ Φ[v, x] b_x over the subtree of v, by place, and over all x, by point, and a bound on their error.
 
-        `p` and `q` are those of the edge to each parent, by place, `step` the relative rounding of one step, and
-        `vector` is `(n,)` or `(n, k)`.
+        `p` and `q` = 1 - p² are those of the edge to each parent, by place, `step` the relative rounding of one step,
+        and `vector` is b, `(n,)` or `(n, k)` by point.
         """
         large = len(vector) >= COMPILED_FROM
         # Compiled loops take one vector at a time; lists of rows all of them at once.
@@ -125,7 +125,7 @@ class Walk:
         return inner, self.by_point(np.asarray(sums)), float(np.max(errors))
 
     def closure(self, p: Array, vector: Array) -> Array:
-        """Run `tree_loops.closure` for a vector `(n,)` by point."""
+        """Return max_x Φ[x, z] v_x for every z, by point, for v ≥ 0 by point; p of the edges to parents by place."""
         (best,) = _run(loops.closure, len(vector) >= COMPILED_FROM, (self.above, p), (self.by_place(vector),))
         return self.by_point(best)
 
