@@ -9,7 +9,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import AdversaryDual
-from dxopt.solving.formulations.base import Compiled, classes, unit, unscaled
+from dxopt.solving.formulations.base import Compiled, classes_of_points, cost_unit, dual_of_problem
 from dxopt.solving.programs.coupling import GuessRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
@@ -37,9 +37,9 @@ class AdversaryErrorProgram:
         prior = problem.prior.probabilities
         worst = guessed.max(axis=1)
         most = float(prior @ worst)
-        partition, budgets = classes(problem)
+        partition, budgets = classes_of_points(problem)
         won = partition.totals(prior[:, None] * (worst[:, None] - guessed))
-        unit = _unit(problem)
+        unit = _loss_unit(problem)
         scale = float(won.sum(axis=0).max()) or 1.0
         paid = partition.totals(problem.costs) / unit
         rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit)
@@ -59,13 +59,13 @@ class AdversaryErrorProgram:
         guesses /= guesses.sum(axis=1, keepdims=True)
         # 2. the multiplier of the budget is the price of a unit of loss; price and guesses make an expected loss,
         #    whose bound the row prices prove; one beyond the largest double proves nothing
-        price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
+        price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _loss_unit(problem)
         if not np.isfinite(price):
             return Candidate(channel, None, "exact")
         costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
         worst = problem.prior.probabilities * guessed.max(axis=1)
         shift = -compiled.partition.totals(worst[:, None])[:, 0]
-        inner = unscaled(solution.dual, compiled, shift, costs)
+        inner = dual_of_problem(solution.dual, compiled, shift, costs)
         return Candidate(channel, AdversaryDual(guesses, price, inner), "exact")
 
 
@@ -75,6 +75,6 @@ def _guesses(problem: Problem) -> np.ndarray:
     return problem.objective.guesses
 
 
-def _unit(problem: Problem) -> float:
+def _loss_unit(problem: Problem) -> float:
     """Return the unit of losses: the size of the budget, unless it is next to nothing beside them."""
-    return unit(abs(problem.objective.max_loss), float(np.abs(problem.costs).max()))
+    return cost_unit(abs(problem.objective.max_loss), float(np.abs(problem.costs).max()))

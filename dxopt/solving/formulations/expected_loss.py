@@ -9,7 +9,7 @@ from dxopt.model.prior_sets import Everyone, PriorSet
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import WorstDual
-from dxopt.solving.formulations.base import Compiled, classes, unit, unscaled
+from dxopt.solving.formulations.base import Compiled, classes_of_points, cost_unit, dual_of_problem
 from dxopt.solving.programs.coupling import WorstRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
@@ -31,7 +31,7 @@ class ExpectedLossProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
-        partition, budgets = classes(problem)
+        partition, budgets = classes_of_points(problem)
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
         costs = costs - shift[:, None]
@@ -39,13 +39,13 @@ class ExpectedLossProgram:
         kernel = np.exp(-budgets)
         kernel /= kernel.sum(axis=1, keepdims=True)
         remapped = (costs.T @ kernel).min(axis=0).sum()
-        scale = unit(min(costs.sum(axis=0).min(), remapped), costs.max())
+        scale = cost_unit(min(costs.sum(axis=0).min(), remapped), costs.max())
         program = ChannelProgram(costs / scale, budgets)
         return Compiled(program, problem, self, partition, float(shift.sum()), scale, shift)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         channel = compiled.channel_of(solution)
-        dual = unscaled(solution.dual, compiled, compiled.shift, compiled.problem.costs)
+        dual = dual_of_problem(solution.dual, compiled, compiled.shift, compiled.problem.costs)
         return Candidate(channel, dual, "exact")
 
 
@@ -70,7 +70,7 @@ class WorstLossProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
-        partition, budgets = classes(problem)
+        partition, budgets = classes_of_points(problem)
         among = _among(problem)
         counted = np.where(among.reach[:, None], problem.losses, np.inf)
         least = float(counted.min())
@@ -100,7 +100,7 @@ class WorstLossProgram:
         shift = compiled.partition.totals(secrets[:, None] * counted[mixtures.reach].min())[:, 0]
         with np.errstate(over="ignore"):
             costs = secrets[:, None] * counted
-        inner = unscaled(solution.dual, compiled, shift, costs)
+        inner = dual_of_problem(solution.dual, compiled, shift, costs)
         return Candidate(channel, WorstDual(weights, inner), "exact")
 
 
@@ -117,4 +117,4 @@ def _scale(losses: np.ndarray, problem: Problem) -> float:
     best = (losses.T @ kernel).argmin(axis=0)
     remapped = among.largest((kernel * losses[:, best]).sum(axis=1))
     constant = among.largest(losses[:, int(losses.max(axis=0).argmin())])
-    return unit(min(constant, remapped), losses.max())
+    return cost_unit(min(constant, remapped), losses.max())

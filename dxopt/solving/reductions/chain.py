@@ -95,14 +95,14 @@ def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
 
     def lift(solution: ChannelSolution) -> ChannelSolution:
         dual = solution.dual
-        return solution if dual is None else replace(solution, dual=_steps(dual, whole.budgets, before))
+        return solution if dual is None else replace(solution, dual=_dual_of_steps(dual, whole.budgets, before))
 
     pairs = len(whole.pairs[0]), len(smaller.pairs[0])
     record = AppliedReduction("shortest paths", True, *pairs, "paths of several pairs")
     return Reduced(smaller, lift, (record,))
 
 
-def _steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
+def _dual_of_steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
     """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
 
     Those of pairs that no path joins prove nothing and are left out. `before[a, b]` is the last stop before b on a

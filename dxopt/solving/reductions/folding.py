@@ -54,17 +54,17 @@ class Folding:
         return replace(
             found,
             primal=None if primal is None else primal[self.variables.index],
-            equality_dual=None if equal is None else _spread(equal, self.equalities),
-            inequality_dual=None if multipliers is None else _spread(multipliers, self.inequalities),
+            equality_dual=None if equal is None else _spread_evenly(equal, self.equalities),
+            inequality_dual=None if multipliers is None else _spread_evenly(multipliers, self.inequalities),
         )
 
 
-def _spread(multipliers: NDArray[np.float64], classes: Partition) -> NDArray[np.float64]:
+def _spread_evenly(multipliers: NDArray[np.float64], classes: Partition) -> NDArray[np.float64]:
     return (multipliers / np.bincount(classes.index))[classes.index]
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class EntryOrbits:
     """Orbits under the automorphisms of a channel program of n rows and m reports, each numbered from 0.
 
     Cells `(m, n)` are a report and a row, triples `(n, n, m)` a pair of rows and a report.
@@ -93,9 +93,9 @@ class Moved:
         pairs = self.pairs[found // len(self.rows), found % len(self.rows)]
         cells = self.cells.ravel()
         return Folding(
-            _numbered(np.concatenate([cells, cells.max() + 1 + triples])),
-            _numbered(self.rows),
-            _numbered(np.concatenate([triples, triples.max() + 1 + pairs])),
+            _renumbered(np.concatenate([cells, cells.max() + 1 + triples])),
+            _renumbered(self.rows),
+            _renumbered(np.concatenate([triples, triples.max() + 1 + pairs])),
         )
 
     def record(self) -> AppliedReduction:
@@ -104,30 +104,30 @@ class Moved:
         return AppliedReduction("symmetry", True, self.cells.size, int(self.cells.max()) + 1, note, "variables")
 
 
-def _numbered(classes: Indices) -> Partition:
+def _renumbered(classes: Indices) -> Partition:
     return Partition(np.unique(classes, return_inverse=True)[1].astype(np.int64))
 
 
-def moved(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Moved | None:
+def entry_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> EntryOrbits | None:
     """Find the orbits of a program without coupling; None where that saves less than a quarter, or n²m is large."""
     n, m = program.costs.shape
     if program.coupling is not None or n * n * m > _MOST:
         return None
     found = automorphisms(program, should_stop).generators
-    cells = _orbits(found, lambda one: one.reports[:, None] * n + one.rows, m * n)
+    cells = _orbits_of_images(found, lambda one: one.reports[:, None] * n + one.rows, m * n)
     if not found or cells.max() + 1 > _WORTH * n * m:
         return None
 
     def pairs(one: Automorphism) -> Indices:
         return one.rows[:, None] * n + one.rows
 
-    return Moved(
-        _orbits(found, lambda one: one.rows, n),
+    return EntryOrbits(
+        _orbits_of_images(found, lambda one: one.rows, n),
         cells.reshape(m, n),
-        _orbits(found, pairs, n * n).reshape(n, n),
-        _orbits(found, lambda one: pairs(one)[:, :, None] * m + one.reports, n * n * m).reshape(n, n, m),
+        _orbits_of_images(found, pairs, n * n).reshape(n, n),
+        _orbits_of_images(found, lambda one: pairs(one)[:, :, None] * m + one.reports, n * n * m).reshape(n, n, m),
     )
 
 
-def _orbits(found: list[Automorphism], image: Callable[[Automorphism], Indices], size: int) -> Indices:
+def _orbits_of_images(found: list[Automorphism], image: Callable[[Automorphism], Indices], size: int) -> Indices:
     return orbits((image(one).ravel() for one in found), size)

@@ -105,7 +105,7 @@ def _geometric(problem: Problem) -> KernelMechanism:
     return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name="truncated geometric")
 
 
-def at_once(problem: Problem) -> Candidate:
+def quick_candidate(problem: Problem) -> Candidate:
     """Find a candidate without going through all pairs: the best remap to some reports, or none if that is better.
 
     Half of those reports are where the prior has its mass, the others spread evenly over all.
@@ -151,7 +151,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
         if should_stop():
             return None
         starts.append(ahead)
-        ahead = _summed(costs, factors, rows, ahead)[-1].copy()
+        ahead = _running_sums(costs, factors, rows, ahead)[-1].copy()
         _note_cheapest(costs, rows, least, cheapest)
         totals += costs.sum(axis=0)
     # 2. backward: the same sums again, with those from the other side; the least over z is b_x, at its best remap; of
@@ -164,7 +164,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     for (rows, costs), start in zip(problem.cost_blocks(backwards=True), reversed(starts), strict=True):
         if should_stop():
             return None
-        sums = _summed(costs, factors, rows, start)
+        sums = _running_sums(costs, factors, rows, start)
         for row in range(len(rows) - 1, -1, -1):
             x = int(rows[row])
             sums[row] += behind
@@ -178,11 +178,11 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     # 3. row prices y = Φ⁻¹b
     prices = Path(along, problem.epsilon, 0.0).approximate(best)
     level = min(problem.epsilon, _LARGEST_BUDGET / max(1.0, float(np.abs(along).max())))
-    roots = _roots(least_at, best, level * along, cheapest)
+    roots = _central_points(least_at, best, level * along, cheapest)
     return LineOptimum(table, int(totals[table].argmin()), LineDual(prices, roots))
 
 
-def _summed(costs: Array, factors: Array, rows: Indices, start: Array) -> Array:
+def _running_sums(costs: Array, factors: Array, rows: Indices, start: Array) -> Array:
     """Σ_{x' ≤ x} e^{-εd(x', x)} costs[x'], `(k, m)`, from the sum at the point before the first row."""
     sums = np.empty_like(costs)
     carry = start
@@ -203,7 +203,7 @@ def _note_cheapest(costs: Array, rows: Indices, least: Array, cheapest: Indices)
     cheapest[better] = rows[which[better]]
 
 
-def _roots(table: Indices, best: Array, along: Array, cheapest: Indices) -> Indices:
+def _central_points(table: Indices, best: Array, along: Array, cheapest: Indices) -> Indices:
     """For each report a central one of the points that it is given for; for one never used, where it costs least.
 
     Rounding at x is about b_x and may grow by e^{εd(x, r)} on the way to the root r. The largest product is least

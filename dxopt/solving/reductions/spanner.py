@@ -76,7 +76,7 @@ def greedy_spanner(budgets: Array, dilation: float) -> Subgraph:
             if np.isfinite(budgets[p, q]):
                 edges[p, q] = True
                 _shorten(paths, p, q, float(budgets[p, q]))
-    return Subgraph(edges, _realised(paths, budgets))
+    return Subgraph(edges, _realised_dilation(paths, budgets))
 
 
 def _shorten(paths: Array, p: int, q: int, step: float) -> None:
@@ -87,7 +87,7 @@ def _shorten(paths: Array, p: int, q: int, step: float) -> None:
     paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
 
 
-def _realised(paths: Array, budgets: Array) -> float:
+def _realised_dilation(paths: Array, budgets: Array) -> float:
     counted = np.isfinite(budgets) & (budgets > 0)
     if not counted.any():
         return 1.0

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def alone(whole: ChannelProgram) -> ChannelProgram | str:
+def uncoupled(whole: ChannelProgram) -> ChannelProgram | str:
     """Return a program without coupling that has the same automorphisms; or why there is none.
 
     Guesses are more reports, told apart from the others by what they cost. An automorphism of such a program moves
@@ -67,7 +67,7 @@ def by_symmetry(
     A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is exact for
     the group that they generate.
     """
-    found = find(whole, should_stop)
+    found = find_orbits(whole, should_stop)
     return found if isinstance(found, str) else Reduced(found.reduce(whole), found.lift, (found.record(),))
 
 
@@ -170,10 +170,10 @@ class Orbits:
         return AppliedReduction("symmetry", True, n * m, int(self.orbits.max()) + 1, note, "variables")
 
 
-def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | str:
+def find_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | str:
     """Find the symmetry of a program, or why none is used: it has to save a quarter of the channel's entries."""
     n, m = program.costs.shape
-    posed = alone(program)
+    posed = uncoupled(program)
     if isinstance(posed, str):
         return posed
     moves = automorphisms(posed, should_stop).generators
@@ -189,16 +189,16 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     reports = Partition(orbits((one.reports for one in generators), m))
     leader = np.arange(n * m, dtype=np.int32).reshape(n, m)
     for one in generators:
-        _join(leader, one.rows, one.reports, np.flatnonzero(one.reports != np.arange(m)))
-    _settle(leader)
+        _join_orbits(leader, one.rows, one.reports, np.flatnonzero(one.reports != np.arange(m)))
+    _point_to_least(leader)
     _, pairs = np.unique(leader[:, reports.representatives].T, return_inverse=True)
     if pairs.max() + 1 > WORTH * n * m:
         return TOO_LITTLE
-    carry = _carry(reports, generators, n)
+    carry = _carried_rows(reports, generators, n)
     return Orbits(rows, reports, carry, pairs.reshape(-1, n).astype(np.int32), len(generators), guesses)
 
 
-def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDArray[np.int32]:
+def _carried_rows(reports: Partition, generators: list[Automorphism], rows: int) -> NDArray[np.int32]:
     """For each report the images of the rows on a shortest way to it from the representative of its class."""
     carry = np.empty((len(reports.index), rows), dtype=np.int32)
     seen = np.zeros(len(reports.index), dtype=bool)
@@ -218,7 +218,7 @@ def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDA
 
 
 @kernel(INDICES, WHOLE)
-def _head(leader: NDArray[np.int32], pair: int) -> int:
+def _least_pair(leader: NDArray[np.int32], pair: int) -> int:
     """Return the least pair known in the orbit of one; the way there gets shorter."""
     while leader[pair] != pair:
         leader[pair] = leader[leader[pair]]
@@ -227,7 +227,7 @@ def _head(leader: NDArray[np.int32], pair: int) -> int:
 
 
 @kernel(TABLE, POSITIONS, POSITIONS, POSITIONS)
-def _join(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indices) -> None:
+def _join_orbits(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indices) -> None:
     """Put each pair (x, z) into one orbit with its image; `moved` are the reports that move."""
     n, m = pairs.shape
     leader = pairs.ravel()
@@ -235,8 +235,8 @@ def _join(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indi
         still = rows[x] == x
         for k in range(len(moved) if still else m):
             z = moved[k] if still else k
-            a = _head(leader, x * m + z)
-            b = _head(leader, rows[x] * m + reports[z])
+            a = _least_pair(leader, x * m + z)
+            b = _least_pair(leader, rows[x] * m + reports[z])
             if a < b:
                 leader[b] = a
             elif b < a:
@@ -244,7 +244,7 @@ def _join(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indi
 
 
 @kernel(TABLE)
-def _settle(pairs: NDArray[np.int32]) -> None:
+def _point_to_least(pairs: NDArray[np.int32]) -> None:
     """Every pair gets the least one of its orbit."""
     leader = pairs.ravel()
     for pair in range(len(leader)):

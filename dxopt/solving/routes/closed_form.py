@@ -84,7 +84,7 @@ def _why_not_exact(problem: Problem, options: Options) -> str | None:
     return reason
 
 
-def classic(problem: Problem, name: str) -> Candidate:
+def classic_candidate(problem: Problem, name: str) -> Candidate:
     """Return a mechanism of `dx.classic` as it is, implicit where the channel is large."""
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem)
@@ -95,10 +95,10 @@ def classic(problem: Problem, name: str) -> Candidate:
         implicit = mechanism.implicit(problem)
     if implicit is not None:
         return Candidate(implicit, route=titled(name))
-    return within_budget(problem, name, Candidate(mechanism.channel(problem), route=titled(name)))
+    return require_within_budget(problem, name, Candidate(mechanism.channel(problem), route=titled(name)))
 
 
-def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
+def require_within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
     """Return a mechanism by name; MethodRefused where its expected loss is above the budget of the objective."""
     budget = problem.objective.max_loss
     if not math.isfinite(budget) or isinstance(candidate.channel, Mechanism):
@@ -173,7 +173,7 @@ class ClosedForms:
         """The value of the best of those that were made; infinitely bad where none was."""
         return self.problem.objective.sign * math.inf if self._best is None else self._best.value
 
-    def ahead(self, stop: Stop) -> None:
+    def make_ahead(self, stop: Stop) -> None:
         """Make what costs next to nothing; and, if there is time, what would take too long once the solve stops."""
         left = stop.remaining()
         most = _AHEAD if left is None else min(_AHEAD, _SHARE * left)
@@ -192,7 +192,7 @@ class ClosedForms:
             self._left = []
         return self._best or self._constant()
 
-    def made(self, channel: Array | Mechanism) -> bool:
+    def is_best(self, channel: Array | Mechanism) -> bool:
         """Tell whether a channel is the best of those that were made, up to rounding."""
         return not isinstance(channel, Mechanism) and bool(np.abs(channel - self.best().channel).max() <= _SAME)
 
@@ -245,7 +245,7 @@ def _forms(problem: Problem) -> Iterator[_Form]:
     if not problem.private:
         return
     rows, reports = problem.shape
-    drawn = _draws(problem)
+    drawn = _is_remap_random(problem)
     remap = (_PROGRAM if drawn else _PRODUCT) * rows * rows * reports
     there = {name: CLASSICS.get(name)() for name in CLASSICS if name not in _LEFT_OUT}
     there = {name: classic for name, classic in there.items() if classic.refuses(problem) is None}
@@ -257,7 +257,7 @@ def _forms(problem: Problem) -> Iterator[_Form]:
         yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))
 
 
-def _draws(problem: Problem) -> bool:
+def _is_remap_random(problem: Problem) -> bool:
     """Tell whether the best remap draws what is reported, as for the worst loss, and is found by a small program."""
     rows, reports = problem.shape
     finite = bool(np.isfinite(problem.losses).all())
@@ -266,7 +266,7 @@ def _draws(problem: Problem) -> bool:
 
 def _remapped(problem: Problem, before: Array) -> Array:
     """Return a channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
-    if _draws(problem):
+    if _is_remap_random(problem):
         reports = Reports(tuple(map(str, range(before.shape[1]))))
         mechanism = Mechanism.from_matrix(problem.space, before, reports)
         return before @ optimal_random_remap(mechanism, problem.loss).channel

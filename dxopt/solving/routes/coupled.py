@@ -29,7 +29,7 @@ from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.delta_rounds import has_many_entries, solve_with_delta
 from dxopt.solving.routes.limits import COLUMNS, GENERAL, GENERAL_LIMIT, require_few, require_few_beliefs
 from dxopt.solving.routes.matching_guesses import by_matching_guesses, guess_of_each_report, simple_within_budget
-from dxopt.solving.routes.running import lifted, solve_program
+from dxopt.solving.routes.running import candidates_of, solve_program
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     "expected_loss": ExpectedLossProgram,
@@ -71,8 +71,8 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
         yield without_delta
     for name in names:
         options.progress("building the linear program")
-        compiled, solution = _solved(problem, name, within, options)
-        for candidate in lifted(compiled, solution, name, options):
+        compiled, solution = _solve_coupled(problem, name, within, options)
+        for candidate in candidates_of(compiled, solution, name, options):
             yield replace(candidate, within_budget=within_budget)
         if problem.delta and within is None and name == names[0] and not options.stop.requested:
             yield _without_delta(problem, within_budget, options)
@@ -121,7 +121,7 @@ def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, 
     return Candidate(channel, claim="exact", route=f"without delta: {known.route}", within_budget=within_budget)
 
 
-def _solved(
+def _solve_coupled(
     problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
     formulation = FORMULATIONS[problem.objective.name]()

@@ -19,8 +19,8 @@ from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL, GENERAL_LIMIT, require_few
 from dxopt.solving.routes.running import (
     Stage,
-    kind,
-    lifted,
+    candidates_of,
+    kind_of_solver,
     solve_by_columns,
     solve_lazily,
     solve_linear,
@@ -33,7 +33,7 @@ _ACCURACY = 1e-3
 """Shares of the tolerance on a spanner, no finer than the first: the gap of columns, the accuracy of programs."""
 
 
-def _posed(problem: Problem, options: Options) -> Compiled:
+def _pose(problem: Problem, options: Options) -> Compiled:
     require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     options.progress("building the linear program")
     return ExpectedLossProgram().apply(problem)
@@ -41,14 +41,14 @@ def _posed(problem: Problem, options: Options) -> Compiled:
 
 def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
-    compiled = _posed(problem, options)
+    compiled = _pose(problem, options)
     names = solvers_of_linear(compiled.smaller, options)
     require_few(compiled.smaller.costs.size, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     simple = ClosedForms(problem)
     for name in names:
         solution = solve_program(compiled, name, options, simple)
-        for candidate in lifted(compiled, solution, name, options):
-            if options.stop.requested and simple.made(candidate.channel):
+        for candidate in candidates_of(compiled, solution, name, options):
+            if options.stop.requested and simple.is_best(candidate.channel):
                 known = simple.best().name
                 candidate = replace(candidate, name=known, route=f"{known}; bound by {candidate.route}")
             yield candidate
@@ -84,7 +84,7 @@ def _is_sparse(program: ChannelProgram) -> bool:
 def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum on a spanner by the first solver that does; where it is stopped, a closed form as well."""
     # 1. the two programs: paths as long as budgets at most, and edges at their own budgets
-    compiled = _posed(problem, options)
+    compiled = _pose(problem, options)
     require_few(compiled.smaller.costs.size, GENERAL_LIMIT)
     pairs = reduce(compiled.smaller, geodesic_pairs)
     spanner = greedy_spanner(pairs.smaller.budgets, options.spanner or 1.0)
@@ -109,8 +109,8 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
         solution = solve(name, inside, "mechanism")
         if solution.channel is not None and not options.stop.requested:
             solution = replace(solution, dual=solve(name, outside, "bound").dual)
-        for candidate in lifted(compiled, solution, name, options):
-            yield replace(candidate, claim="valid", route=f"{kind(name)} on a spanner, {name}")
+        for candidate in candidates_of(compiled, solution, name, options):
+            yield replace(candidate, claim="valid", route=f"{kind_of_solver(name)} on a spanner, {name}")
             if not options.stop.requested:
                 return
         if name == names[0]:

@@ -13,7 +13,7 @@ from dxopt.proofs.certify import Proven, certify
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import StoppedError
 from dxopt.solving.options import Options
-from dxopt.solving.reductions.line import at_once, best_remap, on_line
+from dxopt.solving.reductions.line import best_remap, on_line, quick_candidate
 from dxopt.solving.reductions.product import by_factors
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.limits import is_line
@@ -45,12 +45,12 @@ def by_line(problem: Problem, options: Options) -> Iterator[Proven]:
         # not by a time limit: what that leaves to be proven is proven all the same
         return stop.requested and stop.interrupted
 
-    candidate = at_once(problem) if found is None else reduced.lift(found)
+    candidate = quick_candidate(problem) if found is None else reduced.lift(found)
     try:
         proven = certify(problem, candidate, None if found is None else interrupted)
     except StoppedError:
         found = None
-        proven = certify(problem, at_once(problem))
+        proven = certify(problem, quick_candidate(problem))
     left = proven.certificate.gap
     if found is not None and left <= options.tolerance:
         yield replace(proven, reductions=reduced.records)

@@ -57,7 +57,7 @@ class Cvx:
         )
 
 
-def installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
     """Tell whether cvxpy finds the solver."""
     import cvxpy as cp
 

@@ -44,20 +44,20 @@ class Plugged:
         if answer is None:
             return Solution(Status.FAILED, message=f"{self._called}: no solution")
         primal, prices, multipliers = answer
-        entries = _numbers(primal, len(program.cost))
+        entries = _finite_numbers(primal, len(program.cost))
         if entries is None:
             wrong = f"its solution is not {len(program.cost):,} finite numbers"
             return Solution(Status.FAILED, message=f"{self._called}: {wrong}")
         # an answer to a request to stop may be any solution, not the best one
         status = Status.FEASIBLE if settings.should_stop() else Status.OPTIMAL
-        equal = _numbers(prices, len(program.totals))
-        private = _numbers(multipliers, program.rows)
+        equal = _finite_numbers(prices, len(program.totals))
+        private = _finite_numbers(multipliers, program.rows)
         if equal is None or private is None:
             return Solution(status, entries, message=f"{self._called}: no multipliers")
         return Solution(status, entries, equal, np.maximum(private, 0.0), message=self._called)
 
 
-def _numbers(given: Any, size: int) -> NDArray[np.float64] | None:
+def _finite_numbers(given: Any, size: int) -> NDArray[np.float64] | None:
     """So many finite numbers; None for anything else."""
     try:
         numbers = np.array(given, dtype=float).reshape(-1)

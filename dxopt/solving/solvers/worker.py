@@ -88,7 +88,7 @@ def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, prog
     """Solve a linear program in the helper process, one at a time; a failure there is a status of the solution."""
     with _turn:
         try:
-            solution = _ready().solve((solver, program, accuracy), stop, progress)
+            solution = _running_worker().solve((solver, program, accuracy), stop, progress)
         except TimeoutError:
             end()
             solution = Solution(Status.FAILED, message=f"{solver}: did not stop when asked and was ended")
@@ -103,7 +103,7 @@ def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, prog
     return solution
 
 
-def _ready() -> Worker:
+def _running_worker() -> Worker:
     """Return the worker of this process: a new one if the last one died, or is that of the original of a copy."""
     global _worker, _owner
     if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
@@ -122,7 +122,7 @@ def end() -> None:
     _worker = None
 
 
-def _in_copy() -> None:
+def _leave_to_parent() -> None:
     """In a copy of a process, leave the helper to the other one, and to its thread that waits for an answer."""
     global _worker, _turn
     if _worker is not None and _owner != os.getpid():
@@ -133,7 +133,7 @@ def _in_copy() -> None:
 
 atexit.register(end)
 if hasattr(os, "register_at_fork"):  # there is no fork on Windows
-    os.register_at_fork(after_in_child=_in_copy)
+    os.register_at_fork(after_in_child=_leave_to_parent)
     os.register_at_fork(after_in_child=unlock_properties)
 
 

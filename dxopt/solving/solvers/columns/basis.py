@@ -108,7 +108,7 @@ def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int
 
 
 @kernel(VECTOR, VECTOR, VECTOR, VECTOR, INDICES, FLAGS, INDICES, FLAG, VECTOR, VECTOR)
-def _settle(
+def _set_multipliers(
     costs: Array,
     row_prices: Array,
     sums: Array,
@@ -173,8 +173,10 @@ def edge_multipliers(
         greatest = 0.0
         for x in range(size):
             greatest = max(greatest, v[x])
-        total = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+        total = _set_multipliers(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
         if total < 0 and greatest > 1.0:
-            kept = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z])
+            kept = _set_multipliers(
+                costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z]
+            )
             if kept < total:
-                _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+                _set_multipliers(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])

@@ -25,7 +25,7 @@ _alone = threading.local()
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def without_helpers() -> Iterator[None]:
     """Enter a context in which loops of this thread have no help, as others need the cores."""
     _alone.now = True
     try:
@@ -68,7 +68,7 @@ def _pool() -> ThreadPoolExecutor:
     return _threads
 
 
-def _in_copy() -> None:
+def _forget_threads() -> None:
     """Forget the threads: a copy of a process has but its own."""
     global _threads
     _threads = None
@@ -79,5 +79,5 @@ if hasattr(os, "register_at_fork"):  # there is no fork on Windows
     os.register_at_fork(
         before=global_compiler_lock.acquire,
         after_in_parent=global_compiler_lock.release,
-        after_in_child=_in_copy,
+        after_in_child=_forget_threads,
     )

@@ -93,9 +93,9 @@ class DualBound:
         if len(shared):
             self.forest = self.forest.at(self.costs(shared))
         self.pricer(self.forest, self.spread(rows), _PIVOTS, self.should_stop)
-        self._note(rows, shared)
+        self._keep_bound(rows, shared)
 
-    def _note(self, rows: Array, shared: Array) -> None:
+    def _keep_bound(self, rows: Array, shared: Array) -> None:
         """Take the bound of these prices if it is better."""
         # the least residual of each class, over its points and all reports
         least = np.zeros(len(rows))

@@ -153,10 +153,10 @@ class Rich:
         if len(self._blocks) >= self.most or used[best] <= _RICH * len(columns):
             return False
         own = reports == best
-        self._blocks.append(self._begun(best, columns[:, own] @ weights[own]))
+        self._blocks.append(self._new_block(best, columns[:, own] @ weights[own]))
         return True
 
-    def _begun(self, report: int, mixture: Array) -> _Block:
+    def _new_block(self, report: int, mixture: Array) -> _Block:
         """Begin a block for a report of this column, with pairs of near neighbours, and all of its greatest entry."""
         points = len(mixture)
         centre = int(mixture.argmax())

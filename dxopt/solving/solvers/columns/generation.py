@@ -155,9 +155,9 @@ class Rounds:
         self.dual.price(self.pool.classes.totals(earlier.prices[:, None])[:, 0])
         self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.pool.program.costs))))
         # a rough master without a box says how close they are
-        value = self.pool.master(_ROUGH, self.settings.should_stop, self._bounds(None)).value
+        value = self.pool.master(_ROUGH, self.settings.should_stop, self._price_bounds(None)).value
         if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
-            self.box = self._around(gap)
+            self.box = self._box_around_best(gap)
 
     def run(self) -> ChannelSolution:
         """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
@@ -167,19 +167,19 @@ class Rounds:
             rounds += 1
             status = self._round(rounds)
         if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
-            self._last()
+            self._last_incumbent()
             self.settings.progress(rounds, self.incumbent.value, self.dual.value)
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
         channel, coupled = self.incumbent.known(self.pool), self.shared.written(shared)
         return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, f"columns: {rounds} rounds", coupled)
 
-    def _last(self) -> None:
+    def _last_incumbent(self) -> None:
         """Find an incumbent of the columns that matter, in the little time that a stop may take."""
         self.grace.begin()
         rows = len(self.dual.prices)
         most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
-        self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.over)
+        self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.is_over)
 
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
         """Offer the best mixture, without a box, of the best so many columns, the incumbent, and a known channel.
@@ -187,7 +187,7 @@ class Rounds:
         All that happens in a copy of the pool, so that the rounds go on as if nothing had been.
         """
         # 1. the columns that are worth most at the best prices
-        pool = self.pool.only(most, self.dual.prices)
+        pool = self.pool.best_columns(most, self.dual.prices)
 
         # 2. the channels' columns, each for its report; these weights give the channel again
         for channel in (self.incumbent.channel, known):
@@ -200,20 +200,20 @@ class Rounds:
         # 3. the best mixture of all of them
         if not should_stop():
             accuracy = min(_ROUGHEST, _SHARE * max(self.settings.tolerance, self.gap))
-            self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
+            self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._price_bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
         """Go through one round; return its status if it was the last one, else None."""
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
         best = self.dual.prices if np.isfinite(self.dual.value) else None
-        central = self.pool.master(accuracy, self.settings.should_stop, self._bounds(self.box), best)
+        central = self.pool.master(accuracy, self.settings.should_stop, self._price_bounds(self.box), best)
         if self.settings.should_stop():
             return Status.INTERRUPTED
-        value = self._take(central)
+        value = self._offer_master(central)
 
         # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
-        new = self._explore(central)
+        new = self._price_smoothed(central)
         self.dual.magnitude = max(abs(value + self.pool.program.offset), 1e-300)
         gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
         if self.box is not None and gap > self.gap:
@@ -228,7 +228,7 @@ class Rounds:
             )
 
         # 3. the end is decided by what is delivered: values with a box are no values of channels
-        ended = self.gap < self.settings.tolerance and self._delivered()
+        ended = self.gap < self.settings.tolerance and self._is_delivered()
         self.settings.progress(number, self.incumbent.value, self.dual.value)
         if ended:
             return Status.OPTIMAL
@@ -252,10 +252,10 @@ class Rounds:
             self.box = None
             self.idle = 0
         elif self.box is not None and self.gap < _ROUGH:
-            self.box = self._around(self.gap)
+            self.box = self._box_around_best(self.gap)
         return None
 
-    def _delivered(self) -> bool:
+    def _is_delivered(self) -> bool:
         """Tell whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
         if self.box is None and not len(self.pool.rich.reports):
             return True
@@ -264,7 +264,7 @@ class Rounds:
             self._improve(len(self.pool.reports), None, self.settings.should_stop)
         return self.incumbent.value - self.dual.value < self.settings.tolerance * self.dual.magnitude
 
-    def _take(self, central: Central) -> float:
+    def _offer_master(self, central: Central) -> float:
         """Offer the master's mixture where it is a channel; return its value, with shared rows the best so far."""
         if self.box is None:
             own = self.incumbent.offer(self.pool, central.weights)
@@ -272,7 +272,7 @@ class Rounds:
                 return min(own, self.incumbent.value)
         return central.value
 
-    def _explore(self, central: Central) -> Columns:
+    def _price_smoothed(self, central: Central) -> Columns:
         """Price between the master's prices and the best ones so far; return columns that improve the master.
 
         Where that yields few columns and little progress, as at small ε, more points on the way are priced.
@@ -307,11 +307,11 @@ class Rounds:
         pairs = self.pool.rich.refine(central.block)
         return replace(central, prices=np.append(central.prices, np.zeros(rows))), rows + pairs
 
-    def _around(self, gap: float) -> Box:
+    def _box_around_best(self, gap: float) -> Box:
         prices, floor = (self.pool.differences.combined(one) for one in (self.dual.row_prices, self.dual.floor))
         return box_around(prices, floor, gap)
 
-    def _bounds(self, box: Box | None) -> Box:
+    def _price_bounds(self, box: Box | None) -> Box:
         """Bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""
         free = np.full(len(self.dual.sizes), np.inf)
         low, high = (-free, free) if box is None else box

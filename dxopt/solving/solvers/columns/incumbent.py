@@ -187,7 +187,7 @@ class Grace:
         if self.end is None:
             self.end = time.monotonic() + self.seconds
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Tell whether it has begun and passed."""
         return self.end is not None and time.monotonic() >= self.end
 

@@ -70,7 +70,7 @@ class Residuals:
     unbalanced: Array
 
 
-class Plain:
+class WithoutBlocks:
     """The Newton system at a point without blocks: W diag(θ/s) W' dy = short - W (target - θ unpriced) / s."""
 
     def __init__(self, coupling: Coupling, at: Point, residuals: Residuals, scaling: Array) -> None:
@@ -89,7 +89,7 @@ class Plain:
         ds = unpriced - self.coupling.priced(dy)
         return Point((target - theta * ds) / s, ds, dy, self.at.u)
 
-    def fitted(self, short: Array) -> tuple[Array, Array]:
+    def least_change(self, short: Array) -> tuple[Array, Array]:
         """Return the least change of θ, by its scaling, and of u that makes up for a residual `(n,)` of the rows."""
         return self.scaling * self.coupling.priced(self.solve(short)), self.at.u
 
@@ -154,7 +154,7 @@ class WithBlocks:
         dx = np.concatenate([(columns - theta * ds) / s, dt])
         return Point(dx, np.concatenate([ds, (rows - multipliers * dt) / t]), dy, du)
 
-    def fitted(self, short: Array) -> tuple[Array, Array]:
+    def least_change(self, short: Array) -> tuple[Array, Array]:
         right = np.concatenate([short, np.zeros(len(self.blocks.costs))])
         dy, du = np.split(self._solved(right), [self.rows])
         return self.scaling * self.coupling.priced(dy), du
@@ -256,7 +256,7 @@ class _Method:
         """Go on to the accuracy; where it is stopped or breaks down, the point reached. x and z stay positive."""
         n, k = self.coupling.columns.shape
         point: Point | None = None
-        newton: Plain | WithBlocks | None = None
+        newton: WithoutBlocks | WithBlocks | None = None
         try:
             point = self._start()
             for _ in range(_ITERATIONS):
@@ -266,27 +266,27 @@ class _Method:
 
                 # 2. enough?
                 value = self._value(point)
-                apart = self._apart(point, missing, value)
+                apart = self._largest_gap(point, missing, value)
                 if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                     break
                 newton = self._newton(point, missing)
 
                 # 3. predictor: how much of the mean product a full step to the optimum would leave
                 ahead = newton.direction(-point.x * point.z)
-                forward = min(1.0, _step(point.x, ahead.x))
-                back = min(1.0, _step(point.z, ahead.z))
+                forward = min(1.0, _step_to_boundary(point.x, ahead.x))
+                back = min(1.0, _step_to_boundary(point.z, ahead.z))
                 after = (point.x + forward * ahead.x) @ (point.z + back * ahead.z)
                 aim = float(after / len(point.x) / mean) ** 3 * mean
 
                 # 4. corrector: aim at the central path, the nearer the optimum the better that step went; the
                 #    products dx dz of the predictor make up for the linearisation
-                point = self._moved(point, newton, aim - point.x * point.z - ahead.x * ahead.z, aim)
-            point = self._fitted(point, newton)
+                point = self._stepped(point, newton, aim - point.x * point.z - ahead.x * ahead.z, aim)
+            point = self._refitted(point, newton)
         except (Stopped, np.linalg.LinAlgError) as end:
             if point is None:
                 return Central(np.inf, np.zeros(n), np.zeros(k), np.zeros(len(self.blocks.costs)))
             if isinstance(end, Stopped):
-                point = self._fitted(point, newton)
+                point = self._refitted(point, newton)
         return Central(self._value(point), point.y, point.x[:k], point.u)
 
     def _start(self) -> Point:
@@ -320,7 +320,7 @@ class _Method:
     def _value(self, point: Point) -> float:
         return float(self.costs @ point.x[: len(self.costs)] + self.blocks.costs @ point.u)
 
-    def _apart(self, point: Point, missing: Residuals, value: float) -> float:
+    def _largest_gap(self, point: Point, missing: Residuals, value: float) -> float:
         """At least the gap of primal and dual.
 
         That is c·θ + h·u - b·y = x·z + unpriced·θ + unbalanced·u - y·short - λ·loose, so residuals may hide some of
@@ -335,17 +335,17 @@ class _Method:
             multipliers @ np.abs(missing.loose),
         )
 
-    def _newton(self, point: Point, missing: Residuals) -> Plain | WithBlocks:
+    def _newton(self, point: Point, missing: Residuals) -> WithoutBlocks | WithBlocks:
         scaling = point.x / np.maximum(point.z, _LEAST * point.x)
         if len(self.blocks.costs):
             return WithBlocks(self.coupling, self.blocks, point, missing, scaling)
-        return Plain(self.coupling, point, missing, scaling)
+        return WithoutBlocks(self.coupling, point, missing, scaling)
 
-    def _moved(self, point: Point, newton: Plain | WithBlocks, target: Array, aim: float) -> Point:
+    def _stepped(self, point: Point, newton: WithoutBlocks | WithBlocks, target: Array, aim: float) -> Point:
         """Return the point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""
         step = newton.direction(target)
-        forward = min(1.0, _TO_BOUNDARY * _step(point.x, step.x))
-        back = min(1.0, _TO_BOUNDARY * _step(point.z, step.z))
+        forward = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, step.x))
+        back = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, step.z))
         for _ in range(_CORRECTIONS):
             # products after a longer step that are far from the aim are to come nearer
             x = point.x + min(1.0, forward + _LONGER) * step.x
@@ -356,8 +356,8 @@ class _Method:
                 other = newton.direction(target)
             if not (np.isfinite(other.x).all() and np.isfinite(other.z).all()):
                 break
-            farther = min(1.0, _TO_BOUNDARY * _step(point.x, other.x))
-            further = min(1.0, _TO_BOUNDARY * _step(point.z, other.z))
+            farther = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, other.x))
+            further = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, other.z))
             if farther + further < forward + back + _GAIN:
                 break
             step, forward, back = other, farther, further
@@ -368,7 +368,7 @@ class _Method:
             point.u + forward * step.u,
         )
 
-    def _fitted(self, point: Point, newton: Plain | WithBlocks | None) -> Point:
+    def _refitted(self, point: Point, newton: WithoutBlocks | WithBlocks | None) -> Point:
         """Move θ and u so that their rows sum to b up to rounding: small weights move less.
 
         By least squares weighted by the last scaling. It takes several passes, as the ridge makes each one inexact,
@@ -382,13 +382,13 @@ class _Method:
             short = self.totals - self.coupling.times(theta) - self.blocks.rows @ u
             if np.abs(short).max() < _FITTED:
                 break
-            change, du = newton.fitted(short)
-            length = min(1.0, _TO_BOUNDARY * _step(theta, change))
+            change, du = newton.least_change(short)
+            length = min(1.0, _TO_BOUNDARY * _step_to_boundary(theta, change))
             theta, u = theta + length * change, u + length * du
         return Point(np.append(theta, point.x[count:]), point.z, point.y, u)
 
 
-def _step(values: Array, change: Array) -> float:
+def _step_to_boundary(values: Array, change: Array) -> float:
     """Return the step along `change` at which the first value is 0; infinite where none falls."""
     falling = change < 0
     with np.errstate(over="ignore"):

@@ -139,7 +139,7 @@ class Guarded:
         self.there: Matrix | None = None
         self.lost = False
 
-    def tried(self, compute: Callable[[Matrix], _T]) -> _T:
+    def on_device_or_here(self, compute: Callable[[Matrix], _T]) -> _T:
         """Compute on the device, or else here; the columns are sent when they are first needed."""
         if not self.lost:
             try:
@@ -163,13 +163,13 @@ class Guarded:
             self.lost = True
 
     def times(self, weights: Array) -> Array:
-        return self.tried(lambda matrix: matrix.times(weights))
+        return self.on_device_or_here(lambda matrix: matrix.times(weights))
 
     def priced(self, y: Array) -> Array:
-        return self.tried(lambda matrix: matrix.priced(y))
+        return self.on_device_or_here(lambda matrix: matrix.priced(y))
 
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
-        return self.tried(lambda matrix: matrix.gram(scaling, diagonals, ridge))
+        return self.on_device_or_here(lambda matrix: matrix.gram(scaling, diagonals, ridge))
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
         """Factor on the device, and again here where the device fails later."""
@@ -181,5 +181,5 @@ class Guarded:
                 made[here] = matrix.solver(scaling, diagonals, ridge)
             return made[here]
 
-        self.tried(factored)
-        return lambda right: self.tried(lambda matrix: factored(matrix)(right))
+        self.on_device_or_here(factored)
+        return lambda right: self.on_device_or_here(lambda matrix: factored(matrix)(right))

@@ -90,7 +90,7 @@ class Differences:
         """Return the prices of the combined rows `(r,)` that give these prices of the rows."""
         return np.asarray(spsolve(sparse.csc_array(self.matrix.T), prices))
 
-    def beside(self, rows: int) -> sparse.csr_array:
+    def padded(self, rows: int) -> sparse.csr_array:
         """T, with so many more rows that stay as they are."""
         return sparse.csr_array(sparse.block_diag((self.matrix, sparse.eye_array(rows))))
 
