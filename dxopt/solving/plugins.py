@@ -34,7 +34,7 @@ def plugins() -> tuple[Listed, ...]:
 
 
 def used_plugins(problem: Problem, method: str, solver: str) -> tuple[Plugin, ...]:
-    """Return the plug-ins that a problem, and how it is solved, name; each once."""
+    """Return the plug-ins that a problem, a method and a solver use, each once, for the report to name."""
     guesses = problem.objective.adversary_loss if isinstance(problem.objective, AdversaryError) else None
     losses = [loss.plugin for loss in (problem.loss, guesses) if isinstance(loss, Loss)]
     ways = MECHANISM_PLUGINS.offered(method) if method not in METHODS else []
@@ -44,10 +44,11 @@ def used_plugins(problem: Problem, method: str, solver: str) -> tuple[Plugin, ..
 
 
 def named_plugins(texts: Container[str]) -> list[Plugin]:
-    """Return the installed plug-ins that any of some texts is the name of; none of them is loaded."""
+    """Return the installed plug-ins whose name is one of some texts; none of them is loaded."""
     return [one for kind in KINDS for name in kind if name in texts for one in kind.offered(name)]
 
 
 def _plugins_of_space(space: MetricSpace) -> list[Plugin | None]:
+    """Return the plug-in of a space's metric and those of its factors; None for a metric of the user's own."""
     own = [space.metric.plugin] if isinstance(space.metric, Called) else []
     return own + [plugin for factor in space.structure.factors for plugin in _plugins_of_space(factor)]

@@ -214,9 +214,9 @@ def _status(problem: Problem, best: Proven, options: Options) -> Status:
 
 
 def _against_optima(problem: Problem, objective: WorstRegret, options: Options) -> Problem:
-    """Return the problem with the optima for all priors of its hull, found finely, and what proves them.
+    """Return a problem of regret with the optimum for each prior of its hull, which the regret is measured against.
 
-    They are linear programs with every pair, whose folders have all that proves them.
+    Each is found by a linear program with every pair, more finely than the regret, so that its report proves it.
     """
     found: list[Report] = []
     among = objective.priors
@@ -250,6 +250,7 @@ def _check_options(
 
 
 def _start_from(report: Report, problem: Problem) -> Start | None:
+    """Return an earlier report as column generation can start from it; None where it has no row prices."""
     if not isinstance(report, Report):
         raise SpecError("start", f"is of type {type(report).__name__}", "give a report of dx.solve")
     if report.problem.shape != problem.shape:

@@ -70,6 +70,7 @@ class AdversaryErrorProgram:
 
 
 def _guesses(problem: Problem) -> np.ndarray:
+    """Return what each guess costs the adversary in each secret, `(n, g)`."""
     if not isinstance(problem.objective, AdversaryError):
         raise SolveError(f"the objective is {problem.objective.name}, not adversary_error")
     return problem.objective.guesses

@@ -77,7 +77,7 @@ class WorstLossProgram:
         losses = np.where(among.reach[:, None], problem.losses - least, 0.0)
         scale = _scale(losses, problem)
         nothing = np.zeros((partition.size, problem.shape[1]))
-        given: np.ndarray | None = None
+        given: np.ndarray | None = None  # for a regret: the optimum under each prior, shifted and scaled like losses
         offset = least
         if isinstance(problem.objective, WorstRegret) and problem.objective.lowest is not None:
             given = (problem.objective.lowest - least * problem.objective.priors.members.sum(axis=1)) / scale

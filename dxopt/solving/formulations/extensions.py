@@ -42,6 +42,7 @@ class WithDelta:
 
     def apply(self, problem: Problem) -> Compiled:
         compiled = self.base.apply(problem)
+        # the rows with slacks take the place of the cone, which binds no pair
         apart = np.full(compiled.smaller.budgets.shape, np.inf)
         np.fill_diagonal(apart, 0.0)
         program = compiled.smaller.with_budgets(apart).coupled_by(self._delta_rows(problem))
@@ -66,7 +67,7 @@ class WithDelta:
         return len(pairs), index
 
     def _delta_rows(self, problem: Problem) -> Coupling:
-        """Rows e^{d/2} v_b - e^{-d/2} (v_a - s) ≥ 0 for each entry, then δ - Σ_z s_z ≥ 0 for each pair."""
+        """Return rows e^{d/2} v_b - e^{-d/2} (v_a - s) ≥ 0 for each entry, then δ - Σ_z s_z ≥ 0 for each pair."""
         (n, m) = problem.shape
         first, second, report = self.entries.T
         count = len(self.entries)
@@ -85,6 +86,7 @@ class WithDelta:
 
 
 _FARTHEST = 700.0
+"""Larger budgets count as this one, so that no factor overflows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +131,12 @@ class WithBeliefs:
 
 
 def _half_factors(pairs: BeliefPairs) -> np.ndarray:
-    """e^{εd/2} of each pair, `(p,)`; steeper ones are left to the repair."""
+    """Return e^{εd/2} of each pair, `(p,)`, by which its rows are scaled; steeper ones are left to the repair."""
     return np.exp(np.minimum(pairs.budgets, _FARTHEST) / 2)
 
 
 def _belief_rows(pairs: BeliefPairs, reports: int) -> Coupling:
-    """Rows e^{εd/2} θ'v - e^{-εd/2} θv ≥ 0, report by report, on columns one after another."""
+    """Return rows e^{εd/2} θ'v - e^{-εd/2} θv ≥ 0, report by report, on columns one after another."""
     up = _half_factors(pairs)[:, None]
     one = sp.csc_array(up * pairs.second - pairs.first / up)
     columns = sp.csc_array(sp.kron(sp.eye_array(reports), one))

@@ -10,8 +10,8 @@ random number of its colour. Sums are compared with a margin for rounding, so tw
 That costs time in the search (`automorphisms`), where everything found is compared entry by entry, and nothing else.
 
 Individualisation and refinement, as in nauty (McKay 1981). **Refinement** gives rows colours that automorphisms
-preserve (`colours`); the rows of a colour are a cell. **Individualisation** gives one row a colour of its own, which
-splits other cells in turn.
+preserve (`Refinement`); the rows of a colour are a cell. **Individualisation** gives one row a colour of its own,
+which splits other cells in turn.
 
 **The base.** Rows are individualised one after another until every cell left is a single row or free: all orders of
 the rows of a free cell, with all other rows fixed, are automorphisms. The rows individualised are the base: an
@@ -118,14 +118,14 @@ class Refinement:
 
 
 def _bent(matrix: Array) -> Array:
-    """1 / (1 + a / scale): bounded, also for infinite a, and different sums of it agree by accident alone."""
+    """Return 1 / (1 + a / scale), entry by entry: it is bounded, and sums of different entries hardly ever agree."""
     counted = matrix[np.isfinite(matrix) & (matrix > 0)]
     scale = _SCALE * np.exp(np.log(counted).mean()) if len(counted) else 1.0
     return 1.0 / (1.0 + matrix / scale)
 
 
 def split_colours(colours: Indices, sums: Array) -> Indices:
-    """Colours numbered by old colour, then by sum; sums closer than 1e-10 relative stay together."""
+    """Return colours numbered by old colour, then by sum; sums closer than 1e-10 relative stay together."""
     order = np.lexsort((sums, colours))
     apart = np.diff(sums[order]) > SAME_SUM * sums[order[1:]] + _SAME_ZERO
     numbered = np.empty_like(colours)
@@ -134,7 +134,7 @@ def split_colours(colours: Indices, sums: Array) -> Indices:
 
 
 def classes_of_values(values: Array) -> tuple[Indices, Array]:
-    """Classes of nearly equal values in rising order, and the numbers half-way between one and the next."""
+    """Return classes of nearly equal values in rising order, and the numbers half-way between one and the next."""
     classes = split_colours(np.zeros(len(values), np.int64), values)
     ordered = np.sort(values)
     last = np.flatnonzero(np.diff(np.sort(classes)))
@@ -151,6 +151,7 @@ def match_colours(colours: Indices, images: Indices) -> Indices:
 
 LEAST_WORK = 10**9
 WORK_PER_ENTRY = 200
+"""A search reads at most the larger of the first, and of this for each entry of the program."""
 
 
 class Automorphism(NamedTuple):
@@ -180,7 +181,7 @@ def automorphisms(
 
 
 def orbits(maps: Iterable[Indices], size: int) -> Indices:
-    """Classes of points, each together with its images under all maps, numbered in order of their first points."""
+    """Return classes of points, each with its images under all maps, numbered in order of their first points."""
     images = [np.arange(size), *maps]
     points = np.tile(images[0], len(images))
     links = coo_array((np.ones(len(points), dtype=bool), (points, np.concatenate(images))), shape=(size, size))
@@ -357,7 +358,7 @@ class Search:
         return same
 
     def spend(self, entries: int) -> None:
-        """Count entries that are read; end the search where they are too many."""
+        """Count entries that are read; end the search where they are too many, or a stop is asked for."""
         self.work += entries
         if self.work > self.limit or self.should_stop():
             raise _EndedEarly

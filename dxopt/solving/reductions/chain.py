@@ -81,6 +81,7 @@ def geodesic_pairs(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
 
 
 SLACK = 1e-12
+"""Ways round that are shorter by less, relatively, are so by rounding."""
 
 
 def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
@@ -103,7 +104,7 @@ def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
 
 
 def _dual_of_steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
-    """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
+    """Return multipliers of steps instead of paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
 
     Those of pairs that no path joins prove nothing and are left out. `before[a, b]` is the last stop before b on a
     shortest path from a.

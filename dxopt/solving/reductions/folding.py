@@ -23,6 +23,7 @@ Indices = NDArray[np.int64]
 _MOST = 20_000_000
 """Triples of two points and a report up to which their orbits are looked for."""
 _WORTH = 0.75
+"""Programs are folded where at most this share of their cells is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class EntryOrbits:
     triples: Indices
 
     def closed(self, entries: Indices) -> Indices:
-        """Triples `(t, 3)` with all others of their orbits."""
+        """Return triples `(t, 3)` with all others of their orbits, as `folding` needs them."""
         there = np.zeros(int(self.triples.max()) + 1, dtype=bool)
         there[self.triples[tuple(entries.T)]] = True
         return np.argwhere(there[self.triples])
@@ -105,6 +106,7 @@ class EntryOrbits:
 
 
 def _renumbered(classes: Indices) -> Partition:
+    """Return classes of any numbers as a partition, whose numbers have no gaps."""
     return Partition(np.unique(classes, return_inverse=True)[1].astype(np.int64))
 
 

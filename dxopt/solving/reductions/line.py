@@ -106,8 +106,9 @@ def _geometric(problem: Problem) -> KernelMechanism:
 
 
 def quick_candidate(problem: Problem) -> Candidate:
-    """Find a candidate without going through all pairs: the best remap to some reports, or none if that is better.
+    """Return a candidate for a solve that was stopped, without looking at all pairs: the best remap to some reports.
 
+    Where the mechanism without any remap costs no more, it is that one.
     Half of those reports are where the prior has its mass, the others spread evenly over all.
     """
     prior = problem.prior.probabilities
@@ -183,7 +184,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
 
 
 def _running_sums(costs: Array, factors: Array, rows: Indices, start: Array) -> Array:
-    """Σ_{x' ≤ x} e^{-εd(x', x)} costs[x'], `(k, m)`, from the sum at the point before the first row."""
+    """Return Σ_{x' ≤ x} e^{-εd(x', x)} costs[x'], `(k, m)`, from the sum at the point before the first row."""
     sums = np.empty_like(costs)
     carry = start
     for row, x in enumerate(rows.tolist()):
@@ -204,7 +205,7 @@ def _note_cheapest(costs: Array, rows: Indices, least: Array, cheapest: Indices)
 
 
 def _central_points(table: Indices, best: Array, along: Array, cheapest: Indices) -> Indices:
-    """For each report a central one of the points that it is given for; for one never used, where it costs least.
+    """Return the root of each report: a central point of those remapped to it; without any, where it costs least.
 
     Rounding at x is about b_x and may grow by e^{εd(x, r)} on the way to the root r. The largest product is least
     where the largest ln b_x + ε(x - r) and ln b_x - ε(x - r) are equal. `along` are coordinates times ε.

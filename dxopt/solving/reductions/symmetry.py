@@ -56,6 +56,7 @@ def uncoupled(whole: ChannelProgram) -> ChannelProgram | str:
 
 
 WORTH = 0.75
+"""Symmetry is used where at most this share of the channel's entries is left."""
 TOO_LITTLE = "there is too little symmetry"
 
 
@@ -108,7 +109,7 @@ class Orbits:
         return np.bincount(self.reports.index)
 
     def averaged(self, columns: Array) -> Array:
-        """Columns `(k, n)` of the representatives, each averaged over the automorphisms that keep its report."""
+        """Average columns `(k, n)` of the representatives, each over the automorphisms that keep its report."""
         pairs = self.orbits.ravel()
         return (np.bincount(pairs, columns.ravel()) / np.bincount(pairs))[self.orbits]
 
@@ -199,7 +200,10 @@ def find_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambd
 
 
 def _carried_rows(reports: Partition, generators: list[Automorphism], rows: int) -> NDArray[np.int32]:
-    """For each report the images of the rows on a shortest way to it from the representative of its class."""
+    """Return for each report the images of rows under an automorphism that takes its class's representative to it.
+
+    These are products of generators, found breadth first.
+    """
     carry = np.empty((len(reports.index), rows), dtype=np.int32)
     seen = np.zeros(len(reports.index), dtype=bool)
     reached = reports.representatives
@@ -219,7 +223,7 @@ def _carried_rows(reports: Partition, generators: list[Automorphism], rows: int)
 
 @kernel(INDICES, WHOLE)
 def _least_pair(leader: NDArray[np.int32], pair: int) -> int:
-    """Return the least pair known in the orbit of one; the way there gets shorter."""
+    """Return the least pair known in the orbit of a pair, and shorten the chain of leaders for later calls."""
     while leader[pair] != pair:
         leader[pair] = leader[leader[pair]]
         pair = leader[pair]
@@ -228,7 +232,7 @@ def _least_pair(leader: NDArray[np.int32], pair: int) -> int:
 
 @kernel(TABLE, POSITIONS, POSITIONS, POSITIONS)
 def _join_orbits(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indices) -> None:
-    """Put each pair (x, z) into one orbit with its image; `moved` are the reports that move."""
+    """Join the orbits of each pair (x, z) and of its image (union-find); `moved` are the reports that move."""
     n, m = pairs.shape
     leader = pairs.ravel()
     for x in range(n):
@@ -245,7 +249,7 @@ def _join_orbits(pairs: NDArray[np.int32], rows: Indices, reports: Indices, move
 
 @kernel(TABLE)
 def _point_to_least(pairs: NDArray[np.int32]) -> None:
-    """Every pair gets the least one of its orbit."""
+    """Set the entry of every pair to the least one of its orbit, once all orbits are joined."""
     leader = pairs.ravel()
     for pair in range(len(leader)):
         leader[pair] = leader[leader[pair]]

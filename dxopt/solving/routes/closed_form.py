@@ -74,6 +74,7 @@ def by_closed_form(problem: Problem, options: Options) -> Iterator[Candidate]:
 
 
 def _why_not_exact(problem: Problem, options: Options) -> str | None:
+    """Return why the tight-constraints mechanism is not tried as an optimum; None where it is."""
     if options.spanner is not None:
         return "not proven optimal where a spanner is asked for"
     if not problem.loss.is_binary:
@@ -99,7 +100,7 @@ def classic_candidate(problem: Problem, name: str) -> Candidate:
 
 
 def require_within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
-    """Return a mechanism by name; MethodRefused where its expected loss is above the budget of the objective."""
+    """Return the candidate of a mechanism by name; MethodRefused where its expected loss is above the loss budget."""
     budget = problem.objective.max_loss
     if not math.isfinite(budget) or isinstance(candidate.channel, Mechanism):
         return candidate
@@ -206,7 +207,7 @@ class ClosedForms:
         return Simple("constant report", self.problem.objective.value(self.problem, channel), channel, channel)
 
     def _forms(self) -> list[_Form]:
-        """Return the forms left to be made; the one that takes longest, and is worth most, comes first."""
+        """Return a copy of the forms left to be made; the one that takes longest, and is worth most, comes first."""
         if self._left is None:
             forms = list(_forms(self.problem))
             self._left = sorted(forms, key=lambda form: form.seconds, reverse=True)
@@ -241,7 +242,7 @@ class ClosedForms:
 
 
 def _forms(problem: Problem) -> Iterator[_Form]:
-    """Yield the mechanisms for a problem. Where planar Laplace noise is one, costly noise is left out."""
+    """Yield the mechanisms for a problem; Laplace noise that takes long is left out where there is the planar one."""
     if not problem.private:
         return
     rows, reports = problem.shape
@@ -265,7 +266,7 @@ def _is_remap_random(problem: Problem) -> bool:
 
 
 def _remapped(problem: Problem, before: Array) -> Array:
-    """Return a channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
+    """Return a channel `(n, k)` followed by a remap, `(n, m)`: the best that draws, or the best for expected loss."""
     if _is_remap_random(problem):
         reports = Reports(tuple(map(str, range(before.shape[1]))))
         mechanism = Mechanism.from_matrix(problem.space, before, reports)

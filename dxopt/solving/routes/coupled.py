@@ -44,7 +44,7 @@ _SPARE = 0.95
 
 
 def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """Find the optimum by each of some solvers; in closed form only what is private anyway."""
+    """Find the optimum by each of some solvers, after what a loss budget or δ gives; then the best closed form."""
     names = solvers_of_coupled(problem, options)
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
     require_few_beliefs(problem)
@@ -124,6 +124,7 @@ def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, 
 def _solve_coupled(
     problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
+    """Pose the problem and solve it by a solver, in rounds where it has δ; `within` is as in `solve_with_delta`."""
     formulation = FORMULATIONS[problem.objective.name]()
     if problem.delta:
         return solve_with_delta(problem, formulation, solver, within, options)

@@ -123,18 +123,21 @@ def _bound_pairs(problem: Problem) -> Mask:
 
 
 def _all_entries(problem: Problem, bound: Mask) -> Entries:
-    """Return all pairs in all reports."""
+    """Return the entries `(t, 3)` of all bound pairs in all reports."""
     return np.argwhere(np.repeat(bound[:, :, None], problem.shape[1], axis=2))
 
 
 def _first_entries(problem: Problem, bound: Mask) -> Entries:
-    """Return all pairs, each in the report that costs its first secret least."""
+    """Return the entries to begin with: each pair in the report that costs its first secret least."""
     first, second = np.nonzero(bound)
     return np.stack([first, second, problem.losses.argmin(axis=1)[first]], axis=1)
 
 
 def _broken_entries(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
-    """Find the entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
+    """Find entries `(t, 3)` of the pairs that exceed δ by more than is allowed.
+
+    These are all of their reports where that makes `whole` entries or fewer, else only those that exceed most.
+    """
     over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
     broken = over > allowed
     if np.count_nonzero(broken) * channel.shape[1] <= whole:
@@ -143,7 +146,7 @@ def _broken_entries(problem: Problem, channel: Array, bound: Mask, allowed: floa
 
 
 def _nearly_broken_entries(problem: Problem, channel: Array, bound: Mask) -> Entries:
-    """Return the entries that are next to exceeding, of pairs that use their δ."""
+    """Return the entries next to exceeding, of pairs that use nearly all of their δ; they join before fine rounds."""
     used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
     return _exceeding_entries(problem, channel, used, _CLOSE, np.zeros(used.shape))
 

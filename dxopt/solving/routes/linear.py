@@ -34,6 +34,7 @@ _ACCURACY = 1e-3
 
 
 def _pose(problem: Problem, options: Options) -> Compiled:
+    """Return the program of a problem; UnsupportedError where its matrices would be too large."""
     require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     options.progress("building the linear program")
     return ExpectedLossProgram().apply(problem)
@@ -59,7 +60,7 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
 
 
 def solvers_of_linear(program: ChannelProgram, options: Options) -> tuple[str, ...]:
-    """Solvers for the expected loss in the order in which they are tried."""
+    """Return the solvers for the expected loss in the order in which they are tried."""
     variables = program.costs.size
     if options.solver != "auto":
         return (options.solver,)
@@ -120,7 +121,7 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
 
 
 def solvers_of_spanner(pairs: int, options: Options) -> tuple[str, ...]:
-    """Solvers on a spanner that keeps so many pairs, in the order in which they are tried."""
+    """Return the solvers on a spanner that keeps so many pairs, in the order in which they are tried."""
     if options.solver != "auto":
         return (options.solver,)
     return GENERAL if pairs < limits.SPANNER_FROM else (COLUMNS, *GENERAL)

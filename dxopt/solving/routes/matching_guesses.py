@@ -25,6 +25,7 @@ Indices = NDArray[np.int64]
 _SAME = 1e-13
 """Relative difference of losses that are the same; what it costs is certified."""
 _SECONDS = 1.0
+"""Seconds that mechanisms in closed form may take."""
 _BELOW = 2.0**-44
 """The mixture costs so much less than the budget, relatively, that rounding does not bring it above."""
 

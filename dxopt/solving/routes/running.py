@@ -37,10 +37,13 @@ Indices = NDArray[np.int64]
 
 
 CORE_DILATION = 1.15
+"""Dilation of the spanner that rounds begin with."""
 SPARSE_DEGREE = 12
+"""Pairs a point up to which rounds begin with all of them."""
 FAR = 30.0
 """Pairs of a larger budget are left to the repair."""
 BLOCK_CELLS = 1_000_000
+"""Entries that are held at once in the search for sources."""
 _MOST_ROUNDS = 60
 
 LinearSolve = Callable[[LinearProgram], Solution]
@@ -75,6 +78,7 @@ def solve_lazily(program: ChannelProgram, solve: LinearSolve, tolerance: float) 
             break
         # 2. add the pairs that the channel violates most, until repairing it costs next to nothing
         missing, cost = _violated_pairs(relevant, solved.channel)
+        # the costs of coupled programs are not all in `costs`; they are scaled to an optimum of about 1
         allowed = 0.1 * tolerance * abs(float((program.costs * solved.channel).sum()))
         if not len(missing) or cost <= (allowed if program.coupling is None else 0.01 * tolerance):
             break
@@ -125,7 +129,7 @@ def _violated_pairs(program: ChannelProgram, channel: Array) -> tuple[Rows, floa
 
 
 def _strongest_sources(factors: Array, channel: Array, report: Indices, second: Indices) -> Indices:
-    """Return the points that pull most at some entries, in blocks of memory."""
+    """Return for each of some entries (`report`, `second`) the point whose constraint raises it most."""
     into = np.ascontiguousarray(factors.T)
     columns = np.ascontiguousarray(channel.T)
     step = max(1, BLOCK_CELLS // len(factors))
@@ -135,9 +139,10 @@ def _strongest_sources(factors: Array, channel: Array, report: Indices, second: 
 
 
 Stage = Literal["mechanism", "bound"]
-"""Purpose of one of two programs in place of a problem."""
+"""Purpose of one of the two programs that take the place of a problem on a spanner."""
 
 FINEST = 1e-10
+"""The finest accuracy that general solvers are asked for."""
 MARGIN = 0.9
 """The share of the tolerance that columns may use: the repair of their channels costs about 1e-13 of the value."""
 _COLUMNS = "dxopt.solving.solvers.columns"
@@ -175,7 +180,7 @@ def solve_by_columns(
     accuracy: float | None = None,
     stage: Stage | None = None,
 ) -> ChannelSolution:
-    """Column generation on what is left after shortest paths and symmetry.
+    """Solve by column generation what is left after shortest paths and symmetry.
 
     Where it is stopped, the best mechanism in closed form is mixed with its columns. The accuracy is that of the
     options by default. At a stage the program is another one than the problem: only what it is solved for is told.

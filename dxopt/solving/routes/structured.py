@@ -21,10 +21,10 @@ from dxopt.spaces.products import sides
 
 
 def by_line(problem: Problem, options: Options) -> Iterator[Proven]:
-    """Find the optimum of a line, implicit above 100,000 variables; nothing where the space is none.
+    """Find the optimum of a line, implicit above 100,000 variables; nothing on other spaces.
 
-    Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large. One
-    that is stopped before its value is known gives way to one whose value is known soon.
+    Where its bound leaves a gap, a matrix is dropped, as other routes do better; an implicit mechanism is kept, as
+    they may be too large. If stopped before its value is known, one whose value is known soon takes its place.
     """
     if not is_line(problem):
         return

@@ -25,8 +25,8 @@ def solver_named(name: str) -> Solver:
 class Plugged:
     """A solver of a plug-in: a function of a program and settings, or an object with that as `solve`.
 
-    It returns the entries, a multiplier of each equality, and one of each inequality; None for either where there are
-    none, or None for nothing.
+    It returns the entries, a multiplier of each equality, and one of each inequality; None in the place of
+    multipliers that it does not have, and None alone where it has no solution.
     """
 
     name: ClassVar[str] = "plug-in"
@@ -36,7 +36,7 @@ class Plugged:
         self._called = f"{found.plugin.name} of {found.plugin.where}"
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
-        """Return the parts of a solution of the right shape and finite numbers; failed where the entries are none."""
+        """Call the plug-in; keep what has the right shape and is finite. Without entries the status is FAILED."""
         try:
             answer = self._found.call(program, settings)
         except Exception as error:  # whatever a package of others raises
@@ -58,7 +58,7 @@ class Plugged:
 
 
 def _finite_numbers(given: Any, size: int) -> NDArray[np.float64] | None:
-    """So many finite numbers; None for anything else."""
+    """Return what was given as so many finite numbers; None for anything else."""
     try:
         numbers = np.array(given, dtype=float).reshape(-1)
     except (TypeError, ValueError):

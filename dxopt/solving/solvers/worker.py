@@ -25,7 +25,7 @@ from dxopt.solving.solvers.base import Settings
 
 
 def unlock_properties() -> None:
-    """Give every cached property of dxopt a lock of its own, where Python has one in it (before 3.12)."""
+    """Give every cached property a new lock, where Python has one in it (before 3.12): a fork may copy it locked."""
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "dxopt"]
     kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
     for held in (entry for kind in kinds for entry in vars(kind).values()):
@@ -104,7 +104,7 @@ def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, prog
 
 
 def _running_worker() -> Worker:
-    """Return the worker of this process: a new one if the last one died, or is that of the original of a copy."""
+    """Return the worker of this process: a new one if the last one died, or belongs to the parent of a fork."""
     global _worker, _owner
     if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
         end()
@@ -123,7 +123,7 @@ def end() -> None:
 
 
 def _leave_to_parent() -> None:
-    """In a copy of a process, leave the helper to the other one, and to its thread that waits for an answer."""
+    """Leave the helper to the parent after a fork, whose threads may wait for it; the copy starts its own."""
     global _worker, _turn
     if _worker is not None and _owner != os.getpid():
         _worker.forget()

@@ -26,7 +26,7 @@ _alone = threading.local()
 
 @contextmanager
 def without_helpers() -> Iterator[None]:
-    """Enter a context in which loops of this thread have no help, as others need the cores."""
+    """Enter a context in which loops of this thread use no other one: on a cluster each thread has its own work."""
     _alone.now = True
     try:
         yield
@@ -69,7 +69,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _forget_threads() -> None:
-    """Forget the threads: a copy of a process has but its own."""
+    """Forget the threads after a fork, as the copy has none of them, and release the lock taken before it."""
     global _threads
     _threads = None
     global_compiler_lock.release()

@@ -64,11 +64,11 @@ class Shared:
 
     @property
     def expected(self) -> int:
-        """About how many rows there will be."""
+        """The number of rows to be expected, for the estimate of memory."""
         return len(self.floors)
 
     def entries(self, columns: Array, reports: Indices) -> Array:
-        """B for columns `(n, k)` of some reports, `(r, k)`."""
+        """Return what columns `(n, k)` of some reports add to each row, B v, `(r, k)`."""
         return np.zeros((0, columns.shape[1]))
 
     def costs(self, prices: Array) -> Array | float:
@@ -76,15 +76,15 @@ class Shared:
         return 0.0
 
     def feasible(self, prices: Array) -> Array:
-        """Prices near these of which each group sums to what its t costs."""
+        """Return prices near these of which each group sums to what its t costs, so that the bound holds."""
         return prices
 
     def value(self, channel: Array) -> float:
-        """Σ t for a channel `(n, m)`, all rows counted, also those that are not in the master."""
+        """Return the cost of t for a channel `(n, m)`, all rows counted, also those that are not in the master."""
         return 0.0
 
     def begin(self) -> Array:
-        """Prices to begin with."""
+        """Return prices to begin with."""
         return np.zeros(len(self.floors))
 
     def refine(self, channel: Array) -> int:

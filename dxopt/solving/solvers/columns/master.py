@@ -5,22 +5,22 @@ The master mixes the columns known so far, those of V, with weights θ:
     min c·θ  over  V θ = b, θ ≥ 0;      its dual:  max b·y  over  V'y + s = c, s ≥ 0.
 
 Here c_j is what column j costs in all, y_x the price of row x, s the slacks of the dual, and b the totals of the
-rows: 1, but for shared rows (`shared`). The prices y tell what new columns are worth.
+rows: 1, but for shared rows (`coupling_rows`). The prices y tell what new columns are worth.
 
 **Central prices.** A simplex method would return an extreme y, at which most new columns turn out useless. The
 central path consists of the points with equal products θ_j s_j; y is central when it lies near the path, away from
 its end. Every step aims at the path, and the method stops at the gap it is asked for, `accuracy`, which the caller
-ties to the gap of the whole problem (`rounds`). Nothing measures how central the result is.
+ties to the gap of the whole problem (`generation`). Nothing measures how central the result is.
 
 **The box.** Bounds low ≤ y ≤ high on the prices are more columns of the master, the unit columns: +e_x at cost
 high_x and -e_x at cost -low_x, as their constraints in the dual are y_x ≤ high_x and -y_x ≤ -low_x. While one of
 these has weight, V θ misses b, and the value is no value of a channel.
 
 From here on W = (V, I, -I), with unit columns where bounds are finite, and θ, c and s have entries for all of W.
-Every iteration solves W diag(θ/s) W' dy = ... by one factorisation (`newton`); forming the matrix takes nearly all
-the time. What is expensive is behind a contract (`matrices`), so that a graphics processor may do it (`on_device`).
+Every iteration solves W diag(θ/s) W' dy = ... by one factorisation (`WithoutBlocks`); forming the matrix takes nearly
+all the time. That is behind a contract (`matrices`), so that a graphics processor may do it (`on_device`).
 
-**Blocks.** With variables u of blocks (`blocks`) the master and its dual are
+**Blocks.** With variables u of blocks (`explicit_blocks`) the master and its dual are
 
     min c·θ + h·u  over  W θ + C u = b, G u = t, θ, t ≥ 0;      max b·y  over  W'y + s = c, C'y + G'λ = h, s, λ ≥ 0.
 
@@ -90,7 +90,7 @@ class WithoutBlocks:
         return Point((target - theta * ds) / s, ds, dy, self.at.u)
 
     def least_change(self, short: Array) -> tuple[Array, Array]:
-        """Return the least change of θ, by its scaling, and of u that makes up for a residual `(n,)` of the rows."""
+        """Return the changes of θ and u, least by the scaling of θ, that make up for what rows `(n,)` miss."""
         return self.scaling * self.coupling.priced(self.solve(short)), self.at.u
 
 
@@ -133,6 +133,7 @@ class WithBlocks:
             raise np.linalg.LinAlgError("singular")
 
     def _solved(self, right: Array) -> Array:
+        """Solve with the factors, then refine, as the matrix is badly conditioned near the end."""
         solution = np.zeros(len(right))
         for _ in range(1 + _NEWTON_REFINEMENTS):
             left = right - self.matrix @ solution
@@ -167,7 +168,7 @@ _REFINEMENTS = 10
 _FITTED = 1e-14
 """Rows that miss their totals, which are about 1, by less need no refinement."""
 _START_RIDGE = 1e-10
-"""As `newton.RIDGE`, but the start may be rough."""
+"""As `RIDGE`, but the start may be rough."""
 _NOTHING = 1e-24
 """At a mean product x_j z_j below this share of the value, the gap, their sum, is lost in its rounding."""
 _LEAST = 1e-100
@@ -237,7 +238,7 @@ def solve_master(
     low, high = box
     above = np.flatnonzero(np.isfinite(high))
     below = np.flatnonzero(np.isfinite(low))
-    costs = np.concatenate([costs, high[above], -low[below]])
+    costs = np.concatenate([costs, high[above], -low[below]])  # those of the unit columns are the bounds
     blocks = blocks or Blocks.none(len(columns))
     with current().holding(columns, should_stop) as matrix:
         return _Method(Coupling(matrix, above, below), blocks, costs, totals).run(accuracy, offset)
@@ -253,7 +254,7 @@ class _Method:
         self.totals = totals
 
     def run(self, accuracy: float, offset: float) -> Central:
-        """Go on to the accuracy; where it is stopped or breaks down, the point reached. x and z stay positive."""
+        """Iterate to the accuracy; return the point reached, also when stopped. x and z stay positive."""
         n, k = self.coupling.columns.shape
         point: Point | None = None
         newton: WithoutBlocks | WithBlocks | None = None
@@ -292,8 +293,8 @@ class _Method:
     def _start(self) -> Point:
         """Mehrotra's start: least squares for θ and y, then θ and s shifted until they are positive, and not small.
 
-        Neither sum is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that y is 0 only for
-        c = 0. Blocks start inside of the cone, with the products of the columns.
+        Neither of the sums divided by is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that
+        y is 0 only for c = 0. Blocks start inside of the cone, with the products of the columns.
         """
         u = self.blocks.start
         solve = self.coupling.solver(np.ones(len(self.costs)), _START_RIDGE)
@@ -321,10 +322,10 @@ class _Method:
         return float(self.costs @ point.x[: len(self.costs)] + self.blocks.costs @ point.u)
 
     def _largest_gap(self, point: Point, missing: Residuals, value: float) -> float:
-        """At least the gap of primal and dual.
+        """Return the gap of primal and dual, or more where residuals may hide some of it; the method ends at it.
 
-        That is c·θ + h·u - b·y = x·z + unpriced·θ + unbalanced·u - y·short - λ·loose, so residuals may hide some of
-        it. The weights of V sum to n at most where V θ = 1, as the greatest entry of each column is 1.
+        That is c·θ + h·u - b·y = x·z + unpriced·θ + unbalanced·u - y·short - λ·loose, so residuals may hide
+        some of it. The weights of V sum to n at most where V θ = 1, as the greatest entry of each column is 1.
         """
         multipliers = point.z[len(self.costs) :]
         return max(
@@ -336,7 +337,7 @@ class _Method:
         )
 
     def _newton(self, point: Point, missing: Residuals) -> WithoutBlocks | WithBlocks:
-        scaling = point.x / np.maximum(point.z, _LEAST * point.x)
+        scaling = point.x / np.maximum(point.z, _LEAST * point.x)  # θ/s and t/λ, capped so as not to overflow
         if len(self.blocks.costs):
             return WithBlocks(self.coupling, self.blocks, point, missing, scaling)
         return WithoutBlocks(self.coupling, point, missing, scaling)

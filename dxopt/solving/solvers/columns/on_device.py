@@ -52,7 +52,7 @@ class OnDevice:
                 held.let_go()
 
     def failed(self, error: Exception, entries: int) -> None:
-        """Take no more masters of so many entries where memory ran out, and none after anything else."""
+        """Note a failure: take no more masters of so many entries if memory ran out, else none at all."""
         if isinstance(error, MemoryError):
             self.room = min(self.room, entries)
             self.tell(
@@ -76,7 +76,7 @@ class DeviceMatrix:
             self.columns[:, part] = device.arrays.asarray(columns[:, part])
 
     def _parts(self) -> Iterator[slice]:
-        """Blocks of columns; before each the device has done the one before."""
+        """Yield blocks of columns; wait for the last one before each, so that a stop is noticed."""
         k = self.shape[1]
         for start in range(0, k, BLOCK):
             self.device.wait()

@@ -193,7 +193,10 @@ def _pass_leaves(
 def improve(
     reduced: Array, factors: Array, v: Array, parent: Indices, leads: Flags, root: int, pivots: int, tolerance: float
 ) -> float:
-    """Pivot in place; return the value reached: the least, but for underflow or more pivots (cycling is possible)."""
+    """Pivot a tree in place until its column has the least value, and return that value.
+
+    It may be larger after underflow, or where `pivots`, the limit, is reached, as cycling is possible.
+    """
     size = len(v)
     child = np.empty(size, np.int32)
     sibling = np.empty(size, np.int32)

@@ -33,7 +33,7 @@ _BLOCKS = 2
 _SECONDS = 0.5
 _GROWTH = 8.0
 _BYTES = 8e6
-"""A batch takes a worker about so long, which is what a stop may leave behind, grows so fast, and is no larger."""
+"""Limits of a batch: seconds of a worker, which a stop may waste; growth from one to the next; bytes of its trees."""
 _TICK = 0.05
 """Seconds between two looks at whether to stop."""
 _QUIET = 2.0
@@ -71,7 +71,7 @@ class _Batch:
 
 
 class Lost(Exception):
-    """There is nobody to price anything now."""
+    """Raised where the cluster has no worker, or no scheduler, to price reports."""
 
 
 class OnWorkers:
@@ -106,7 +106,7 @@ class OnWorkers:
             _write_back(forest, reports, part.trees)
 
     def _keep(self, forest: Forest) -> None:
-        """Have the workers keep factors and costs, where they do not."""
+        """Send factors and costs to the workers unless they keep them already; costs that change go with batches."""
         if self._factors is None or self._factors[0] is not forest.factors:
             self._let_go()
             threads = self._threads()
@@ -125,6 +125,7 @@ class OnWorkers:
                 block.costs = None
 
     def _scatter(self, data: Any, **how: Any) -> Any:
+        """Send data to the workers, which keep it; raise Lost where none takes it."""
         try:
             return self.client.scatter(data, hash=False, timeout=_WAIT, **how)
         except Exception as error:  # no worker in time, or no scheduler
@@ -141,6 +142,7 @@ class OnWorkers:
         return threads
 
     def _let_go(self) -> None:
+        """Drop the references to what the workers keep, so that Dask frees it."""
         self._factors: tuple[Array, Any] | None = None
         self._costs: Array | None = None
         self._blocks: list[_Block] = []
@@ -149,7 +151,7 @@ class OnWorkers:
         self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]
     ) -> Iterator[tuple[_Batch, Trees]]:
         """Yield batches as they come back, with their trees; those that fail too often are left out."""
-        most = max(1, int(_BYTES / (13 * len(row_prices))))
+        most = max(1, int(_BYTES / (13 * len(row_prices))))  # 13 bytes a point: column 8, parent 4, lead 1
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         waiting: dict[Any, _Batch] = {}
 
@@ -210,7 +212,7 @@ class OnWorkers:
                 block.costs = self._scatter(forest.costs[block.first : block.last])
 
     def _submit(self, forest: Forest, batch: _Batch, row_prices: Array, pivots: int) -> Any:
-        """Return the future of a batch."""
+        """Send a batch to a worker, with its trees, and its costs unless they are kept there; return the future."""
         assert self._factors is not None
         at = batch.reports
         block = batch.block
@@ -252,13 +254,13 @@ def price_on_worker(
 
 
 def _write_back(forest: Forest, reports: Any, trees: Trees) -> None:
-    """Take trees over."""
+    """Copy the trees of some reports into a forest."""
     for mine, new in zip(forest.trees, trees, strict=True):
         mine[reports] = new
 
 
 def _finished_futures(done: queue.SimpleQueue[Any]) -> list[Any]:
-    """Return all that is in the queue, after a little while."""
+    """Return the futures that have ended; wait a moment for the first one."""
     found = []
     with suppress(queue.Empty):
         found.append(done.get(timeout=_TICK))
