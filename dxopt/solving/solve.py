@@ -206,6 +206,7 @@ def _is_optimal(problem: Problem, proven: Proven, options: Options) -> bool:
 
 
 def _status(problem: Problem, best: Proven, options: Options) -> Status:
+    """Return the status of the report: optimal by its gap, or else what ended the search."""
     if _is_optimal(problem, best, options):
         return Status.OPTIMAL
     if options.stop.interrupted:
@@ -234,6 +235,7 @@ def _against_optima(problem: Problem, objective: WorstRegret, options: Options) 
 def _check_options(
     method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None
 ) -> None:
+    """Raise SpecError for options that are wrong, or do not go together, before anything is computed."""
     require_method(method)
     if not isinstance(solver, str):
         raise SpecError("solver", f"is of type {type(solver).__name__}", "give the name of one, or auto")

@@ -31,6 +31,7 @@ class AdversaryErrorProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the problem as a minimum over t, with losses in units of the budget, and wins scaled."""
         # An adversary minimises his error; what a guess wins against the worst guess is 0 or more, so that the
         # program minimises Σ_z t_z, t_z no less than what any guess wins in report z; the error is `most` less that.
         guessed = _guesses(problem)
@@ -40,13 +41,14 @@ class AdversaryErrorProgram:
         partition, budgets = classes_of_points(problem)
         won = partition.totals(prior[:, None] * (worst[:, None] - guessed))
         unit = _loss_unit(problem)
-        scale = float(won.sum(axis=0).max()) or 1.0
+        scale = float(won.sum(axis=0).max()) or 1.0  # 0 where all guesses are as good
         paid = partition.totals(problem.costs) / unit
         rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit)
         program = ChannelProgram(np.zeros(paid.shape), budgets, coupling=rows, offset=-most / scale)
         return Compiled(program, problem, self, partition, most, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel; its dual is the adversary's mixed guesses and the price of loss, if known."""
         channel = compiled.channel_of(solution)
         if solution.coupled is None:
             return Candidate(channel, None, "exact")
@@ -55,7 +57,7 @@ class AdversaryErrorProgram:
         m, count = problem.shape[1], guessed.shape[1]
         # 1. the multipliers of a report's rows, scaled to sum to 1, are how the adversary mixes his guesses after it
         guesses = np.maximum(solution.coupled[: m * count].reshape(m, count), 0.0)
-        guesses[guesses.sum(axis=1) <= 0] = 1.0
+        guesses[guesses.sum(axis=1) <= 0] = 1.0  # without multipliers, any mixture proves some bound
         guesses /= guesses.sum(axis=1, keepdims=True)
         # 2. the multiplier of the budget is the price of a unit of loss; price and guesses make an expected loss,
         #    whose bound the row prices prove; one beyond the largest double proves nothing

@@ -85,7 +85,7 @@ Array = NDArray[np.float64]
 
 
 def classes_of_points(problem: Problem) -> tuple[Partition, Array]:
-    """Return classes of points at distance (nearly) 0, one way or both, or by chains, and the budgets εd between them.
+    """Return classes of points at distance (nearly) 0, one way or both, or by chains, and budgets εd between them.
 
     d(a, b) = 0 gives K[b, z] ≥ K[a, z] in every report, and both rows sum to 1, so that they are equal. As all rows
     of a class are, of the budgets between the members of two classes the least is the one that binds.

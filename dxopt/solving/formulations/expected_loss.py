@@ -31,6 +31,7 @@ class ExpectedLossProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the problem: costs of classes, less the cheapest report of each, scaled to an optimum of about 1."""
         partition, budgets = classes_of_points(problem)
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
@@ -44,6 +45,7 @@ class ExpectedLossProgram:
         return Compiled(program, problem, self, partition, float(shift.sum()), scale, shift)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel of the points, and the dual of the program without its scale and shift."""
         channel = compiled.channel_of(solution)
         dual = dual_of_problem(solution.dual, compiled, compiled.shift, compiled.problem.costs)
         return Candidate(channel, dual, "exact")
@@ -70,10 +72,11 @@ class WorstLossProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the problem: no costs but those of the coupling's rows, of losses shifted to 0 or more and scaled."""
         partition, budgets = classes_of_points(problem)
         among = _among(problem)
         counted = np.where(among.reach[:, None], problem.losses, np.inf)
-        least = float(counted.min())
+        least = float(counted.min())  # only secrets that some prior of the set has count
         losses = np.where(among.reach[:, None], problem.losses - least, 0.0)
         scale = _scale(losses, problem)
         nothing = np.zeros((partition.size, problem.shape[1]))
@@ -87,6 +90,7 @@ class WorstLossProgram:
         return Compiled(program, problem, self, partition, offset, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel; its dual is the prior that the multipliers give, and one for its expected loss."""
         channel = compiled.channel_of(solution)
         if solution.coupled is None:
             return Candidate(channel, None, "exact")

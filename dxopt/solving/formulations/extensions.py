@@ -41,6 +41,7 @@ class WithDelta:
     entries: Entries
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the base's program without its cone, but with the rows and slacks of the entries."""
         compiled = self.base.apply(problem)
         # the rows with slacks take the place of the cone, which binds no pair
         apart = np.full(compiled.smaller.budgets.shape, np.inf)
@@ -49,6 +50,7 @@ class WithDelta:
         return replace(compiled, smaller=program, formulation=self)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Read the multipliers of the entries as a dual, unscaled, and leave the rest to the base."""
         coupled = solution.coupled
         if coupled is None or solution.dual is None:
             return self.base.recover(compiled, replace(solution, dual=None, coupled=None))
@@ -108,6 +110,7 @@ class WithBeliefs:
     base: Formulation
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the base's program with the rows of the pairs of beliefs."""
         compiled = self.base.apply(problem)
         if problem.beliefs is None:
             return compiled
@@ -115,6 +118,7 @@ class WithBeliefs:
         return replace(compiled, smaller=compiled.smaller.coupled_by(rows), formulation=self)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Split off the multipliers of the pairs of beliefs, and leave the rest to the base."""
         pairs = compiled.problem.beliefs
         coupled = solution.coupled
         if pairs is None or coupled is None:

@@ -95,6 +95,7 @@ def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
     smaller = whole.with_budgets(lengths)
 
     def lift(solution: ChannelSolution) -> ChannelSolution:
+        """Carry multipliers of paths back to the pairs along them."""
         dual = solution.dual
         return solution if dual is None else replace(solution, dual=_dual_of_steps(dual, whole.budgets, before))
 

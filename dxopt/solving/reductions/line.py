@@ -76,6 +76,7 @@ def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
     record = AppliedReduction("line", True, whole.variables, size, NOTE, "variables")
 
     def as_matrix(found: LineOptimum) -> Candidate:
+        """Return the mechanism with its remap written out."""
         kernel = np.exp(-whole.budgets)
         weights = np.maximum(system(whole.space, whole.epsilon).approximate(np.ones(size)), 0.0)
         channel = post_processed(kernel * weights, found.table, whole.shape[1])

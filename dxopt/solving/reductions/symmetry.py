@@ -146,6 +146,7 @@ class Orbits:
 
     def dual(self, dual: Dual) -> Dual:
         """Return the dual of the whole program from one for the representatives: multipliers are carried along."""
+        # each entry is copied once for every report (`member`) of the class that its report stands for
         every = np.argsort(self.reports.index, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
         copies = self.sizes[dual.report]

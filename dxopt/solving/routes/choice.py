@@ -78,6 +78,7 @@ MECHANISM_PLUGINS = Plugins("mechanism", (*METHODS, *BASELINES))
 METHOD_NAMES = OrPlugins(METHODS, MECHANISM_PLUGINS)
 COMPARABLE_NAMES = OrPlugins(COMPARABLE, MECHANISM_PLUGINS)
 SPANNER_METHODS = ("auto", "optimal")
+"""The methods that use a solver, and may be given a spanner."""
 
 
 def require_method(method: str) -> None:

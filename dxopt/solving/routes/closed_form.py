@@ -62,7 +62,7 @@ def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:
     if candidate.claim != "exact":
         options.refused["tight"] = "the prior is not regular, so it need not be optimal"
         return
-    options.refused["optimal"] = f"the {TIGHT} is optimal here"
+    options.refused["optimal"] = f"the {TIGHT} is optimal here"  # holds unless another candidate is asked for
     yield replace(candidate, route=TIGHT)
     del options.refused["optimal"]
     options.refused["tight"] = "its gap stayed above the tolerance"
@@ -117,6 +117,7 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
 
     It costs least of all such channels, on average or in the worst case: the optimum where no distance is finite.
     """
+    # beliefs may join any secrets, so that all of them are one group
     together = np.isfinite(problem.separations) if problem.beliefs is None else np.ones((len(problem.space),) * 2)
     groups = Partition.joining(together > 0)
     channel = np.zeros(problem.shape)
@@ -189,7 +190,7 @@ class ClosedForms:
             if form.seconds <= left:
                 left -= form.seconds
                 self._make(form)
-        if seconds > 0:
+        if seconds > 0:  # later calls make no more
             self._left = []
         return self._best or self._constant()
 
@@ -203,6 +204,7 @@ class ClosedForms:
         return Candidate(best.channel, claim=claim, route=best.name, within_budget=self.within_budget)
 
     def _constant(self) -> Simple:
+        """Return the cheapest constant report of each group, which takes no time to make."""
         channel = constant_by_group(self.problem)
         return Simple("constant report", self.problem.objective.value(self.problem, channel), channel, channel)
 
@@ -227,7 +229,7 @@ class ClosedForms:
         problem = self.problem
         try:
             before = form.make()
-        except DxoptError:
+        except DxoptError:  # it does not suit the problem after all
             return
         if not np.isfinite(before).all():
             return

@@ -64,6 +64,7 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
             if matched is not None:
                 yield by_matching_guesses(problem, within_budget, *matched)
             yield Candidate(within_budget, claim="exact", route="least expected loss")
+    # another channel: private without δ, from which the rounds of the programs with δ look for entries
     within: NDArray[np.float64] | None = None
     if problem.delta and has_many_entries(problem):
         without_delta = _without_delta(problem, within_budget, options)

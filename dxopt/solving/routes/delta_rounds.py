@@ -30,9 +30,11 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Entries = NDArray[np.int64]
 _WORSE = 1e-6
+"""The share of the tolerance by which a pair may exceed δ before entries of it join."""
 _FINER = 100.0
+"""Accuracies are multiplied by this times δ, if below 1: an excess costs as much of the channel as it is of δ."""
 _FINEST = 1e-12
-"""Weight of the excess that a solver leaves over δ: it costs as much of the channel as it is of δ."""
+"""The finest accuracy of a program."""
 _ROUGH = (1e-2, 1e-4)
 """Accuracies of the first program, and of those that follow while many entries join."""
 _FEW_ENTRIES = 2000
@@ -104,6 +106,7 @@ def solve_with_delta(
         new = len(joined) - len(entries)
         if not new and step == len(steps) - 1:
             break
+        # the first program only is as rough as that; the last accuracy has to wait until few entries join
         if not step or (new <= _NEARLY * len(entries) and step < len(steps) - 1):
             step += 1
             if step == len(steps) - 1:

@@ -94,6 +94,7 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
     simple = ClosedForms(problem)
 
     def solve(solver: str, one: Reduced[ChannelProgram], stage: Stage) -> ChannelSolution:
+        """Solve one of the two programs on the spanner, and lift the solution to all pairs."""
         if solver == COLUMNS:
             # These take the shortest paths along the edges.
             posed = replace(compiled, smaller=one.smaller)

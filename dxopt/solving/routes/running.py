@@ -204,6 +204,7 @@ def solve_by_columns(
         simple.make_ahead(options.stop)
 
     def tell(rounds: int, value: float, bound: float) -> None:
+        """Tell value, bound and gap of a round in units of the problem; at a stage only what that proves."""
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
         best = high if simple is None else sign * min(sign * high, sign * simple.value)
         told = [f"{best:.8g}"] if np.isfinite(best) and stage != "bound" else []
@@ -294,6 +295,7 @@ def solve_linear(
         options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}")
 
     def solve(program: LinearProgram, aim: float = usual) -> Solution:
+        """Solve one program in the helper process, and tell which round it is."""
         nonlocal rounds
         rounds += 1
         options.progress(f"{stage}{solver}, round {rounds}: {program.rows:,} rows")

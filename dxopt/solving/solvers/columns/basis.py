@@ -33,6 +33,7 @@ Flags = NDArray[np.bool_]
 Trees = tuple[NDArray[Any], ...]
 """Roots `(k,)`, columns, parents and leads `(k, n)` of the trees of k reports."""
 TREES = f"Tuple(({INDICES}, {MATRIX}, {TABLE}, {SIGNS}))"
+"""Their type, for the signatures of kernels."""
 
 
 @kernel(INDICES, WHOLE, INDICES, INDICES, INDICES)

@@ -28,6 +28,7 @@ _SHARE = 0.8
 _PAIRS = 6
 _ENTRIES = 10
 _DOUBLE = 8.0
+"""The share of the memory that may be used, the arrays of `Memory.of`, and the bytes of a number."""
 
 
 @dataclass(frozen=True)

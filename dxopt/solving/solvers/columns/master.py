@@ -44,6 +44,7 @@ RIDGE = 1e-13
 """Added to the matrix, relative to its mean diagonal, so that dependent rows do no harm."""
 _NEWTON_REFINEMENTS = 2
 _FACTOR, _SOLVE, _WORK = sl.get_lapack_funcs(("sytrf", "sytrs", "sytrf_lwork"), dtype=np.float64)
+"""LAPACK's factorisation L D L' with pivoting, its solution, and the size of its working memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +142,7 @@ class WithBlocks:
         return solution
 
     def direction(self, target: Array) -> Point:
+        """Return the same step as `WithoutBlocks.direction`, with that of the blocks' variables u and slacks t."""
         theta, t = np.split(self.at.x, [self.count])
         s, multipliers = np.split(self.at.z, [self.count])
         missing = self.residuals
@@ -156,6 +158,7 @@ class WithBlocks:
         return Point(dx, np.concatenate([ds, (rows - multipliers * dt) / t]), dy, du)
 
     def least_change(self, short: Array) -> tuple[Array, Array]:
+        """Return the same changes as `WithoutBlocks.least_change`, where u may change as well."""
         right = np.concatenate([short, np.zeros(len(self.blocks.costs))])
         dy, du = np.split(self._solved(right), [self.rows])
         return self.scaling * self.coupling.priced(dy), du
@@ -309,6 +312,7 @@ class _Method:
         return Point(np.append(theta, t), np.append(s, theta @ s / len(s) / t), y, u)
 
     def _residuals(self, point: Point) -> Residuals:
+        """Return by how much a point misses the constraints of both sides."""
         theta, t = np.split(point.x, [len(self.costs)])
         s, multipliers = np.split(point.z, [len(self.costs)])
         return Residuals(
@@ -337,6 +341,7 @@ class _Method:
         )
 
     def _newton(self, point: Point, missing: Residuals) -> WithoutBlocks | WithBlocks:
+        """Factor the Newton system at a point."""
         scaling = point.x / np.maximum(point.z, _LEAST * point.x)  # θ/s and t/λ, capped so as not to overflow
         if len(self.blocks.costs):
             return WithBlocks(self.coupling, self.blocks, point, missing, scaling)

@@ -86,6 +86,7 @@ class HostMatrix:
         return gram
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
+        """Factor the matrix of `gram` in place, so that no copy of it is needed."""
         # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
         gram = self.gram(scaling, diagonals, ridge)
         factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)

@@ -38,6 +38,7 @@ class OnDevice:
 
     @contextmanager
     def holding(self, columns: Array, should_stop: Callable[[], bool]) -> Iterator[Matrix]:
+        """Hold the columns on the device where that pays and they have room, else in NumPy."""
         with HOST.holding(columns, should_stop) as here:
             if len(columns) < LEAST_ROWS or columns.size >= self.room:
                 yield here
@@ -94,6 +95,7 @@ class DeviceMatrix:
         return self.device.fetched(self._gram(scaling, diagonals, ridge))
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
+        """Factor on the device, and solve by two triangular systems there."""
         # the lower factor lies row by row; its transpose lies as BLAS has it, so that no solution copies it
         device = self.device
         upper = device.cholesky(self._gram(scaling, diagonals, ridge)).T
@@ -107,6 +109,7 @@ class DeviceMatrix:
         return solve
 
     def _gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Any:
+        """Return the matrix of `gram`, left on the device."""
         arrays = self.device.arrays
         n = self.shape[0]
 

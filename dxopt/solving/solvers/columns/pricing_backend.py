@@ -156,6 +156,7 @@ class OnWorkers:
         waiting: dict[Any, _Batch] = {}
 
         def send(batch: _Batch) -> None:
+            """Send a batch, and have its future put into the queue when it ends."""
             try:
                 future = self._submit(forest, batch, row_prices, pivots)
             except Exception as error:  # no scheduler
@@ -195,7 +196,7 @@ class OnWorkers:
                     elif batch.failed + 1 < _TRIALS:
                         self._keep_again(forest)
                         send(_Batch(batch.block, batch.first, batch.last, batch.failed + 1))
-                    else:
+                    else:  # it failed too often: `price` does it here, at the end
                         follow(batch)
         finally:
             if waiting:
