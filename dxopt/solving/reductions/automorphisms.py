@@ -62,7 +62,7 @@ class Colours(NamedTuple):
     sums: Array
 
     def like(self, other: Colours) -> bool:
-        """Tell whether an automorphism between them is possible."""
+        """Tell whether an automorphism between them is possible; if not, a subtree of the search is cut off."""
         return (
             np.array_equal(np.bincount(self.rows), np.bincount(other.rows))
             and np.array_equal(np.bincount(self.reports), np.bincount(other.reports))
@@ -142,7 +142,7 @@ def classes_of_values(values: Array) -> tuple[Indices, Array]:
 
 
 def match_colours(colours: Indices, images: Indices) -> Indices:
-    """Match each point with one whose image colour is its colour: itself, where that is possible."""
+    """Return for each point one whose colour in `images` is its own in `colours`: itself, where that is possible."""
     image = np.arange(len(colours))
     left = np.flatnonzero(colours != images)
     image[left[np.argsort(colours[left], kind="stable")]] = left[np.argsort(images[left], kind="stable")]

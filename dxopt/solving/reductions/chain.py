@@ -63,7 +63,7 @@ def reduce(program: ChannelProgram, *reductions: Reduction) -> Reduced[ChannelPr
 
 
 def geodesic_pairs(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-    """Remove each pair (a, b) with some c strictly between: d(a, c) + d(c, b) ≤ d(a, b).
+    """Remove each pair (a, b) with some c strictly between: d(a, c) + d(c, b) ≤ d(a, b). It follows from those two.
 
     The sum is compared up to 1e-12 relative, so that metrics in floating point count as geodesic; the channel
     is proven on all pairs afterwards, which makes that harmless. On graph and Manhattan metrics only the edges
@@ -85,7 +85,7 @@ SLACK = 1e-12
 
 
 def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-    """Replace budgets by the lengths of shortest paths, which obey the triangle inequality."""
+    """Replace budgets by the lengths of shortest paths, as column generation needs the triangle inequality."""
     from scipy.sparse.csgraph import floyd_warshall
 
     factors = np.exp(-whole.budgets)

@@ -35,7 +35,7 @@ class Folding:
     inequalities: Partition
 
     def apply(self, whole: LinearProgram) -> LinearProgram:
-        """Return the program of the classes."""
+        """Return the program with one variable for each class, and one row."""
         count = len(self.variables.index)
         joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))
         equal = self.equalities.representatives
@@ -50,7 +50,7 @@ class Folding:
         )
 
     def lift(self, found: Solution) -> Solution:
-        """Return the solution of the whole program."""
+        """Return the solution of the whole program: values repeated in a class, multipliers spread evenly over it."""
         primal, equal, multipliers = found.primal, found.equality_dual, found.inequality_dual
         return replace(
             found,
@@ -66,8 +66,9 @@ def _spread_evenly(multipliers: NDArray[np.float64], classes: Partition) -> NDAr
 
 @dataclass(frozen=True, eq=False)
 class EntryOrbits:
-    """Orbits under the automorphisms of a channel program of n rows and m reports, each numbered from 0.
+    """Orbits under the automorphisms of a channel program of n rows and m reports, to fold programs with δ along.
 
+    Each kind is numbered from 0.
     Cells `(m, n)` are a report and a row, triples `(n, n, m)` a pair of rows and a report.
     """
 

@@ -62,7 +62,7 @@ class LineOptimum:
 
 
 def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
-    """Return the problem itself, for `best_remap`, whose answer `lift` makes a mechanism of.
+    """Return the problem itself, with a `lift` from the answer of `best_remap` to a mechanism; or why it has none.
 
     That is a matrix where it is to be `written`; otherwise it is implicit, at a level lowered by a hair.
     """

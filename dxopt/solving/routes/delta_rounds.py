@@ -55,14 +55,14 @@ _FAINT = 0.01
 
 
 def has_many_entries(problem: Problem) -> bool:
-    """Tell whether entries join in rounds, which take a private channel."""
+    """Tell whether there are too many entries for one program: they join in rounds, which need a private channel."""
     return int(_bound_pairs(problem).sum()) * problem.shape[1] > _FEW_ENTRIES
 
 
 def solve_with_delta(
     problem: Problem, base: Formulation, solver: str, within: Array | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
-    """Solve in rounds, until the repair can do the rest.
+    """Solve with δ in rounds of programs, until the repair can do the rest; return the last one and its solution.
 
     `base` poses the problem without δ; `within` is a channel `(n, m)` that is private without δ, or None where all
     entries are there at once.

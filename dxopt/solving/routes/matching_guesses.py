@@ -31,7 +31,10 @@ _BELOW = 2.0**-44
 
 
 def guess_of_each_report(problem: Problem) -> tuple[Indices, float] | None:
-    """Find the guess `(m,)` that costs the adversary a times what each report costs, and a; None unless all exist."""
+    """Return the guess that is like each report, `(m,)`, and the scale a by which it costs the adversary more.
+
+    None unless each report has such a guess, and each guess such a report.
+    """
     if not isinstance(problem.objective, AdversaryError):
         return None
     likely = problem.prior.probabilities > 0

@@ -72,7 +72,7 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
         if isinstance(reduced, str):
             options.refused["product"] = reduced
             return
-        found = _answers(reduced.smaller, options)
+        found = _answer_factors(reduced.smaller, options)
         candidate = reduced.lift(found)
     except (UnsupportedError, SolveError) as error:
         options.refused["product"] = error.wrong if isinstance(error, UnsupportedError) else str(error)
@@ -82,7 +82,7 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
     yield replace(candidate, route=f"product of {len(found)} factors ({routes})", reductions=records)
 
 
-def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
+def _answer_factors(factors: Sequence[Problem], options: Options) -> list[Report]:
     """Answer each factor; factors that are one object are solved once."""
     answers: dict[int, Report] = {}
     for number, factor in enumerate(factors, 1):
@@ -92,7 +92,7 @@ def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
 
 
 def _records_of_factors(factors: Sequence[Problem], found: Sequence[Report]) -> list[AppliedReduction]:
-    """Return what was applied to each factor; to factors that are one object, once."""
+    """Return the reductions of each factor, for the report; of factors that are one object, once with all numbers."""
     numbers: dict[int, list[int]] = {}
     for number, factor in enumerate(factors, 1):
         numbers.setdefault(id(factor), []).append(number)

@@ -144,7 +144,7 @@ class Worst(Shared):
         return self.among.tidied(prices)
 
     def value(self, channel: Array) -> float:
-        """Return the worst loss of a channel over the set."""
+        """Return the worst loss, or regret, of a channel over the set of priors."""
         lost = self._forms((self.losses * channel[self.index]).sum(axis=1, keepdims=True))[:, 0]
         return self.among.largest_of(lost + self.floors)
 

@@ -111,7 +111,7 @@ class DualBound:
             self.best_forest = self.forest.copy()
             self.prices = np.concatenate([rows, shared])
 
-    def improving(self, costs: Array, prices: Array) -> NDArray[np.int64]:
+    def improving_reports(self, costs: Array, prices: Array) -> NDArray[np.int64]:
         """Find the reports whose last column has a negative reduced cost at the master's prices and costs."""
         columns = self.forest.columns
         rows, _ = self.split(prices)

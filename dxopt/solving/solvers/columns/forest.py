@@ -48,7 +48,7 @@ class Forest:
         return cls(costs, factors, roots, factors[roots].copy(), parents, np.zeros(parents.shape, dtype=bool))
 
     def copy(self) -> Forest:
-        """Return the trees as they are now."""
+        """Return the trees as they are now, to be kept while pricing changes these in place."""
         return Forest(self.costs, self.factors, *(array.copy() for array in self.trees))
 
     @property

@@ -297,7 +297,7 @@ class Rounds:
             self.dual.price((1 - share) * prices + share * self.dual.prices if known else prices)
 
             # 2. what improves the master must do so at the master's own prices
-            better = self.dual.improving(costs, prices)
+            better = self.dual.improving_reports(costs, prices)
             found.append(self.pool.unknown(self.dual.forest.columns[better], better))
             count += len(found[-1][1])
 

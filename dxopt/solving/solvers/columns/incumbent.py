@@ -136,7 +136,7 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Private channels with any reports that are there without column generation.
+    """Private channels known without column generation; their columns may be given to other reports of the program.
 
     The first one is mixed with incumbents on the way; the last is the best in the little time that a stop may take.
     """
@@ -160,7 +160,7 @@ class Earlier:
     channel: Array | None
 
     def of(self, part: NDArray[np.int64]) -> Earlier:
-        """Restrict it to some points."""
+        """Return the same answer for some of the points, a part of the program."""
         return Earlier(self.prices[part], None if self.channel is None else self.channel[part])
 
     def columns(self, factors: Array) -> tuple[Array, NDArray[np.int64]]:
@@ -228,7 +228,7 @@ class ColumnSettings:
     pricer: Pricer = Forest.price
 
     def of(self, part: NDArray[np.int64], progress: Progress) -> ColumnSettings:
-        """Restrict them to some points."""
+        """Return the settings for some of the points, a part of the program, with a progress of its own."""
         start = None if self.start is None else self.start.of(part)
         known = None if self.known is None else self.known.of(part)
         return replace(self, progress=progress, start=start, known=known)
