@@ -42,7 +42,7 @@ class Coupling:
         return len(self.floors)
 
     def written(self) -> Coupling:
-        """Return itself, as it has rows."""
+        """Return itself: its rows are written out already, unlike those of the other couplings."""
         return self
 
 
@@ -89,13 +89,16 @@ class WorstRows:
         paid = sp.csr_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), entries)), (n, m * size))
         forms = self.among.forms
         mixed = paid[forms] if forms.ndim == 1 else sp.csr_array(forms) @ paid
-        # t for each group, then a for each row with a cap: what they cost, and their part of each row
+        cost, extras = self._extras()
+        return Coupling(cost, sp.csc_array(mixed), extras, self.floors)
+
+    def _extras(self) -> tuple[Array, sp.csc_array]:
+        """Return the costs of t, one for each group, then of a, one for each row with a cap, and their matrix G."""
         among = self.among
         r, count = among.rows, len(among.capped)
         groups = sp.csr_array((np.ones(r), (np.arange(r), among.group)), (r, len(among.masses)))
         own = sp.csr_array((np.ones(count), (among.capped, np.arange(count))), (r, count))
-        cost = np.append(among.masses, among.caps[among.capped])
-        return Coupling(cost, sp.csc_array(mixed), sp.csc_array(sp.hstack([groups, own])), self.floors)
+        return np.append(among.masses, among.caps[among.capped]), sp.csc_array(sp.hstack([groups, own]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +129,7 @@ class GuessRows:
         return self.paid.shape[1] * self.missed.shape[1] + 1
 
     def written(self) -> Coupling:
-        """m·g rows, report by report, and the budget; classes are for column generation alone."""
+        """Return m·g rows, report by report, and the budget; classes are for column generation alone."""
         m = self.paid.shape[1]
         guesses = self.missed.shape[1]
         won = -sp.kron(sp.eye_array(m), sp.csc_array(self.missed.T))

@@ -70,7 +70,7 @@ class Rows:
 
     @classmethod
     def everywhere(cls, program: ChannelProgram) -> Rows:
-        """Every pair of the cone in every report."""
+        """Return every pair of the cone in every report."""
         first, second = program.pairs
         reports = program.costs.shape[1]
         report = np.repeat(np.arange(reports), len(first))
@@ -80,15 +80,6 @@ class Rows:
         """Return these rows, then the other ones."""
         pairs = zip((self.report, self.first, self.second), (other.report, other.first, other.second), strict=True)
         return Rows(*(np.concatenate(pair) for pair in pairs))
-
-    def written(self, program: ChannelProgram) -> sp.csc_array:
-        """Return e^{d/2} v_second - e^{-d/2} v_first for each, which is to be 0 or more: scaled symmetrically."""
-        size, reports = program.costs.shape
-        budget = program.budgets[self.first, self.second]
-        scaled = np.concatenate([np.exp(budget / 2), -np.exp(-budget / 2)])
-        places = np.concatenate([self.report * size + self.second, self.report * size + self.first])
-        row = np.tile(np.arange(len(self)), 2)
-        return sp.csc_array((scaled, (row, places)), shape=(len(self), size * reports))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,31 +104,51 @@ class LinearProgram:
 
         Where they are coupled, u follows them, and the rows of the coupling those of privacy.
 
-        An entry's sign is left to the constraints where a pair binds it both ways, which implies it.
+        Constraints are scaled symmetrically (e^{d/2} v_b - e^{-d/2} v_a ≥ 0). An entry's sign is left to the
+        constraints where a pair binds it both ways, which implies it.
         """
         size, reports = program.costs.shape
-        inequalities = rows.written(program)
+        budget = program.budgets[rows.first, rows.second]
+        row = np.arange(len(rows))
+        inequalities = sp.csc_array(
+            (
+                np.concatenate([np.exp(budget / 2), -np.exp(-budget / 2)]),
+                (
+                    np.concatenate([row, row]),
+                    np.concatenate([rows.report * size + rows.second, rows.report * size + rows.first]),
+                ),
+            ),
+            shape=(len(rows), size * reports),
+        )
         entries = size * reports
         places = np.tile(np.arange(size), reports)
         equalities = sp.csc_array((np.ones(entries), places, np.arange(entries + 1)), shape=(size, entries))
         signed = ~_bound_both_ways(program, rows)
         plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
-        if program.coupling is None:
-            return plain
-        coupling = program.coupling.written()
+        return plain if program.coupling is None else plain._coupled(program.coupling.written())
+
+    def _coupled(self, coupling: Coupling) -> LinearProgram:
+        """Return the program with the variables u of a coupling after its own, and the rows after its own."""
         extras = len(coupling.cost)
-        return cls(
-            np.concatenate([plain.cost, coupling.cost]),
-            sp.csc_array(sp.hstack([equalities, sp.csc_array((size, extras))])),
-            plain.totals,
-            sp.csc_array(sp.block_array([[inequalities, None], [coupling.columns, coupling.extras]])),
-            np.concatenate([plain.floors, coupling.floors]),
-            np.concatenate([signed, np.ones(extras, dtype=bool)]),
+        return LinearProgram(
+            np.concatenate([self.cost, coupling.cost]),
+            sp.csc_array(sp.hstack([self.equalities, sp.csc_array((len(self.totals), extras))])),
+            self.totals,
+            sp.csc_array(
+                sp.vstack(
+                    [
+                        sp.hstack([self.inequalities, sp.csc_array((self.rows, extras))]),
+                        sp.hstack([coupling.columns, coupling.extras]),
+                    ]
+                )
+            ),
+            np.concatenate([self.floors, coupling.floors]),
+            np.concatenate([self.signed, np.ones(extras, dtype=bool)]),
         )
 
 
 def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
-    """Entries v_x for which v_x ≤ e^d v_x' and v_x' ≤ e^d v_x are both present, with d + d' > 0."""
+    """Tell for each entry whether v_x ≤ e^d v_x' and v_x' ≤ e^d' v_x are rows, d + d' > 0: these imply v_x ≥ 0."""
     size, reports = program.costs.shape
     cell = (rows.report * size + rows.first) * size + rows.second
     mirrored = (rows.report * size + rows.second) * size + rows.first

@@ -38,7 +38,8 @@ def on_spanner(whole: ChannelProgram, found: Subgraph, *, bounding: bool) -> Red
     """Keep the pairs of a subgraph.
 
     Budgets are divided by the realised dilation; what is private for them is private for all pairs, and costs more
-    than the optimum. `bounding`, budgets stay: the dual proves a lower bound, and the channel is none of the whole.
+    than the optimum. With `bounding` budgets stay: the dual proves a lower bound, and the channel, which need not be
+    private for the other pairs, is dropped.
     """
     note = f"budgets divided by the realised dilation {found.dilation:.4f}"
     record = AppliedReduction("spanner", False, len(whole.pairs[0]), int(found.edges.sum()), note)
@@ -75,11 +76,21 @@ def greedy_spanner(budgets: Array, dilation: float) -> Subgraph:
         for p, q in needed and [(a, b), (b, a)]:
             if np.isfinite(budgets[p, q]):
                 edges[p, q] = True
-                # only paths from points that the edge brings nearer to q, to points nearer from p
-                step = float(budgets[p, q])
-                sources = np.flatnonzero(paths[:, p] + step < paths[:, q])
-                targets = np.flatnonzero(step + paths[q] < paths[p])
-                block = np.ix_(sources, targets)
-                paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
+                _shorten(paths, p, q, float(budgets[p, q]))
+    return Subgraph(edges, _realised_dilation(paths, budgets))
+
+
+def _shorten(paths: Array, p: int, q: int, step: float) -> None:
+    """Update all paths for a new edge: only those from points that it brings nearer to q, to points nearer from p."""
+    sources = np.flatnonzero(paths[:, p] + step < paths[:, q])
+    targets = np.flatnonzero(step + paths[q] < paths[p])
+    block = np.ix_(sources, targets)
+    paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
+
+
+def _realised_dilation(paths: Array, budgets: Array) -> float:
+    """Return the largest ratio of path to budget, 1 or more."""
     counted = np.isfinite(budgets) & (budgets > 0)
-    return Subgraph(edges, float((paths[counted] / budgets[counted]).max(initial=1.0)))
+    if not counted.any():
+        return 1.0
+    return max(1.0, float((paths[counted] / budgets[counted]).max()))

@@ -19,16 +19,17 @@ from dxopt.proofs.certify import gap
 from dxopt.proofs.duals import WorstDual
 from dxopt.proofs.repair import constant_channel, expected_above
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
-from dxopt.solving.formulations.base import Formulation
+from dxopt.solving.formulations.base import Compiled, Formulation
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram, WorstLossProgram
 from dxopt.solving.formulations.extensions import WithBeliefs
 from dxopt.solving.options import Options
+from dxopt.solving.programs.program import ChannelSolution
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.delta_rounds import has_many_entries, solve_with_delta
 from dxopt.solving.routes.limits import COLUMNS, GENERAL, GENERAL_LIMIT, require_few, require_few_beliefs
 from dxopt.solving.routes.matching_guesses import by_matching_guesses, guess_of_each_report, simple_within_budget
-from dxopt.solving.routes.running import lifted, solve_program
+from dxopt.solving.routes.running import candidates_of, solve_program
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     "expected_loss": ExpectedLossProgram,
@@ -43,7 +44,7 @@ _SPARE = 0.95
 
 
 def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """Find the optimum by each of some solvers; in closed form only what is private anyway."""
+    """Find the optimum by each of some solvers, after what a loss budget or δ gives; then the best closed form."""
     names = solvers_of_coupled(problem, options)
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
     require_few_beliefs(problem)
@@ -63,20 +64,16 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
             if matched is not None:
                 yield by_matching_guesses(problem, within_budget, *matched)
             yield Candidate(within_budget, claim="exact", route="least expected loss")
+    # another channel: private without δ, from which the rounds of the programs with δ look for entries
     within: NDArray[np.float64] | None = None
     if problem.delta and has_many_entries(problem):
         without_delta = _without_delta(problem, within_budget, options)
         within = np.asarray(without_delta.channel)
         yield without_delta
-    base = FORMULATIONS[problem.objective.name]()
     for name in names:
         options.progress("building the linear program")
-        if problem.delta:
-            compiled, solution = solve_with_delta(problem, base, name, within, options)
-        else:
-            compiled = (base if problem.beliefs is None else WithBeliefs(base)).apply(problem)
-            solution = solve_program(compiled, name, options)
-        for candidate in lifted(compiled, solution, name, options):
+        compiled, solution = _solve_coupled(problem, name, within, options)
+        for candidate in candidates_of(compiled, solution, name, options):
             yield replace(candidate, within_budget=within_budget)
         if problem.delta and within is None and name == names[0] and not options.stop.requested:
             yield _without_delta(problem, within_budget, options)
@@ -123,6 +120,17 @@ def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, 
     known = options.part(problem.but(delta=0.0, objective=objective), "without delta: ")
     channel = np.asarray(known.mechanism.matrix)
     return Candidate(channel, claim="exact", route=f"without delta: {known.route}", within_budget=within_budget)
+
+
+def _solve_coupled(
+    problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
+) -> tuple[Compiled, ChannelSolution]:
+    """Pose the problem and solve it by a solver, in rounds where it has δ; `within` is as in `solve_with_delta`."""
+    formulation = FORMULATIONS[problem.objective.name]()
+    if problem.delta:
+        return solve_with_delta(problem, formulation, solver, within, options)
+    compiled = (formulation if problem.beliefs is None else WithBeliefs(formulation)).apply(problem)
+    return compiled, solve_program(compiled, solver, options)
 
 
 def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ class Highs:
     name: ClassVar[str] = "highs"
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
+        """Solve by the interior-point method, or if that finds no optimum, by the simplex method in the time left."""
         start = time.perf_counter()
         solution = _run(program, settings, "ipm", settings.time_limit)
         if solution.status in (Status.FEASIBLE, Status.FAILED):
