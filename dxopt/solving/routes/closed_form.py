@@ -124,14 +124,12 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
     among = problem.objective.among(problem.shape[0])
     for which in range(groups.size):
         members = groups.members(which)
-        report = (
-            problem.costs[members].sum(axis=0).argmin() if among is None else _safest_report(problem, among, members)
-        )
+        report = problem.costs[members].sum(axis=0).argmin() if among is None else _safest(problem, among, members)
         channel[members, int(report)] = 1.0
     return channel
 
 
-def _safest_report(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
+def _safest(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
     """Return the report that costs a group of secrets least under the worst prior."""
     if among.mixtures.is_everyone:
         return int(problem.losses[members].max(axis=0).argmin())
