@@ -117,7 +117,10 @@ def _unscaled_dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual
 
 
 def _violated_pairs(program: ChannelProgram, channel: Array) -> tuple[Rows, float]:
-    """Return the worst violated pair into each entry, and the cost of raising all entries to their closure."""
+    """Return the worst violated pair into each entry, to be added, and the cost of a repair without any of them.
+
+    That is what raising all entries to their closure costs, and the most that a row then exceeds 1 by.
+    """
     factors = np.exp(-program.budgets)
     np.fill_diagonal(factors, 0.0)
     highest = product(factors.T, channel)
@@ -166,7 +169,7 @@ def candidates_of(
 def solve_program(
     compiled: Compiled, solver: str, options: Options, simple: ClosedForms | None = None
 ) -> ChannelSolution:
-    """Solve the program of a compiled problem, made smaller as suits the solver."""
+    """Solve the program of a compiled problem by column generation, or by a general solver without implied pairs."""
     if solver == COLUMNS:
         return solve_by_columns(compiled, options, simple)
     reduced = reduce(compiled.smaller, geodesic_pairs)
