@@ -38,7 +38,7 @@ def used_plugins(problem: Problem, method: str, solver: str) -> tuple[Plugin, ..
     guesses = problem.objective.adversary_loss if isinstance(problem.objective, AdversaryError) else None
     losses = [loss.plugin for loss in (problem.loss, guesses) if isinstance(loss, Loss)]
     ways = MECHANISM_PLUGINS.offered(method) if method not in METHODS else []
-    if method in SPANNER_METHODS and solver not in ("auto", COLUMNS, *SOLVERS):
+    if method in SPANNER_METHODS and solver not in ("auto", COLUMNS, *SOLVERS):  # others use no solver
         ways += SOLVER_PLUGINS.offered(solver)
     return tuple(dict.fromkeys(one for one in [*_plugins_of_space(problem.space), *losses, *ways] if one is not None))
 

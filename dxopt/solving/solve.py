@@ -217,7 +217,8 @@ def _status(problem: Problem, best: Proven, options: Options) -> Status:
 def _against_optima(problem: Problem, objective: WorstRegret, options: Options) -> Problem:
     """Return a problem of regret with the optimum for each prior of its hull, which the regret is measured against.
 
-    Each is found by a linear program with every pair, more finely than the regret, so that its report proves it.
+    Each is found more finely than the regret, by a linear program with every pair: a named solver rules out lines and
+    products, so that the saved folder of each has all that proves it.
     """
     found: list[Report] = []
     among = objective.priors

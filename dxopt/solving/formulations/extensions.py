@@ -57,7 +57,7 @@ class WithDelta:
         count = len(self.entries)
         own, scaled = np.split(coupled, [len(coupled) - count - self._numbered_pairs(compiled.problem)[0]])
         first, second, report = self.entries.T
-        multiplier = scaled[:count] * np.exp(compiled.problem.budgets[first, second] / 2)
+        multiplier = scaled[:count] * np.exp(compiled.problem.budgets[first, second] / 2)  # as rows are scaled
         used = multiplier > 0
         dual = Dual(solution.dual.prices, report[used], first[used], second[used], multiplier[used])
         return self.base.recover(compiled, replace(solution, dual=dual, coupled=own))

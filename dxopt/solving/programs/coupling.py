@@ -82,7 +82,7 @@ class WorstRows:
         return np.zeros(self.rows) if self.given is None else -self.given
 
     def written(self) -> Coupling:
-        """Return a row for each form; classes are for column generation alone."""
+        """Return a row for each form, for general solvers, which get no classes."""
         n, m = self.losses.shape
         size = int(self.index.max()) + 1
         entries = (np.arange(m) * size + self.index[:, None]).ravel()
@@ -129,7 +129,7 @@ class GuessRows:
         return self.paid.shape[1] * self.missed.shape[1] + 1
 
     def written(self) -> Coupling:
-        """Return m·g rows, report by report, and the budget; classes are for column generation alone."""
+        """Return m·g rows, report by report, and the budget, for general solvers, which get no classes."""
         m = self.paid.shape[1]
         guesses = self.missed.shape[1]
         won = -sp.kron(sp.eye_array(m), sp.csc_array(self.missed.T))

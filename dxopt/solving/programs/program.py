@@ -124,8 +124,8 @@ class LinearProgram:
         places = np.tile(np.arange(size), reports)
         equalities = sp.csc_array((np.ones(entries), places, np.arange(entries + 1)), shape=(size, entries))
         signed = ~_bound_both_ways(program, rows)
-        plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
-        return plain if program.coupling is None else plain._coupled(program.coupling.written())
+        uncoupled = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
+        return uncoupled if program.coupling is None else uncoupled._coupled(program.coupling.written())
 
     def _coupled(self, coupling: Coupling) -> LinearProgram:
         """Return the program with the variables u of a coupling after its own, and the rows after its own."""

@@ -124,18 +124,16 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
     among = problem.objective.among(problem.shape[0])
     for which in range(groups.size):
         members = groups.members(which)
-        report = (
-            problem.costs[members].sum(axis=0).argmin() if among is None else _safest_report(problem, among, members)
-        )
+        report = problem.costs[members].sum(axis=0).argmin() if among is None else _safest(problem, among, members)
         channel[members, int(report)] = 1.0
     return channel
 
 
-def _safest_report(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
+def _safest(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
     """Return the report that costs a group of secrets least under the worst prior."""
-    if among.mixtures.is_everyone:
+    if among.mixtures.is_everyone:  # then the worst prior is one secret
         return int(problem.losses[members].max(axis=0).argmin())
-    losses = np.zeros(problem.shape)
+    losses = np.zeros(problem.shape)  # other secrets lose nothing, so that only the group counts
     losses[members] = problem.losses[members]
     return int(np.argmin([among.largest(column) for column in losses.T]))
 
@@ -168,7 +166,7 @@ class ClosedForms:
 
     def __init__(self, problem: Problem, within_budget: Array | None = None) -> None:
         self.problem = problem
-        self.within_budget = within_budget
+        self.within_budget = within_budget  # only passed on, to the candidate
         self._best: Simple | None = None
         self._left: list[_Form] | None = None
 

@@ -134,7 +134,7 @@ def _solve_coupled(
 
 
 def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
-    """Return the solvers for other objectives and δ in the order in which they are tried."""
+    """Return the solvers for other objectives and δ in the order in which they are tried (reasons: `limits`)."""
     if options.spanner is not None:
         raise UnsupportedError("spanner", f"does not go with this problem: {problem.why_coupled}", "take all pairs")
     in_cone = problem.private and not problem.delta and problem.beliefs is None

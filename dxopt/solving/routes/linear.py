@@ -60,7 +60,7 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
 
 
 def solvers_of_linear(program: ChannelProgram, options: Options) -> tuple[str, ...]:
-    """Return the solvers for the expected loss in the order in which they are tried."""
+    """Return the solvers for the expected loss in the order in which they are tried (reasons: `limits`)."""
     variables = program.costs.size
     if options.solver != "auto":
         return (options.solver,)

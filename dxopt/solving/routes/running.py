@@ -117,12 +117,15 @@ def _unscaled_dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual
 
 
 def _violated_pairs(program: ChannelProgram, channel: Array) -> tuple[Rows, float]:
-    """Return the worst violated pair into each entry, and the cost of raising all entries to their closure."""
+    """Return the worst violated pair into each entry, to be added, and the cost of a repair without any of them.
+
+    That is what raising all entries to their closure costs, and the most that a row then exceeds 1 by.
+    """
     factors = np.exp(-program.budgets)
     np.fill_diagonal(factors, 0.0)
     highest = product(factors.T, channel)
     lifted = np.maximum(channel, highest)
-    second, report = np.nonzero(highest > channel * (1 + 1e-7) + 1e-10)
+    second, report = np.nonzero(highest > channel * (1 + 1e-7) + 1e-10)  # by more than solvers' rounding
     excess = float((lifted.sum(axis=1) - 1).max(initial=0.0))
     cost = float((program.costs * (lifted - channel)).sum()) + excess
     return Rows(report, _strongest_sources(factors, channel, report, second), second), cost
@@ -166,7 +169,7 @@ def candidates_of(
 def solve_program(
     compiled: Compiled, solver: str, options: Options, simple: ClosedForms | None = None
 ) -> ChannelSolution:
-    """Solve the program of a compiled problem, made smaller as suits the solver."""
+    """Solve the program of a compiled problem by column generation, or by a general solver without implied pairs."""
     if solver == COLUMNS:
         return solve_by_columns(compiled, options, simple)
     reduced = reduce(compiled.smaller, geodesic_pairs)
@@ -206,6 +209,7 @@ def solve_by_columns(
     def tell(rounds: int, value: float, bound: float) -> None:
         """Tell value, bound and gap of a round in units of the problem; at a stage only what that proves."""
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
+        # what a stop would deliver: the incumbent, or a mechanism in closed form where that is better
         best = high if simple is None else sign * min(sign * high, sign * simple.value)
         told = [f"{best:.8g}"] if np.isfinite(best) and stage != "bound" else []
         told += [f"bound {low:.8g}"] if np.isfinite(low) and stage != "mechanism" else []

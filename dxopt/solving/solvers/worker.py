@@ -25,7 +25,7 @@ from dxopt.solving.solvers.base import Settings
 
 
 def unlock_properties() -> None:
-    """Give every cached property a new lock, where Python has one in it (before 3.12): a fork may copy it locked."""
+    """Give cached properties of dxopt new locks, where they have any (before 3.12): a fork may copy one locked."""
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "dxopt"]
     kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
     for held in (entry for kind in kinds for entry in vars(kind).values()):

@@ -156,8 +156,8 @@ class Guesses(Shared):
     """The budget, and a group t_z ≥ M_g·v_z for each report z, of which only likely guesses g are in the master.
 
     Row 0 is the budget; row 1 + i is guess `guess[i]` after report `report[i]`, or the mean of its class, `forms[i]`.
-    No bound on the budget's price is known before: where the budget is broken at the highest price allowed, that is
-    raised.
+    No bound on the budget's price is known before: where the budget is broken at the highest price allowed (`price`),
+    that is raised.
     """
 
     def __init__(self, rows: GuessRows) -> None:
@@ -168,7 +168,7 @@ class Guesses(Shared):
         self.report = np.zeros(0, dtype=np.int64)
         self.guess = np.zeros(0, dtype=np.int64)
         self.forms = np.zeros((0, len(self.missed)))
-        spare = self.budget - float(self.paid.min(axis=1).sum())
+        spare = self.budget - float(self.paid.min(axis=1).sum())  # what the cheapest channel leaves
         self.price = _PRICE / max(spare, 1e-6)
 
         # one guess for each report at first: the one that wins most before any report

@@ -42,6 +42,7 @@ class Forest:
     def of(cls, costs: Array, factors: Array) -> Forest:
         """Begin with stars: every point follows the root, where the report costs least relative to the row's mean."""
         mean = costs.mean(axis=0)
+        # a row in which nothing costs anything says nothing: it becomes no root
         ratios = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
         roots = ratios.argmin(axis=1).astype(np.int32)
         parents = np.repeat(roots[:, None], costs.shape[1], axis=1)

@@ -108,8 +108,8 @@ class Incumbent:
     def _mended(self, mixture: Array, unmended: float, totals: Array, pool: Pool) -> tuple[Array, float]:
         """Return a mixture whose rows sum to 1, and what it costs at most.
 
-        The mixture is scaled down until what its rows lack of 1 is private itself; that goes to the report of column
-        0, the constant. The closer two points, the more a difference of their sums costs.
+        The mixture is scaled so that what its rows then lack of 1 is private itself; that goes to the report of
+        column 0, the constant. The closer two points, the more a difference of their sums costs.
         """
         constant = float(pool.column_costs[0])
         missed = float(np.abs(totals - 1).max())

@@ -180,6 +180,7 @@ class Pool:
         most = int(self.active * self.program.rows)
         if best is None or self.prices is None or len(there) <= most or not np.isfinite(box[0]).any():
             return there
+        # those that would improve the last master, and the best at the prices of the bound
         taking = self._reduced_costs(self.prices) < 0
         taking[0] = True  # the constant, which alone is a channel
         taking[there[np.argsort(self._reduced_costs(best)[there], kind="stable")[:most]]] = True

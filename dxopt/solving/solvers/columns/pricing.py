@@ -127,6 +127,7 @@ def _ratio_test(
 ) -> int | np.int64:
     """Fill the heap with the points of the lower side by the ratio at which each is met; return how many there are.
 
+    Giving up an edge cuts the tree in two; the lower side is the one that shrinks against the other.
     `ratios` is how far one side may rise against the other until the point is met, `binding` the point that meets it.
     """
     # 1. points of the rising side that can meet another one first
