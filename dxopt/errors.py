@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -325,6 +325,12 @@ def required(field: str, given: Any, kinds: Any, fix: str) -> None:
     """Raise SpecError about a field unless what is given for it is of a kind, or of one of several."""
     if not isinstance(given, kinds):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)
+
+
+def required_choice(field: str, given: Any, choices: Collection[str]) -> None:
+    """Raise SpecError about a field unless what is given for it is one of some choices."""
+    if given not in choices:
+        raise SpecError(field, f"is {given!r}", f"choose one of {', '.join(choices)}")
 
 
 def optional(name: str) -> Any:

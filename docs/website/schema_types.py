@@ -107,5 +107,5 @@ def _plain(node: Node, link: Callable[[str], str]) -> str:
     inner = node.get("additionalProperties")
     if kind == "object" and isinstance(inner, dict):
         return f"mapping of names to {in_words(inner, link)}"
-    bounds = ", ".join(f"{sign} {node[key]:g}" for key, sign in _BOUNDS.items() if key in node)
+    bounds = ", ".join(f"{sign} {node[key]:.7g}" for key, sign in _BOUNDS.items() if key in node)
     return f"{_PLAIN.get(kind or '', 'anything')} {bounds}".strip()

@@ -15,7 +15,7 @@ from dxopt.model.sampling import Sampler, required_mechanism
 
 
 def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
-    """Return the loss of each report of the mechanism; SpecError where their numbers differ."""
+    """Return a loss as one of the reports of the mechanism; SpecError where it is about another number of them."""
     required_mechanism(mechanism)
     resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
     if len(resolved.reports) != len(mechanism.reports):
@@ -74,7 +74,7 @@ def channel_of(given: Sampler) -> NDArray[np.float64]:
 
 
 def exact_rows(given: Sampler) -> list[Any]:
-    """Return a key of each secret's row: equal rows have equal keys, and no others."""
+    """Return a key of each secret's row, equal for equal rows alone: such secrets are never told apart."""
     if isinstance(given, Mechanism):
         return [row.tobytes() for row in given.matrix]
     table: Any = given

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,7 +173,7 @@ def repeated(
     1 reports: named with probability 0.396
     8 reports: named with probability 0.604
     """
-    numbers = _numbers(reports)
+    numbers = _checked_numbers(reports)
     channel = channel_of(mechanism)
     believed = Prior.of(prior, mechanism.space).probabilities
     losses = Loss.of(loss, mechanism.space, guesses).matrix
@@ -191,14 +192,16 @@ def repeated(
     kinds = channel.shape[1]
     few = [number for number in numbers if math.comb(kinds + number - 1, number) <= MOST_MULTISETS]
     many = [number for number in numbers if number not in few]
-    found = {number: _counted(channel, weights, losses, number) for number in few}
+    found = {number: _exact_attack(channel, weights, losses, number) for number in few}
     if many:
-        found |= _drawn(channel, weights, losses, many, int(runs), rng)
+        found |= _estimated_attacks(channel, weights, losses, many, int(runs), rng)
+    # Without any report; an integer table has no name.
     before = float(weights.max()), float((weights @ losses).min())
     return Repeated(tuple(found[number] for number in numbers), *before, getattr(mechanism, "name", "mechanism"))
 
 
-def _numbers(reports: int | Sequence[int]) -> list[int]:
+def _checked_numbers(reports: int | Sequence[int]) -> list[int]:
+    """Return the numbers of reports as a list; SpecError unless all are whole numbers from 1 to 100,000."""
     given = [reports] if isinstance(reports, int | np.integer) else list(reports)
     whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given)
     if not given or not whole or not all(1 <= one <= MOST_REPORTS for one in given):
@@ -206,14 +209,14 @@ def _numbers(reports: int | Sequence[int]) -> list[int]:
     return [int(one) for one in given]
 
 
-def _counted(channel: Array, weights: Array, losses: Array, number: int) -> Attack:
-    """Return the attack by all multisets of reports, with their probabilities."""
+def _exact_attack(channel: Array, weights: Array, losses: Array, number: int) -> Attack:
+    """Return the exact attack on `number` reports, from all multisets of reports and their probabilities."""
     kinds = channel.shape[1]
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, number + 1)))])
     named: list[float] = []
     error: list[float] = []
-    for counts in _blocks(kinds, number, max(1, _BLOCK_CELLS // max(kinds, *losses.shape))):
-        # How many sequences each multiset has, times the probability of one of them with each secret, (t, n).
+    for counts in _multisets(kinds, number, max(1, _BLOCK_CELLS // max(kinds, *losses.shape))):
+        # ln of how many sequences each of t multisets has; times the probability of one of them and a secret, (t, n).
         sequences = factorials[number] - factorials[counts].sum(axis=1)
         joint = np.exp(_likelihoods(counts, channel) + sequences[:, None]) * weights
         named.append(math.fsum(joint.max(axis=1)))
@@ -222,7 +225,7 @@ def _counted(channel: Array, weights: Array, losses: Array, number: int) -> Atta
 
 
 def _likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
-    """Return Σ_z c_z ln K[x, z] for counts c of reports `(t, m)`, `(t, n)`; minus infinity where impossible."""
+    """Return Σ_z c_z ln K[x, z] for t rows of counts c of m reports, `(t, n)`; minus infinity where impossible."""
     with np.errstate(divide="ignore"):
         logs = np.log(channel)
     never = np.isinf(logs)
@@ -230,32 +233,24 @@ def _likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
     return np.where(counts @ never.T > 0, -np.inf, sums)
 
 
-def _blocks(kinds: int, number: int, size: int) -> Iterator[NDArray[np.int64]]:
-    """Yield all multisets of `number` reports, as counts `(t, kinds)`, some at a time."""
-    block: list[list[int]] = []
-    counts = [0] * kinds
-    counts[0] = number
-    while True:
-        block.append(counts.copy())
-        if len(block) == size:
-            yield np.array(block)
-            block = []
-        # The next one: the first positive count but for the last kind gives one to its right, the rest to the first.
-        here = next((kind for kind in range(kinds - 1) if counts[kind]), None)
-        if here is None:
-            break
-        rest = counts[here] - 1
-        counts[here] = 0
-        counts[0] = rest
-        counts[here + 1] += 1
-    if block:
-        yield np.array(block)
+def _multisets(kinds: int, number: int, size: int) -> Iterator[NDArray[np.int64]]:
+    """Yield all multisets of `number` reports as counts of each kind, `(t, kinds)`, at most `size` at a time."""
+    # Each is a row of reports with a bar between one kind and the next: the counts are what lies between two bars.
+    end = number + kinds - 1
+    placings = combinations(range(end), kinds - 1)
+    while some := list(islice(placings, size)):
+        bars = np.array(some, dtype=np.int64).reshape(len(some), kinds - 1)
+        yield np.diff(bars, axis=1, prepend=-1, append=end) - 1
 
 
-def _drawn(
+def _estimated_attacks(
     channel: Array, weights: Array, losses: Array, numbers: Sequence[int], runs: int, rng: np.random.Generator | None
 ) -> dict[int, Attack]:
-    """Average over runs: a secret, its reports, and the exact posterior after each of the numbers of them."""
+    """Estimate the attacks on several numbers of reports, as means over runs.
+
+    Each run draws a secret and its reports, to which those of the next larger number are added; the posterior after
+    them is exact.
+    """
     source = np.random.default_rng() if rng is None else generator(rng)
     secrets = source.choice(len(weights), size=runs, p=weights / weights.sum())
     reports = channel.shape[1]
@@ -272,12 +267,12 @@ def _drawn(
         named = posterior.max(axis=1)
         error = (posterior @ losses).min(axis=1)
         span = float(losses.max() - losses.min())
-        within = _within(named, 1.0), _within(error, span)
+        within = _half_width(named, 1.0), _half_width(error, span)
         found[number] = Attack(number, float(named.mean()), float(error.mean()), False, *within)
     return found
 
 
-def _within(values: Array, span: float) -> float:
+def _half_width(values: Array, span: float) -> float:
     """Return half the width of the empirical Bernstein interval about the mean of values in a range of this span."""
     runs = len(values)
     # The bound is one-sided; both sides together miss with twice its probability.

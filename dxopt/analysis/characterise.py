@@ -35,13 +35,17 @@ __all__ = [
 
 Array = NDArray[np.float64]
 ENUMERATED = 16
+"""Up to so many reports all events are tried."""
 _UNREACHED = -1.0
 _CELLS = 1_000_000
 _ROUNDING = 1 - 1e-9
 
 
 class Event(NamedTuple):
-    """The event that moves some belief furthest, by `gain` = |ln σ₁(x)/σ₂(x)|; `limit` is for events with coins."""
+    """The event that moves some belief furthest, by `gain` = |ln σ₁(x)/σ₂(x)|.
+
+    `limit` bounds the gain of events with coins, in which each report counts with a probability of its own.
+    """
 
     gain: float
     reports: tuple[int, ...]
@@ -49,7 +53,11 @@ class Event(NamedTuple):
 
 
 class _Odds(NamedTuple):
-    """σ₁(x)/σ₂(x) after an event Z is above(Z) more(Z) / (below(Z) less(Z)), four measures of Z: `(m,)` each."""
+    """σ₁(x)/σ₂(x) after an event Z is above(Z) more(Z) / (below(Z) less(Z)), four measures of Z: `(m,)` each.
+
+    `above` and `below` are the probabilities of x and a report under the first and under the second distribution;
+    `less` and `more` are those of the report alone, under the first and the second, by which posteriors divide.
+    """
 
     above: Array
     more: Array
@@ -83,16 +91,18 @@ def most_telling(plain: Array, hidden: Array) -> Event:
     """
     everyone = [*_all_odds(plain, hidden), *_all_odds(hidden, plain)]
     for odds in everyone:
-        if (found := _certain(odds)) is not None:
-            return Event(float("inf"), found, float("inf"))
+        # an event that rules the secret out under the second explanation alone
+        silent = (odds.below == 0) & ((odds.above > 0) | (odds.more > 0))
+        if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
+            return Event(float("inf"), tuple(np.flatnonzero(silent).tolist()), float("inf"))
     # secrets of which more could be said come first, so that most others need no look
-    caps = [_largest(odds.above, odds.below) * _largest(odds.more, odds.less) for odds in everyone]
+    caps = [_largest_quotient(odds.above, odds.below) * _largest_quotient(odds.more, odds.less) for odds in everyone]
     best, event, limit = 1.0, (0,), 1.0
     for number in np.argsort(caps)[::-1]:
         odds = everyone[number]
         if caps[number] <= best:
             break
-        ratio, chosen = _enumerated(odds) if len(odds.above) <= ENUMERATED else _improved(odds)
+        ratio, chosen = _best_event(odds) if len(odds.above) <= ENUMERATED else _search_event(odds)
         if ratio > best:
             best, event = ratio, chosen
         limit = max(limit, best)
@@ -102,29 +112,24 @@ def most_telling(plain: Array, hidden: Array) -> Event:
 
 
 def _all_odds(first: Array, second: Array) -> list[_Odds]:
+    """Return the odds of each secret that is possible under the first of two joint distributions."""
     possible = first.any(axis=1)
     less, more = first.sum(axis=0), second.sum(axis=0)
     return [_Odds(a, more, b, less) for a, b in zip(first[possible], second[possible], strict=True)]
 
 
-def _certain(odds: _Odds) -> tuple[int, ...] | None:
-    """Return an event that rules the secret out under the second explanation alone."""
-    silent = (odds.below == 0) & ((odds.above > 0) | (odds.more > 0))
-    if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
-        return tuple(map(int, np.flatnonzero(silent)))
-    return None
-
-
-def _largest(above: Array, below: Array) -> float:
+def _largest_quotient(above: Array, below: Array) -> float:
+    """Return the largest above/below of a single report, which that of no event exceeds; infinite over 0."""
     if (above[below == 0] > 0).any():
         return float("inf")
     return float((above[below > 0] / below[below > 0]).max(initial=0.0))
 
 
 def _with_coins(odds: _Odds, least: float) -> float:
-    """Return the largest ratio for weights of two reports, 1 and t, where that exceeds some other.
+    """Return the largest ratio for weights of two reports, 1 and t, leaving out pairs that cannot exceed `least`.
 
-    It is a ratio of two quadratic polynomials in t, at most the larger A/C of the two reports times the larger B/D.
+    It is a ratio of two quadratic polynomials in t, at most the larger above/below of the two reports times the
+    larger more/less.
     """
     # reports may be scaled one by one, as all weights are allowed
     scale = odds.more + odds.less
@@ -138,16 +143,16 @@ def _with_coins(odds: _Odds, least: float) -> float:
     best = _UNREACHED
     for at in range(0, len(firsts) if len(seconds) else 0, rows):
         some = firsts[at : at + rows]
-        found = _of_pairs([(measure[some, None], measure[seconds]) for measure in (above, more, below, less)])
+        found = _best_of_pairs([(measure[some, None], measure[seconds]) for measure in (above, more, below, less)])
         best = max(best, float(found.max()))
     return best
 
 
-def _of_pairs(measures: list[tuple[Array, Array]]) -> Array:
-    """Return the largest ratio of each of some reports, with a weight of 1, and each of others, with any weight."""
+def _best_of_pairs(measures: list[tuple[Array, Array]]) -> Array:
+    """Return the largest ratio for each report i of some, of weight 1, and each j of others, of any weight t."""
     above, more, below, less = measures
-    constant, linear, square = _product(above, more)
-    under, under_linear, under_square = _product(below, less)
+    constant, linear, square = _coefficients(above, more)
+    under, under_linear, under_square = _coefficients(below, less)
     with np.errstate(divide="ignore", invalid="ignore"):
         # where the ratio is 0/0 at t = 0 or for large t, it tends to that of the terms between
         next_terms = np.where(linear > 0, linear / under_linear, 0.0)
@@ -167,15 +172,15 @@ def _of_pairs(measures: list[tuple[Array, Array]]) -> Array:
     return np.maximum.reduce(values)
 
 
-def _product(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+def _coefficients(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array, Array]:
     """Return the coefficients of (u_i + t u_j)(v_i + t v_j) for some i and some j."""
     (u, more_u), (v, more_v) = one, other
     mixed = u * more_v + more_u * v
     return np.broadcast_to(u * v, mixed.shape), mixed, np.broadcast_to(more_u * more_v, mixed.shape)
 
 
-def _enumerated(odds: _Odds) -> tuple[float, tuple[int, ...]]:
-    """Return the best of all events."""
+def _best_event(odds: _Odds) -> tuple[float, tuple[int, ...]]:
+    """Return the largest ratio of all events and the reports of that event, by trying each subset."""
     size = len(odds.above)
     events = (np.arange(1, 2**size)[:, None] >> np.arange(size)) & 1
     ratios = odds.of(events.astype(float))
@@ -183,19 +188,23 @@ def _enumerated(odds: _Odds) -> tuple[float, tuple[int, ...]]:
     return float(ratios[best]), tuple(map(int, np.flatnonzero(events[best])))
 
 
-def _improved(odds: _Odds) -> tuple[float, tuple[int, ...]]:
-    """Search an event that no one report more or less improves, from the best report and the best for each ratio."""
+def _search_event(odds: _Odds) -> tuple[float, tuple[int, ...]]:
+    """Search for an event of large ratio that no one report more or less improves; return both.
+
+    It starts from the best single report, and from the two reports that are best for one of the two ratios each.
+    """
     above, more, below, less = odds
     with np.errstate(divide="ignore", invalid="ignore"):
         one, other = np.nan_to_num(above / below), np.nan_to_num(more / less)
         alone = np.argmax(np.nan_to_num(one * other))
     starts = np.zeros((2, len(above)))
     starts[0, alone] = starts[1, np.argmax(one)] = starts[1, np.argmax(other)] = 1
-    ratio, event = max((_climbed(odds, start) for start in starts), key=lambda found: found[0])
+    ratio, event = max((_climb(odds, start) for start in starts), key=lambda found: found[0])
     return ratio, tuple(map(int, np.flatnonzero(event)))
 
 
-def _climbed(odds: _Odds, event: Array) -> tuple[float, Array]:
+def _climb(odds: _Odds, event: Array) -> tuple[float, Array]:
+    """Add or remove the report that raises the ratio most, until none does; return the ratio and the event."""
     ratio = float(odds.of(event))
     while True:
         # all events with one report more or less
@@ -233,6 +242,7 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     [0.665, 0.245, 0.09]
     """
     given, naming = np.atleast_1d(reports), Naming(mechanism.reports.labels, None, "report")
+    # Strings are labels, and numbers positions.
     try:
         found = naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
     except SpecError as error:
@@ -262,7 +272,7 @@ def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Learned(Shown):
-    """Bound the change of beliefs by any event, a set of reports.
+    """Bounds on the change of beliefs by any event, a set of reports.
 
     Attributes
     ----------
@@ -313,7 +323,7 @@ def after_hiding(
     >>> print(round(learned.gain, 3), round(learned.limit, 3), round(learned.bound, 3))
     0.832 0.832 2.0
     """
-    images = _images(mechanism.space, hiding)
+    images = _checked_hiding(mechanism.space, hiding)
     hidden = matching(mechanism, prior)[:, None] * mechanism.matrix[images]
     found = most_telling(joint(mechanism, prior), hidden)
     bound = 2 * _epsilon(mechanism, epsilon) * hiding_distance(mechanism.space, images)
@@ -344,7 +354,7 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
     weights = matching(mechanism, prior)[inside]
     if not weights.any():
         raise SpecError("members", "have prior 0", "give some that are possible")
-    gains = [_apart(weights, weights * likely) for likely in mechanism.matrix[inside].T]
+    gains = [_belief_distance(weights, weights * likely) for likely in mechanism.matrix[inside].T]
     report = int(np.argmax(gains))
     bound = _epsilon(mechanism, epsilon) * diameter(mechanism.space, inside)
     return Learned(gains[report], (report,), gains[report], bound)
@@ -359,7 +369,7 @@ def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
     >>> print(dx.characterise.hiding_distance(dx.line(4), [0, 0, 0, 0]))
     3.0
     """
-    return float(space.distances[np.arange(len(space)), _images(space, hiding)].max())
+    return float(space.distances[np.arange(len(space)), _checked_hiding(space, hiding)].max())
 
 
 def diameter(space: MetricSpace, members: ArrayLike) -> float:
@@ -445,6 +455,7 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
 
 
 def _tightness(space: MetricSpace, steps: NDArray[np.bool_]) -> Tightness:
+    """Return the verdict whether tight chains of the steps allowed, `(n, n)`, join every two secrets."""
     if not space.symmetric:
         raise SpecError("space", "has distances that are not symmetric", "maximal tightness is about symmetric ones")
     chains = TightChains.of(space.distances, steps)
@@ -452,7 +463,7 @@ def _tightness(space: MetricSpace, steps: NDArray[np.bool_]) -> Tightness:
     return Tightness(broken, chains)
 
 
-def _apart(first: Array, second: Array) -> float:
+def _belief_distance(first: Array, second: Array) -> float:
     """Return d_P of two beliefs up to scale; 0 where one of them is of a report that never occurs."""
     if not (first.any() and second.any()):
         return 0.0
@@ -471,8 +482,8 @@ def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
     return mechanism.privacy.epsilon
 
 
-def _images(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
-    """Return a hiding function as indices `(n,)`; SpecError where it is none."""
+def _checked_hiding(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
+    """Return a hiding function φ as indices `(n,)`; SpecError unless each secret has one to replace it."""
     images = np.asarray(hiding)
     if images.shape != (len(space),) or not np.isin(images, np.arange(len(space))).all():
         raise SpecError("hiding", "is no function of the secrets", "give the index of what replaces each of them")

@@ -41,11 +41,11 @@ _SLIP = 2.0**-30
 
 @dataclass(frozen=True, eq=False)
 class LossDistribution:
-    """Masses of P on the grid of privacy losses: mass i is at the loss (start + i)·step.
+    """Masses of P, the reports of one secret, on the grid of losses against Q, those of another.
 
-    `side` tells whether `delta` is an upper or a lower bound. Reports that the other secret never makes have the mass
-    `infinite`. From above, no loss is larger than `most`, so that δ is 0 from there on; it is infinite where a loss
-    is.
+    Mass i is at the loss (start + i)·step. `side` tells whether `delta` is an upper or a lower bound. Reports that
+    the other secret never makes have the mass `infinite`. From above, no loss is larger than `most`, so that δ is 0
+    from there on; `most` is infinite where a loss is.
     """
 
     side: Side
@@ -105,7 +105,7 @@ def loss_distribution(first: Array, second: Array, step: float, side: Side) -> L
     infinite = float(first[told].sum()) * room
     if side == "below":
         cells = np.floor((losses - error) / step + _SLIP / 2).astype(np.int64)
-        start, masses = _gathered(cells, p)
+        start, masses = _masses_by_cell(cells, p)
         return LossDistribution(side, step, start, masses * room, infinite, math.inf)
     losses = losses + error
     cells = np.floor(losses / step).astype(np.int64)
@@ -113,7 +113,7 @@ def loss_distribution(first: Array, second: Array, step: float, side: Side) -> L
     # e^{-θ} = w + (1 - w) e^{-h}: the part w that stays at the lower point, rounded down.
     stay = np.expm1(step - into) / math.expm1(step) * (1 - 16 * UNIT) - 8 * UNIT * (1 + step)
     low = p * np.clip(stay, 0.0, 1.0)
-    start, masses = _gathered(np.concatenate([cells, cells + 1]), np.concatenate([low, p - low]))
+    start, masses = _masses_by_cell(np.concatenate([cells, cells + 1]), np.concatenate([low, p - low]))
     return LossDistribution(side, step, start, masses * room, infinite, most_loss(first, second))
 
 
@@ -133,8 +133,8 @@ def most_loss(first: Array, second: Array) -> float:
     return float((losses + error).max(initial=0.0))
 
 
-def _gathered(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
-    """Return the start of the grid, and the masses on it."""
+def _masses_by_cell(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
+    """Add up masses by the cell of the grid they are in: return the lowest cell, and the masses from there on."""
     if not len(cells):
         return 0, np.zeros(1)
     start = int(cells.min())
@@ -142,12 +142,15 @@ def _gathered(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
 
 
 def _room(side: Side, terms: int) -> float:
-    """Return a factor that makes a sum of so many products a bound, whatever their order."""
+    """Return a factor that makes a computed sum of so many products an upper or lower bound, whatever their order."""
     return 1 + 2 * (terms + 8) * UNIT if side == "above" else 1 - 2 * (terms + 8) * UNIT
 
 
 def _trimmed(given: LossDistribution) -> LossDistribution:
-    """Cut the tails. From above what is cut moves up: to infinity, or to the lowest point that is kept."""
+    """Cut the tails, so that sums of many losses stay short. What is cut moves to where the result stays a bound.
+
+    From above it moves up: to infinity, or to the lowest point that is kept.
+    """
     masses = given.masses
     kept = np.flatnonzero((np.cumsum(masses) > TAIL) & (np.cumsum(masses[::-1])[::-1] > TAIL))
     if not len(kept) or len(kept) == len(masses):
@@ -231,8 +234,11 @@ _POINTS = (8, 64, 512, 4096)
 _MOST_POINTS = 1 << 16
 _STEPS = 200
 _NEAREST = 2.0**-1000
+"""Smaller distances, and 0, count as this one in a quotient."""
 _MOST_LEVEL = 1e300
+"""Levels from here on count as infinite."""
 _CLOSE = 1e-9
+"""Two levels that differ by this part at most are near enough."""
 Bounds = tuple[float, float]
 Pair = tuple[int, int]
 
@@ -291,7 +297,7 @@ class Composition(Shown):
         allowed = checked_delta(delta)
 
         def needed(distance: float, above: LossDistribution, below: LossDistribution) -> Bounds:
-            return _level(below, allowed, distance)[0], _level(above, allowed, distance)[1]
+            return _level_bracket(below, allowed, distance)[0], _level_bracket(above, allowed, distance)[1]
 
         least, most, worst = self._worst(needed)
         return Composed("delta", most, allowed, least, self.pure, sum(self.counts), worst, self.pairs)
@@ -326,7 +332,10 @@ class Composition(Shown):
     def _worst(
         self, bounds: Callable[[float, LossDistribution, LossDistribution], Bounds]
     ) -> tuple[float, float, tuple[str, str] | None]:
-        """Return the largest bounds over all bound pairs, from below and from above, and the pair of the latter."""
+        """Return the largest lower and the largest upper bound over all bound pairs, and the pair of the latter.
+
+        `bounds` gives both for one pair, from its distance and its loss distributions from above and from below.
+        """
         pending = self._bound
         if not pending:
             return 0.0, 0.0, None
@@ -338,7 +347,7 @@ class Composition(Shown):
         least, most = 0.0, math.inf
         for points in stages:
             for x, other in pending:
-                low, high = bounds(self._distance(x, other), *self._together(x, other, points))
+                low, high = bounds(self._distance(x, other), *self._losses_together(x, other, points))
                 # The bounds of every stage hold, and so do the better ones.
                 before = found.get((x, other), (0.0, math.inf))
                 found[x, other] = max(low, before[0]), min(high, before[1])
@@ -351,21 +360,28 @@ class Composition(Shown):
         labels = self.space.labels
         return least, most, (labels[worst[0]], labels[worst[1]])
 
-    def _together(self, x: int, other: int, points: int) -> tuple[LossDistribution, LossDistribution]:
-        """Return the losses of all releases for a pair of secrets, from above and from below."""
+    def _losses_together(self, x: int, other: int, points: int) -> tuple[LossDistribution, LossDistribution]:
+        """Return the sum of the losses of all releases for a pair of secrets, from above and from below."""
         rows = [(channel[x], channel[other]) for channel in self.channels]
         largest = max(float(np.abs(_finite_losses(*pair)[0]).max(initial=0.0)) for pair in rows)
         step = (largest or 1.0) / points
-        return _sum(rows, self.counts, step, "above"), _sum(rows, self.counts, step, "below")
+        return _sum_losses(rows, self.counts, step, "above"), _sum_losses(rows, self.counts, step, "below")
 
 
-def _sum(rows: Sequence[tuple[Array, Array]], counts: Sequence[int], step: float, side: Side) -> LossDistribution:
+def _sum_losses(
+    rows: Sequence[tuple[Array, Array]], counts: Sequence[int], step: float, side: Side
+) -> LossDistribution:
+    """Return the sum of independent losses, `counts` times that of each pair of rows."""
     parts = (loss_distribution(*pair, step, side).power(count) for pair, count in zip(rows, counts, strict=True))
     return reduce(LossDistribution.then, parts)
 
 
-def _level(losses: LossDistribution, delta: float, distance: float) -> Bounds:
-    """Return two near levels ε, the first with more than δ, or 0, the second with at most δ, or infinite."""
+def _level_bracket(losses: LossDistribution, delta: float, distance: float) -> Bounds:
+    """Bracket the least ε at which the losses exceed no more than δ, per unit of distance.
+
+    Return two levels near each other: δ is exceeded at the first, and not at the second. Both are 0 where it is never
+    exceeded, and infinite where it always is.
+    """
     if losses.delta(0.0) <= delta:
         return 0.0, 0.0
     # The masses end at the largest loss: no more than what is infinite is left there.
@@ -430,7 +446,7 @@ def compose(
     several: list[Any] = list(mechanisms) if isinstance(mechanisms, Iterable) else [mechanisms]
     if not several or not all(isinstance(one, Sampler) for one in several):
         raise SpecError("mechanisms", "are not all mechanisms or integer tables", "give a list of at least one")
-    times = _counted(counts, len(several))
+    times = _checked_counts(counts, len(several))
     space = several[0].space
     for one in several[1:]:
         require_same(space, one.space)
@@ -440,8 +456,9 @@ def compose(
         raise UnsupportedError("mechanisms", f"have {len(space):,} secrets", f"take {MOST_SECRETS:,} or fewer")
     if sum(times) > MOST_RELEASES:
         raise UnsupportedError("counts", f"are {sum(times):,} releases", f"take {MOST_RELEASES:,} or fewer")
-    bound_pairs(np.zeros((1, 1)), pairs)
+    bound_pairs(np.zeros((1, 1)), pairs)  # refuses an unknown kind of pairs
     channels = tuple(channel_of(one) for one in several)
+    # Secrets with equal rows of every mechanism get the number of one class.
     names: dict[tuple[Any, ...], int] = {}
     rows = zip(*(exact_rows(one) for one in several), strict=True)
     classes = np.array([names.setdefault(row, len(names)) for row in rows])
@@ -463,8 +480,8 @@ def require_same(mine: MetricSpace, theirs: MetricSpace, fix: str = "compose rel
         raise SpecError("mechanisms", "are about secrets at different distances", "make them for the same space")
 
 
-def _counted(counts: int | Sequence[int] | None, several: int) -> tuple[int, ...]:
-    """Count the uses of each of several mechanisms."""
+def _checked_counts(counts: int | Sequence[int] | None, several: int) -> tuple[int, ...]:
+    """Return how often each of several mechanisms is used; SpecError unless that is one positive number for each."""
     given = [1] * several if counts is None else counts
     times = [given] * several if isinstance(given, int | np.integer) else list(given)
     whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one > 0 for one in times)

@@ -34,17 +34,18 @@ OF_DISTANCE = {"distance": 1, "squared": 2}
 
 
 def _is_of_distance(mechanism: Mechanism, loss: Loss) -> bool:
-    """Return True if a loss is a power of the distance; the numbers of a saved loss are compared."""
+    """Return True if a loss is a power of the distance; a saved loss, a matrix with a name, is compared with it."""
     if loss.by_distance or loss.name not in OF_DISTANCE:
         return loss.name in OF_DISTANCE
     again = Loss.of(loss.name, mechanism.space, loss.reports)
     return np.allclose(loss.matrix, again.matrix, rtol=1e-6, atol=0.0)
 
 
-def _measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
+def _metric_and_positions(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
     """Return the metric, the positions of reports and those of secrets; None where one is not known.
 
-    On the Earth these are great circles, for spaces on a local map as well; ways along streets are not known.
+    Distances on the Earth are those of great circles, also for spaces on a local map; along streets there are none
+    between positions.
     """
     if space.metric is None or space.points is None:
         return None
@@ -58,7 +59,7 @@ def _measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] |
     return Haversine(found.unit), found.degrees, found.degrees
 
 
-def _none() -> Any:
+def _no_numbers() -> Any:
     return np.empty(0)
 
 
@@ -71,7 +72,7 @@ class Observed(Shown):
     weights, squares : (n,) array
         The sum of the weights of the rows at each secret, and of their squares.
     rows : int
-        Number of rows of positive weight at a secret.
+        Number of data of positive weight at a secret; a row stands for as many as its count.
     outside : float
         The weight of the rows that are at none.
     positions : (m, k) array or None
@@ -85,9 +86,9 @@ class Observed(Shown):
     rows: int
     outside: float
     positions: Array | None = field(default=None, repr=False)
-    secrets: NDArray[np.int64] = field(default_factory=_none, repr=False)
-    each: Array = field(default_factory=_none, repr=False)
-    often: Array = field(default_factory=_none, repr=False)
+    secrets: NDArray[np.int64] = field(default_factory=_no_numbers, repr=False)
+    each: Array = field(default_factory=_no_numbers, repr=False)
+    often: Array = field(default_factory=_no_numbers, repr=False)
 
 
 def observed(
@@ -102,7 +103,7 @@ def observed(
     within: float | None = None,
     name: str = "",
 ) -> Observed:
-    """Return the secrets that data are at; parameters and errors are those of `dx.evaluate.on`."""
+    """Count how much of some data is at each secret; parameters and errors are those of `dx.evaluate.on`."""
     given = {"data": data, "label": label, "index": index, "point": point}
     named = [key for key, value in given.items() if value is not None]
     if len(named) != 1:
@@ -129,6 +130,7 @@ def observed(
     if not there.any():
         wrong = "are all outside" if (each * often > 0).any() else "are empty"
         raise SpecError("data", wrong, "give some that count; check the order of coordinates, and `within`")
+    # Without a radius all coordinates count for the nearest secret, but not all may be outside of the whole space.
     if near is not None and positions is not None:
         require_some_inside(space, positions, near, each * often, "data")
     at, kept, times = secrets[there], each[there], often[there]
@@ -150,11 +152,12 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     try:
         given = np.asarray(data if bare else point)
     except ValueError:
-        given = np.asarray(None)
+        given = np.asarray(None)  # rows of different lengths are no coordinates
     numeric = given.dtype.kind in "fiu"
     if bare and not (given.ndim == 2 and numeric):
         return None
     found = known(space)
+    # Two coordinates on the Earth, else as many as the points have; 0 where there are no points.
     width = 2 if found is not None else 0 if space.points is None else space.points.shape[1]
     if given.ndim == 1 and width == 1:
         given = given[:, None]
@@ -164,6 +167,7 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
         raise SpecError("data", wrong, fix)
     if found is None and space.metric is None:
         raise SpecError("data", "are coordinates, and the space has no metric", "give labels or indices")
+    # On a lattice of spacing 1 labels are coordinates, so that both readings agree.
     whole = bool((given == np.floor(given)).all())
     same = found is None and space.structure.kind == "lattice" and space.structure.spacing == 1
     if bare and whole and isinstance(space.labels, Tuples) and not same:
@@ -175,14 +179,14 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
 def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.int64]:
     """Return the indices of secrets given by labels or indices, `(m,)`."""
     try:
-        found = space.naming.find(_listed(data), label=_listed(label), index=index, called="data")
+        found = space.naming.find(_as_list(data), label=_as_list(label), index=index, called="data")
     except SpecError as error:
         raise error.at("data") from None
     return np.atleast_1d(found)
 
 
-def _listed(given: Any) -> Any:
-    """Return several secrets as a list; a tuple alone would be one."""
+def _as_list(given: Any) -> Any:
+    """Return a tuple of labels as a list of them, as a tuple is read as the label of one secret."""
     return list(given) if isinstance(given, tuple) and any(isinstance(part, tuple | str) for part in given) else given
 
 
@@ -387,10 +391,10 @@ def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Arr
 
 
 def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositions | None:
-    """Return losses between the positions of the data and the positions of the reports, where these are known."""
+    """Return the losses between positions of the data and of the reports; None where not known, or too many."""
     if data.positions is None or not _is_of_distance(mechanism, loss):
         return None
-    measured = _measure(mechanism.space, loss.reports)
+    measured = _metric_and_positions(mechanism.space, loss.reports)
     if measured is None or len(data.positions) * len(mechanism.reports) > PAIRS:
         return None
     metric, places, secrets = measured
@@ -403,6 +407,7 @@ def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositio
         apart = between(data.positions[some], places, metric)
         losses[some] = (rows * apart ** OF_DISTANCE[loss.name]).sum(axis=1)
         distances.add(apart, rows * counted[some, None])
+    # How far each position is from its own secret.
     moved = np.empty(len(losses))
     for secret in np.unique(data.secrets).tolist():
         there = data.secrets == secret

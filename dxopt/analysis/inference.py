@@ -14,7 +14,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.coerce import as_weights
-from dxopt.numerics.number_syntax import ordered
+from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
@@ -138,7 +138,7 @@ def iterative_update(
             prior = prior * factors
             prior /= prior.sum()
             rounds += 1
-    status = _reached(gap <= tolerance, stop)
+    status = _status_of(gap <= tolerance, stop)
     likelihood = float(shares @ np.log(prior @ channel))
     found = Prior.from_weights(mechanism.space, prior, name="recovered")
     return stop.delivered(Recovered(found, likelihood, gap, rounds, status))
@@ -271,13 +271,14 @@ class RateCurve:
     stop: Stop
 
     def within(self, most: float) -> RateDistortion:
-        """Return the channel of the flattest slope whose expected loss is at most that, up to 1e-9 of it."""
+        """Return the channel of the flattest slope whose expected loss is at most `most`, and nearly that."""
         weights = self.weights
         losses = self.losses
         least = float(weights @ losses.min(axis=1))
         if not least <= most:
-            low, high = ordered(most, least)
+            low, high = ordered_texts(most, least)
             raise SpecError("max_loss", f"is {low}", f"no channel has a loss below {high}")
+        # The best report for all secrets, which reveals nothing, may be good enough.
         if most >= float((weights @ losses).min()):
             return self.at(0.0)
         # The loss falls as the slope rises: double it until the loss is small enough, then bisect. `best` is the
@@ -344,21 +345,17 @@ class RateCurve:
         # No channel of this loss D has a rate below -s D - Σ_x π_x ln Z_x - ln max c: any c gives a bound by duality.
         constant = -slope * loss - float(weights[likely] @ (np.log(sums[likely]) - slope * shift[likely, 0]))
         bound = 0.0 if slope == 0 else max(0.0, (constant - math.log(factors.max())) / math.log(2))
-        status = _reached(slope == 0 or open_gap <= self.tolerance, self.stop)
-        rate = _information(weights, channel)
+        status = _status_of(slope == 0 or open_gap <= self.tolerance, self.stop)
+        # Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])
+        chances = weights @ channel
+        ratios = np.divide(channel, chances, out=np.ones_like(channel), where=(channel > 0) & (chances > 0))
+        rate = float((weights[:, None] * channel * np.log2(ratios)).sum())
         mechanism = Mechanism.from_matrix(self.space, channel, self.reports, name="rate-distortion channel")
         return RateDistortion(mechanism, rate, bound, loss, slope, rounds, status)
 
 
-def _information(weights: Array, channel: Array) -> float:
-    """Return Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])."""
-    chances = weights @ channel
-    ratios = np.divide(channel, chances, out=np.ones_like(channel), where=(channel > 0) & (chances > 0))
-    return float((weights[:, None] * channel * np.log2(ratios)).sum())
-
-
-def _reached(closed: bool, stop: Stop) -> Status:
-    """Return the status of an iteration that reached a fixed point, or ended before."""
+def _status_of(closed: bool, stop: Stop) -> Status:
+    """Return the status of an iteration: optimal if its gap is `closed`, else interrupted or out of rounds."""
     if closed:
         return Status.OPTIMAL
     return Status.INTERRUPTED if stop.requested else Status.FEASIBLE

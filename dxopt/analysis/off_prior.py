@@ -71,8 +71,8 @@ class OffPrior(Shown):
 def off_prior(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> OffPrior:
     """Find the costs of secrets of prior 0, the secret with the largest cost, and the reports that are never made.
 
-    Of a mechanism that is not written down only what follows from its structure, or from at most 25 million pairs of
-    a secret and a report.
+    For a mechanism that is not written down, it finds only what follows from its structure, or from at most 25
+    million pairs of a secret and a report.
 
     Parameters
     ----------
@@ -108,10 +108,14 @@ def off_prior(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "d
     return OffPrior(losses, np.flatnonzero(probabilities == 0), never, hardly)
 
 
-def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
-    """Return the lowest and the highest number of a line, each with the nearest number that is not `silent`.
+def unreported_ends(
+    mechanism: Mechanism, silent: NDArray[np.int64]
+) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
+    """Return the labels of the lowest secret of a line and of the nearest one that is reported; likewise the highest.
 
-    By their labels; None where that end is reported, and where secrets are no numbers or not the reports.
+    They are for a warning that answers never reach an end. `silent` are the reports that are never or hardly ever
+    made, by index. Each pair is None where that end is reported; both are None where secrets are not numbers on a
+    line, or not the reports.
     """
     space = mechanism.space
     if space.structure.kind != "path" or not mechanism.reports.secrets or space.points is None:
@@ -120,6 +124,7 @@ def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, st
     spoken = order[~np.isin(order, silent)]
     found = [(int(order[end]), int(spoken[end])) for end in (0, -1)]
     labels = {place: str(space.labels[place]) for pair in found for place in pair}
+    # Labels that are not the numbers of their points would not say which end is meant.
     if any(_number(label) != space.points[place, 0] for place, label in labels.items()):
         return None, None
     lowest, highest = (None if end == nearest else (labels[end], labels[nearest]) for end, nearest in found)
@@ -127,6 +132,7 @@ def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, st
 
 
 def _number(label: str) -> float:
+    """Return the number that a label is; NaN, which is equal to nothing, where it is none."""
     try:
         return float(label)
     except ValueError:

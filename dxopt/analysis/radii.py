@@ -22,7 +22,7 @@ MOST_PAIRS = 2_000_000
 _MOST_REPORTS = 2_000_000
 _BLOCK = 1_000_000
 _ROUNDING = 1e-9
-"""A share is reached where it is by as much, so that rounding never makes a radius too small."""
+"""This is added to each share that is looked for, so that rounding never makes a radius too small."""
 
 Array = NDArray[np.float64]
 
@@ -85,19 +85,19 @@ class Tails:
     """Errors of a single report.
 
     The largest of the radii that hold 99.9 % of the reports of a secret is `rare`, and the largest distance of a
-    possible report `most`; with each comes the largest probability of a report that is further, or as far, whatever
-    the secret.
+    possible report `most_off`; with each comes the largest probability of a report that is further, or as far,
+    whatever the secret.
     """
 
     rare: float
     rare_chance: float
-    most: float
-    most_chance: float
+    most_off: float
+    most_off_chance: float
 
 
 def tails(mechanism: Mechanism) -> Tails | None:
     """Compute the errors of a single report; None without distances, or with over 2 million pairs."""
-    if (found := _errors(mechanism)) is None:
+    if (found := _distances_and_rows(mechanism)) is None:
         return None
     apart, rows = found
     rare = max(smallest(far, chances, RARE) for far, chances in zip(apart, rows, strict=True))
@@ -106,8 +106,8 @@ def tails(mechanism: Mechanism) -> Tails | None:
     return Tails(rare, beyond, most, there)
 
 
-def _errors(mechanism: Mechanism) -> tuple[Array, Array] | None:
-    """Return all distances from secrets to reports, and all probabilities, `(n, m)`; None without or of too many."""
+def _distances_and_rows(mechanism: Mechanism) -> tuple[Array, Array] | None:
+    """Return all distances from secrets to reports, and all probabilities, `(n, m)`; None as for `tails`."""
     secrets = np.arange(len(mechanism.space))
     few = len(secrets) * len(mechanism.reports) <= MOST_PAIRS
     apart = _to_reports(mechanism, secrets) if few else None
@@ -115,7 +115,7 @@ def _errors(mechanism: Mechanism) -> tuple[Array, Array] | None:
 
 
 def _to_reports(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:
-    """Return the distances from some secrets to all reports, `(k, m)`."""
+    """Return the distances from some secrets to all reports, `(k, m)`; None where the space does not define them."""
     space, reports = mechanism.space, mechanism.reports
     if reports.secrets:
         return space.block(secrets, np.arange(len(space)))
@@ -128,7 +128,10 @@ def _to_reports(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | Non
 
 
 class Distances:
-    """Any number of distances with weights, in classes that are 0.1 % wide each, zeros and infinite ones apart."""
+    """A histogram of any number of distances with weights, in constant memory.
+
+    Its classes are 0.1 % wide each; the first one holds the zeros, the last one what is infinite.
+    """
 
     _WIDTH = math.log(1.001)
     _LEAST = math.floor(math.log(sys.float_info.min) / _WIDTH)
@@ -191,7 +194,7 @@ def several(mechanism: Mechanism, number: int, prior: Array | None = None) -> Se
     UnsupportedError
         If there are no distances between secrets and reports, or over 2 million pairs.
     """
-    if (found := _errors(mechanism)) is None:
+    if (found := _distances_and_rows(mechanism)) is None:
         wrong = "cannot be told of a mechanism without distances to its reports, or with over 2 million pairs"
         raise UnsupportedError("values", wrong, "leave it out")
     apart, rows = found
@@ -200,17 +203,17 @@ def several(mechanism: Mechanism, number: int, prior: Array | None = None) -> Se
     if off is None:
         return Several(within, None, None)
     bias, square = (rows * off).sum(axis=1), (rows * off**2).sum(axis=1)
-    usual = None if prior is None else _total(number, float(prior @ bias), float(prior @ square))
-    return Several(within, _total(number, float(np.abs(bias).max()), float(square.max())), usual)
+    usual = None if prior is None else _rms_of_sum(number, float(prior @ bias), float(prior @ square))
+    return Several(within, _rms_of_sum(number, float(np.abs(bias).max()), float(square.max())), usual)
 
 
-def _total(number: int, bias: float, square: float) -> float:
-    """Return the root mean square of a sum of independent errors."""
+def _rms_of_sum(number: int, bias: float, square: float) -> float:
+    """Return the root mean square of a sum of independent errors with this bias and mean square."""
     return math.sqrt(number * square + number * (number - 1) * bias**2)
 
 
 def _differences(mechanism: Mechanism, apart: Array) -> Array | None:
-    """Return the report less the secret, `(n, m)`; None where they are no numbers that are as far apart as that."""
+    """Return the report less the secret, `(n, m)`; None unless both are numbers and the distance is |z - x|."""
     secrets = mechanism.space.points
     reports = secrets if mechanism.reports.secrets else mechanism.reports.points
     if secrets is None or reports is None or secrets.shape[1:] != (1,) or reports.shape[1:] != (1,):

@@ -27,7 +27,7 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
     """Return the smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
     max over pairs of Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]), which the worst set of reports attains. Rounding
-    adds about 1e-14, and budgets over 700 count as 700.
+    adds about 1e-14, and budgets εd above 700 are counted as 700.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
 def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "all") -> float:
     """Return the smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
-    Infinite where there is none, and where only budgets over 700 would do.
+    Of a given mechanism; to find the ε for a wanted loss see `dx.smallest_epsilon`. Budgets εd above 700 are counted
+    as 700, so that the answer is infinite where only larger ones would do.
 
     Parameters
     ----------
@@ -112,6 +113,7 @@ Divergence = Callable[[Array, Array], float]
 
 
 def _chi_squared(p: Array, q: Array) -> float:
+    """Return Σ (p - q)²/q; infinite where only p has a report."""
     if ((q == 0) & (p > 0)).any():
         return math.inf
     return math.fsum((p - q)[q > 0] ** 2 / q[q > 0])
@@ -162,13 +164,14 @@ def divergence(
     kullback_leibler 0.462
     total_variation 0.462
     """
-    chosen = _chosen(kind, order)
+    chosen = _divergence_of(kind, order)
     channel = mechanism.matrix
     related = np.argwhere(bound_pairs(mechanism.space.distances, pairs))
     return max((float(chosen(channel[x], channel[other])) for x, other in related), default=0.0)
 
 
-def _chosen(kind: str | Divergence, order: float | None) -> Divergence:
+def _divergence_of(kind: str | Divergence, order: float | None) -> Divergence:
+    """Return the divergence of a name, or the function given; SpecError where there is none of that name or order."""
     if kind == RENYI:
         if order is None or not (0 < order < math.inf) or order == 1:
             raise SpecError("order", f"is {order}", "give a positive number other than 1")
@@ -196,13 +199,14 @@ def _renyi(p: Array, q: Array, order: float) -> float:
 
 
 def _log_ratio(p: Array, q: Array) -> Array:
+    """Return ln p/q, infinite where one of them is 0 and NaN where both are."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(p) - np.log(q)
 
 
 @dataclass(frozen=True, repr=False)
 class BeliefLevel(Shown):
-    """Smallest ε at which a mechanism keeps pairs of beliefs together, and what needs it.
+    """Smallest ε that bounds how far reports tell the beliefs of a pair apart, with the pair and report that need it.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
 from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
-from dxopt.solving.plugins import named
+from dxopt.solving.plugins import named_plugins
 from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.fields import plain
 from dxopt.spec.source import stem
@@ -154,9 +154,9 @@ def digest_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> s
     # a result is the same whether its warnings count as bad input or not
     options = {key: value for key, value in asdict(overrides).items() if key != "strict"}
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
-    for path, content in zip((file.path, *file.data), (file.sha256, *data), strict=True):
+    for path, content in zip((file.path, *file.data), (file.source.sha256, *data), strict=True):
         digest.update(os.fsencode(f"{path.name} {content}\n"))
-    for plugin in named({*_texts(file.source.root.value), *_texts(options)}):
+    for plugin in named_plugins({*_texts(file.source.root.value), *_texts(options)}):
         digest.update(f"{plugin}\n".encode())
     return digest.hexdigest()
 

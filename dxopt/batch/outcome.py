@@ -112,10 +112,6 @@ class Line:
             comparison=report.comparison and report.comparison.content(),
         )
 
-    def content(self) -> dict[str, Any]:
-        """Return the attributes by name, for JSON."""
-        return asdict(self)
-
 
 _PROVEN = {None: "", True: "proven", False: "not asked"}
 _COLUMNS: Mapping[str, Callable[[Line], str]] = {
@@ -227,8 +223,6 @@ class Done:
         Whether it was asked to stop before its end.
     unread : str
         The file, where that could not be read, for all of its problems.
-    finished : bool
-        Whether it was finished by an earlier run.
     strict : bool
         Whether its warnings count as errors.
     """
@@ -238,7 +232,6 @@ class Done:
     bad_input: bool = False
     interrupted: bool = False
     unread: str = ""
-    finished: bool = False
     strict: bool = False
 
     def strictly(self, strict: bool) -> Done:
@@ -306,7 +299,7 @@ class Outcome:
 
     def as_json(self) -> str:
         """Return the lines and errors as JSON."""
-        content = {"problems": [line.content() for line in self.lines], "errors": self.errors}
+        content = {"problems": list(map(asdict, self.lines)), "errors": self.errors}
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def as_markdown(self) -> str:

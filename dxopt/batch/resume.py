@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def record(job: Job, done: Done, folder: Path) -> None:
         "version": dxopt.__version__,
         "digest": None if done.interrupted else job.digest,
         "question": dict(job.question),
-        "line": done.line.content(),
+        "line": asdict(done.line),
         "error": done.error,
     }
     write_json(folder / RECORD, content)
@@ -64,7 +64,7 @@ def finished(job: Job) -> Done | None:
         line = replace(
             line, warnings=[{part: str(one[part]) for part in PlausibilityWarning.PARTS} for one in line.warnings]
         )
-        return Done(line, recorded["error"], finished=True).strictly(job.overrides.strict)
+        return Done(line, recorded["error"]).strictly(job.overrides.strict)
     except (KeyError, TypeError, ValueError):
         return None
 

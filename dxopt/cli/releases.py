@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,6 @@ import typer
 from dxopt.cli.shared import Json, bad_input
 
 if TYPE_CHECKING:
-    from dxopt.release.budgets import Budgets
     from dxopt.release.keys import Key
 
 commands = typer.Typer()
@@ -38,19 +36,6 @@ _TO = "js (browser and Node), sql (PostgreSQL), duckdb, json, or dxt (the table 
 _PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
 
 
-@contextmanager
-def _opened(ledger: Path | None, key_file: Path | None) -> Iterator[Budgets | None]:
-    """Yield the ledger at a path, closed at the end; None without one."""
-    from dxopt.release.budgets import Budgets
-    from dxopt.release.keys import Key
-
-    if ledger is None:
-        yield None
-        return
-    with Budgets.open(ledger, key=None if key_file is None else Key.load(key_file)) as budgets:
-        yield budgets
-
-
 def _key(file: Path | None, release: str | None, ledger: Path | None) -> Key | None:
     """Return the key in a file or, where a release is named, in the environment.
 
@@ -68,16 +53,6 @@ def _key(file: Path | None, release: str | None, ledger: Path | None) -> Key | N
             return None
         raise SpecError("release", "needs a key", f"leave --release out, or give --key-file FILE or set {VARIABLE}")
     return Key.from_environment()
-
-
-def _require_prior(prior: str | None) -> None:
-    """Raise SpecError unless a prior is named that the command line has."""
-    from dxopt.errors import SpecError
-
-    if prior not in (None, "uniform"):
-        raise SpecError(
-            "prior", f"there is no {prior!r}", "give uniform, or leave --prior out for that of the result"
-        )
 
 
 @commands.command("apply", epilog="Example: dxopt apply results/town people.csv -o public.csv --lat lat --lon lon")
@@ -117,12 +92,14 @@ def apply_table(
 
     from dxopt.errors import PlausibilityWarning
     from dxopt.release.applying import Columns, Output, apply
+    from dxopt.release.budgets import Budgets
+    from dxopt.release.keys import Key
 
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
-        _require_prior(prior)
         key = _key(key_file, release, ledger)
-        with _opened(ledger, ledger_key) as budgets:
+        stored_under = None if ledger_key is None else Key.load(ledger_key)
+        with nullcontext() if ledger is None else Budgets.open(ledger, key=stored_under) as budgets:
             done = apply(
                 result,
                 data,

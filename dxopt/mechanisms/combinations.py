@@ -58,7 +58,7 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     """
     levels = _levels_of(mechanisms)
     first = mechanisms[0]
-    _require_few(len(first.space) * math.prod(len(one.reports) for one in mechanisms))
+    _require_few_cells(len(first.space) * math.prod(len(one.reports) for one in mechanisms))
     delta = math.fsum(level.delta for level in levels)
     if delta >= 1:
         raise SpecError("mechanisms", f"have delta {delta:g} together", "take fewer, or dx.compose")
@@ -69,18 +69,18 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     labels = Tuples(tuple(tuple(one.reports.labels) for one in mechanisms))
     name = " and ".join(getattr(one, "name", "mechanism") for one in mechanisms)
     epsilon = math.nextafter(math.fsum(level.epsilon for level in levels), math.inf)
-    level = _level(epsilon, delta, levels)
+    level = _level_to_prove(epsilon, delta, levels)
     return certify(rows, first.space, reports=Reports(labels), repair=True, name=name, **level)
 
 
-def _level(epsilon: float, delta: float, levels: Sequence[Privacy]) -> dict[str, Any]:
-    """Return ε, a δ that is rounded up, and the pairs to prove of what mechanisms of these levels are made into."""
-    # Pairs that only one of them binds are not bound together.
+def _level_to_prove(epsilon: float, delta: float, levels: Sequence[Privacy]) -> dict[str, Any]:
+    """Return ε, δ rounded up, and the pairs, at which what is made of mechanisms of these levels is to be proven."""
+    # Where one of them has a δ for adjacent pairs alone, nothing is known of other pairs at that δ.
     pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
     return {"epsilon": epsilon, "delta": math.nextafter(delta, 1.0) if delta else 0.0, "pairs": pairs}
 
 
-def _require_few(cells: int) -> None:
+def _require_few_cells(cells: int) -> None:
     """Raise UnsupportedError where a matrix would have too many probabilities."""
     if cells > MOST_CELLS:
         wrong = f"have {cells:,} probabilities together"
@@ -98,7 +98,7 @@ def _levels_of(mechanisms: Sequence[Sampler]) -> list[Privacy]:
     levels = []
     for one in mechanisms:
         if not isinstance(one, Mechanism):
-            channel_of(one)
+            channel_of(one)  # refuses what is not a table of integers either
             table: Any = one
             levels.append(Privacy(table.epsilon, "integers", table.delta, table.pairs))
         elif one.privacy is None:
@@ -150,7 +150,7 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
         raise SpecError("weights", "do not fit", f"give {size} numbers of 0 or more that are not all 0")
     shares = (given / given.sum()).tolist()
     first = mechanisms[0]
-    _require_few(len(first.space) * sum(len(one.reports) for one in mechanisms))
+    _require_few_cells(len(first.space) * sum(len(one.reports) for one in mechanisms))
     epsilon = max(level.epsilon for level in levels)
     delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
     rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
@@ -162,6 +162,6 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
             raise SpecError("mechanisms", "have different reports", "write visible=True, or take the same reports")
         matrix, reports = np.sum(rows, axis=0), first.reports
     names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
-    level = _level(epsilon, delta, levels)
+    level = _level_to_prove(epsilon, delta, levels)
     name = f"{names}, {'seen' if visible else 'unseen'}"
     return certify(matrix, first.space, reports=reports, repair=True, name=name, **level)

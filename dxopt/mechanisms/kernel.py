@@ -27,6 +27,7 @@ Indices = NDArray[np.int64]
 POWERS = {"distance": 1, "squared": 2}
 """The losses that are powers of the distance."""
 _FEW_CELLS = 10_000_000
+"""Up to so many steps, or losses, the cost of a remap is computed by structure; beyond, from all pairs."""
 _CLOSE = 1e-9
 _LARGEST_REST = 1e-5
 """The largest part of a row that may go to the slack report."""
@@ -90,7 +91,8 @@ def _has_twins(space: MetricSpace) -> bool:
 
 
 def costs_of_reports(kernel: Path, weights: Array, prior: Array, loss: Loss, reports: Indices) -> Array:
-    """Return w_z Σ_x π_x T[x, z] l(x, r), the cost of k reports r instead of all z: `(n, k)`, in O(nk) time."""
+    """Return w_z Σ_x π_x T[x, z] l(x, r), the cost of reporting r in place of z, for k reports r, `(n, k)`."""
+    # Infinite losses do not count for secrets of prior 0.
     with np.errstate(invalid="ignore"):
         costs = prior[:, None] * loss.columns(reports)
     costs[prior == 0] = 0.0
@@ -138,6 +140,7 @@ class KernelMechanism(Mechanism):
         return np.maximum(1.0 - self.kernel.apply(self.weights)[0], 0.0)
 
     def _rows(self, secrets: Indices) -> Array:
+        # What a row of T·diag(w) lacks of 1 goes to the slack report.
         rows = np.empty((len(secrets), len(self.space)))
         for row, secret in zip(rows, secrets, strict=True):
             np.multiply(self.kernel.row(int(secret)), self.weights, out=row)
@@ -178,7 +181,7 @@ class KernelMechanism(Mechanism):
             right = math.fsum(prior * self.weights) + float(prior[self.slack] * self.rest[self.slack])
             return max(0.0, 1.0 - right)
 
-        # On a line, what has gathered on the way and its moments move on together, whatever the steps.
+        # On a line, one sweep carries the sum of what was passed and its moments along, whatever the steps.
         if self._offsets is None:
             assert isinstance(self.kernel, Path)
             found = self._cost_of_power(self.kernel, prior, loss)
@@ -208,7 +211,7 @@ class KernelMechanism(Mechanism):
         UnsupportedError
             Above 50,000 points.
         """
-        from dxopt.numerics.row_deficit import missing
+        from dxopt.numerics.row_deficit import row_deficits
 
         size = len(self.space)
         if size > PAIRED_POINTS:
@@ -218,7 +221,7 @@ class KernelMechanism(Mechanism):
         total = []
         for secrets in np.split(likely, range(_BLOCK, len(likely), _BLOCK)):
             rows = np.stack([self.kernel.row(int(secret)) for secret in secrets]) * self.weights
-            rows[:, self.slack] += missing(rows)
+            rows[:, self.slack] += row_deficits(rows)
             rows *= prior[secrets, None]
             total.append(float((rows * np.where(rows > 0, losses(secrets), 0.0)).sum()))
         return math.fsum(total)
@@ -246,7 +249,7 @@ class KernelMechanism(Mechanism):
             return None
         power = POWERS[loss.name]
         cost = math.fsum(self.weights * kernel.moments(prior, power, table))
-        return self._sure(kernel, cost, float(np.ptp(kernel.positions)) ** power)
+        return self._cost_if_certain(kernel, cost, float(np.ptp(kernel.positions)) ** power)
 
     def _cost_of_table(self, kernel: Path, prior: Array, loss: Loss, table: Indices) -> float | None:
         """Return the cost of a table from its few reports; None where many are in use, or it is in doubt."""
@@ -255,16 +258,19 @@ class KernelMechanism(Mechanism):
             return None
         costs = costs_of_reports(kernel, self.weights, prior, loss, used)
         cost = math.fsum(costs[np.arange(len(which)), which])
-        return self._sure(kernel, cost, float(np.abs(loss.columns(used)[prior > 0]).max()))
+        return self._cost_if_certain(kernel, cost, float(np.abs(loss.columns(used)[prior > 0]).max()))
 
-    def _sure(self, kernel: Path, cost: float, largest: float) -> float | None:
-        """Return a cost for losses up to the largest; None where the cap and rounding of deficits may change it."""
+    def _cost_if_certain(self, kernel: Path, cost: float, largest: float) -> float | None:
+        """Return a cost; None where entries at the cap, or rounding of deficits, may change it by 1e-9 of itself.
+
+        `largest` bounds the losses.
+        """
         doubt = math.exp(-kernel.cap) * float(self.weights.sum()) + 8 * UNIT
         return cost if math.isfinite(cost) and doubt * largest <= _CLOSE * abs(cost) else None
 
     @cached_property
     def _offsets(self) -> System | None:
-        """T as a function of the offset, where the space is translation-invariant."""
+        """T as a function of the offset, where the space is translation-invariant; None elsewhere."""
         shape = self.space.structure.shape
         kind = self.space.structure.kind
         if isinstance(self.kernel, Toeplitz | Circulant):
@@ -310,13 +316,24 @@ def kernel_mechanism(
     # Row sums lie within `off` of 1. Scaling the weights by 1 - rest brings what each row lacks between about
     # rest - off and rest + off.
     kept = np.where(weights > _LEAST_WEIGHT * float(weights.max()), weights, 0.0)
-    low, high = _sums(kernel, kept)
+    low, high = _bounds_of_row_sums(kernel, kept)
     off = max(abs(low - 1), abs(high - 1)) + 2.0**-50
     scaled = kept * (1 - private_rest(space, epsilon, off))
     scaled.flags.writeable = False
     proof = prove_kernel(space, epsilon, kernel, lowered, scaled)
     slack = int(scaled.argmax())
     return KernelMechanism(space, Reports.of(space), scaled, lowered, slack, "tight-constraints", proof)
+
+
+def line_mechanism(space: MetricSpace, epsilon: float) -> KernelMechanism:
+    """Make the truncated geometric mechanism of a line, proven private at ε without a matrix.
+
+    UnsupportedError or CertificateError where points are too close for that proof.
+    """
+    lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
+    kernel = system(space, lowered)
+    weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
+    return kernel_mechanism(space, epsilon, kernel, lowered, weights)
 
 
 def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: float, weights: Array) -> Privacy:
@@ -348,7 +365,7 @@ def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: fl
 
     # 3. The rest of each row is positive, and the largest at most e^{εd} times the least for the least distance d,
     # with a few roundings to spare. Added to the column of the slack report, it keeps that column private.
-    low, high = _sums(kernel, weights)
+    low, high = _bounds_of_row_sums(kernel, weights)
     least = 1 - high
     most = 1 - low
     ratio = math.exp(min(epsilon * space.nearest, _LARGEST_BUDGET))
@@ -361,8 +378,11 @@ def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: fl
     )
 
 
-def _sums(kernel: System, weights: Array) -> tuple[float, float]:
-    """Return bounds on the row sums of T·diag(w) in doubles; for lines and products up to 4,000 points the sums."""
+def _bounds_of_row_sums(kernel: System, weights: Array) -> tuple[float, float]:
+    """Return a lower and an upper bound on all row sums of T·diag(w) in doubles.
+
+    For lines and products of up to 4,000 points the rows are summed, as the bounds are then nearer to each other.
+    """
     if isinstance(kernel, Path | Kronecker) and kernel.size <= _SUMMED_POINTS:
         steps = (range(start, min(start + _BLOCK, kernel.size)) for start in range(0, kernel.size, _BLOCK))
         sums = np.concatenate([row_sums(np.stack([kernel.row(x) for x in secrets]) * weights) for secrets in steps])
@@ -420,6 +440,7 @@ class RemappedMechanism(Mechanism):
         return made
 
     def cost(self, prior: Array, loss: Loss) -> float:
+        # One report whatever the secret: its mean loss.
         if (self.table == self.table[0]).all():
             return math.fsum(prior * np.where(prior > 0, loss.column(int(self.table[0])), 0.0))
         same = loss.reports.secrets and np.array_equal(self.table, np.arange(len(self.table)))

@@ -84,9 +84,10 @@ def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
     if len(mechanism.space) != len(query.answers):
         wrong = f"is about {len(mechanism.space):,} points, where the query has {len(query.answers):,} answers"
         raise SpecError("mechanism", wrong, "make it on query.induced(secrets), or query.space()")
-    privacy = _proven(query, mechanism, sensitivity(query, secrets, mechanism.space))
+    privacy = _lifted_privacy(query, mechanism, sensitivity(query, secrets, mechanism.space))
     name = f"{mechanism.name} of {query.name}"
-    reports = _apart_from_secrets(mechanism.reports)
+    # the same reports, not marked as the secrets: they may be the answers to a query
+    reports = Reports(mechanism.reports.labels, mechanism.reports.points)
     return LiftedMechanism(secrets, reports, query, mechanism, name, privacy)
 
 
@@ -129,15 +130,11 @@ def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricS
         wrong = f"has {len(losses.matrix):,} rows, where the query has {len(query.answers):,} answers"
         raise SpecError("loss", wrong, "give one row per answer")
     name = f"{losses.name} of {query.name}"
-    return Loss(losses.matrix[query.index], _apart_from_secrets(losses.reports), name, unit=losses.unit)
+    reports = Reports(losses.reports.labels, losses.reports.points)
+    return Loss(losses.matrix[query.index], reports, name, unit=losses.unit)
 
 
-def _apart_from_secrets(reports: Reports) -> Reports:
-    """Return the same reports, not marked as the secrets: they may be the answers to a query."""
-    return Reports(reports.labels, reports.points)
-
-
-def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
+def _lifted_privacy(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
     """Return the proven privacy of H∘f where `mechanism` is H; None where nothing is proven of H."""
     privacy = mechanism.privacy
     apart = mechanism.space.distances

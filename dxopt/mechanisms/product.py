@@ -19,7 +19,7 @@ from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT, deficit
 from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
-from dxopt.spaces.archive import pack, unpack
+from dxopt.spaces.archive import are_same, unpack
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
@@ -71,13 +71,14 @@ class ProductMechanism(Mechanism):
         return rows
 
     def apart(self, first: int, second: int) -> float:
-        """Bound the distance of two rows by the coordinate that differs most, whose reports are as far apart."""
+        """Bound Σ_z |K[x, z] - K[x', z]| from below, by the coordinate whose reports alone differ most."""
         ways = zip(
             self.factors, np.unravel_index(first, self._shape), np.unravel_index(second, self._shape), strict=True
         )
         return (1 - self.held) * max(factor.apart(int(x), int(y)) for factor, x, y in ways)
 
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
+        # Each coordinate by its factor; with probability `held`, the slack report instead.
         coordinates = np.unravel_index(secrets, self._shape)
         drawn = [factor.sample(index=at, rng=rng)[:, 0] for factor, at in zip(self.factors, coordinates, strict=True)]
         joined = np.ravel_multi_index(drawn, self._shape)
@@ -95,6 +96,7 @@ class ProductMechanism(Mechanism):
         return arrays
 
     def reported(self) -> NDArray[np.bool_] | None:
+        # A tuple is reported where each of its coordinates is; None where one factor does not know.
         by_factor = [made for factor in self.factors if (made := factor.reported()) is not None]
         if len(by_factor) < len(self.factors):
             return None
@@ -104,7 +106,7 @@ class ProductMechanism(Mechanism):
 
     def structured_losses(self, loss: Loss) -> Array | None:
         """Return the losses by factors for the distance, which is a sum over them."""
-        if not _adds_up(loss):
+        if not _is_sum_of_distances(loss):
             return super().structured_losses(loss)
         # With probability 1 - held each factor reports its own coordinate, else the slack report is made.
         slack = np.unravel_index(self.slack, self._shape)
@@ -117,7 +119,7 @@ class ProductMechanism(Mechanism):
         return reduce(np.add.outer, parts).reshape(-1)
 
     def correct(self, prior: Array) -> float:
-        """Return it by factors, up to 1e-11, where the prior is a product up to 1e-12; else from all rows."""
+        """Return Σ_z max_x π_x K[x, z] by factors, to 1e-11, where the prior is a product to 1e-12; else by rows."""
         # max over tuples of a product of non-negative numbers is the product of the maxima, in every report.
         parts = marginals(prior, self._shape)
         if np.abs(product_of(parts) - prior).sum() > 1e-12:
@@ -128,7 +130,7 @@ class ProductMechanism(Mechanism):
 
     def cost(self, prior: Array, loss: Loss) -> float:
         """Return the cost by factors for the distance, a sum over the coordinates; else from all rows."""
-        if not _adds_up(loss):
+        if not _is_sum_of_distances(loss):
             self._require_pairs(loss.name)
             return super().cost(prior, loss)
         # With probability 1 - held each factor reports its own coordinate, and with probability held the report is
@@ -146,12 +148,13 @@ class ProductMechanism(Mechanism):
         return tuple(len(factor.space) for factor in self.factors)
 
     def _require_pairs(self, what: str) -> None:
+        """Raise UnsupportedError where there are too many pairs of points for what needs all of them."""
         size = len(self.space)
         if size > PAIRED_POINTS:
             raise UnsupportedError("loss", f"{what} needs every pair of {size:,} points here", "use the distance")
 
 
-def _adds_up(loss: Loss) -> bool:
+def _is_sum_of_distances(loss: Loss) -> bool:
     """Return True for the distance to the secrets, a sum over the coordinates of a product."""
     return loss.by_distance and loss.name == "distance" and loss.reports.secrets
 
@@ -163,7 +166,8 @@ def _distances_to(space: MetricSpace, point: np.intp) -> Array:
 def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int, distance_error: float) -> float:
     """Return the ε' at which the factors of a product mechanism have to be private for the product to be so at ε.
 
-    `distance_error` bounds the relative error of distances against the sums over the factors.
+    `distance_error` bounds the relative error of distances against the sums over the factors. Each of the two entries
+    of a ratio is rounded about once for each factor.
     """
     return lowered_epsilon(space, epsilon, 2 * factors + 16, distance_error)
 
@@ -215,7 +219,7 @@ def product_mechanism(
     )
 
 
-def _same(space: MetricSpace, side: MetricSpace) -> bool:
+def _has_same_distances(space: MetricSpace, side: MetricSpace) -> bool:
     """Return True if the space of a factor has all distances of a side of the product."""
     if len(space) != len(side):
         return False
@@ -223,9 +227,7 @@ def _same(space: MetricSpace, side: MetricSpace) -> bool:
         return np.array_equal(space.points, side.points)  # pyright: ignore[reportArgumentType]
     if len(space) <= PAIRED_POINTS:
         return np.array_equal(space.distances, side.distances)
-    mine = pack(space)
-    theirs = pack(side)
-    return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
+    return are_same(space, side)
 
 
 def read(arrays: Arrays) -> Mechanism:
@@ -236,7 +238,7 @@ def read(arrays: Arrays) -> Mechanism:
     space = unpack(arrays)
     if len(factors) != len(sides(space)):
         raise CertificateError(f"{len(factors)} factors do not fit the space")
-    if not all(_same(factor.space, side) for factor, side in zip(factors, sides(space), strict=True)):
+    if not all(_has_same_distances(factor.space, side) for factor, side in zip(factors, sides(space), strict=True)):
         raise CertificateError("a factor of the product has other distances than the space")
     # The error of distances is not taken from the file alone, as privacy rests on it.
     doubt = max(float(arrays["doubt"]), error_of_sums(len(factors)))

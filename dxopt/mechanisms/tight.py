@@ -39,12 +39,15 @@ _UNDECIDED = 1e-7
 """Negative weights of at most this part of the largest weight cannot be told from 0."""
 
 
-def feasible(space: MetricSpace, epsilon: float, solution: Weights, kernel: System | None = None) -> Array | None:
-    """Return weights w ≥ 0 with Φw = 1, or None where there are none.
+def tight_weights(
+    space: MetricSpace, epsilon: float, solution: Weights, kernel: System | None = None
+) -> Array | None:
+    """Return the weights w ≥ 0 with Φw = 1 of a tight-constraints mechanism, or None where there are none.
 
-    They are within 1e-6 of exact ones, relative to the largest, or Φw is as near to 1 as that in proportion to how
-    far entries of Φ are from 1. Entries that cannot be told from 0 are taken as 0. Where Φ is singular, linear
-    programming looks for a solution. UnsupportedError where doubles cannot tell whether there are such weights.
+    `solution` is a solution of Φw = 1, of any signs, with its error. The weights are within 1e-6 of exact ones,
+    relative to the largest, or Φw is as near to 1 as that in proportion to how far entries of Φ are from 1. Entries
+    that cannot be told from 0 are taken as 0. Where Φ is singular, linear programming looks for a solution.
+    UnsupportedError where doubles cannot tell whether there are such weights.
     """
     # Some weight is negative for certain, so that no such mechanism exists.
     if len(solution.negative):
@@ -55,13 +58,13 @@ def feasible(space: MetricSpace, epsilon: float, solution: Weights, kernel: Syst
     if solution.values is not None and solution.error is not None:
         found = np.maximum(solution.values, 0.0)
         if (found - solution.values).max() > _UNDECIDED * found.max():
-            raise untold(epsilon)
+            raise undecidable_error(epsilon)
         if solution.error.max() <= _NEARLY * found.max():
             return found
     else:
         # Φ is singular: any feasible point of {w ≥ 0, Φw = 1} will do.
         if len(space) * UNIT > nearly:
-            raise untold(epsilon)
+            raise undecidable_error(epsilon)
         solved = scipy.optimize.linprog(
             np.zeros(len(space)), A_eq=np.exp(-epsilon * space.distances), b_eq=np.ones(len(space)), method="highs"
         )
@@ -74,17 +77,17 @@ def feasible(space: MetricSpace, epsilon: float, solution: Weights, kernel: Syst
     else:
         product, rounding = kernel.apply(found)
     if not np.abs(product - 1).max() + rounding <= nearly:
-        raise untold(epsilon)
+        raise undecidable_error(epsilon)
     return found
 
 
-def untold(epsilon: float) -> UnsupportedError:
+def undecidable_error(epsilon: float) -> UnsupportedError:
     """Return the error where doubles cannot tell whether there are such weights."""
     wrong = f"at {epsilon:g} doubles cannot tell whether a tight-constraints mechanism exists"
     return UnsupportedError("epsilon", wrong, _LARGER)
 
 
-def missing(
+def nonexistence_error(
     space: MetricSpace,
     epsilon: float,
     solution: Weights,
@@ -151,9 +154,9 @@ def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
         wrong = f"at {problem.epsilon:g} doubles cannot keep the rows of a tight-constraints mechanism apart"
         raise UnsupportedError("epsilon", wrong, _LARGER)
     solution = weighting(problem.space, problem.epsilon)
-    found = feasible(problem.space, problem.epsilon, solution)
+    found = tight_weights(problem.space, problem.epsilon, solution)
     if found is None:
-        raise missing(problem.space, problem.epsilon, solution, diagnose=diagnose)
+        raise nonexistence_error(problem.space, problem.epsilon, solution, diagnose=diagnose)
     dual = _dual(problem)
     return Candidate(np.exp(-budgets) * found, dual, "valid" if dual is None else "exact")
 
@@ -233,28 +236,28 @@ def tight_constraints(
     except UnsupportedError:
         if len(space) > WRITTEN_POINTS:
             raise
-        return _written(space, epsilon, tell)
+        return _as_matrix(space, epsilon, tell)
     if len(space) <= PREFER_WRITTEN and structured(space, epsilon) is None:
-        return _written(space, epsilon, tell)
+        return _as_matrix(space, epsilon, tell)
 
     # The weights at ε'. If there are none, those at ε decide whether a mechanism exists at the ε that was asked.
     tell(f"solving for the weights of {len(space):,} points")
-    found = feasible(space, lowered, weighting(space, lowered, kernel), kernel)
+    found = tight_weights(space, lowered, weighting(space, lowered, kernel), kernel)
     if found is None:
         solution = weighting(space, epsilon)
-        if feasible(space, epsilon, solution) is None:
-            raise missing(space, epsilon, solution, diagnose=diagnose, progress=tell)
-        raise untold(epsilon)
+        if tight_weights(space, epsilon, solution) is None:
+            raise nonexistence_error(space, epsilon, solution, diagnose=diagnose, progress=tell)
+        raise undecidable_error(epsilon)
     tell("proving privacy")
     try:
         return kernel_mechanism(space, epsilon, kernel, lowered, found)
     except UnsupportedError:
         if len(space) > WRITTEN_POINTS:
             raise
-        return _written(space, epsilon, tell)
+        return _as_matrix(space, epsilon, tell)
 
 
-def _written(space: MetricSpace, epsilon: float, tell: Callable[[str], None]) -> Mechanism:
+def _as_matrix(space: MetricSpace, epsilon: float, tell: Callable[[str], None]) -> Mechanism:
     """Make the mechanism as a matrix, repaired and proven entry by entry."""
     problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary")
     candidate = tight_candidate(problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,20 +16,13 @@ from dxopt.numerics.coerce import as_numbers
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
 from dxopt.runtime.registry import Registry
-from dxopt.spaces.callables import number_of
+from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
 
-
-class NamedLoss(Protocol):
-    """A loss that a problem file can name: a function of the distance between secret and report."""
-
-    def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the losses `(k, m)` of k secrets, given by index."""
-        ...
-
-
+NamedLoss = Callable[[MetricSpace, Reports, NDArray[np.int64]], NDArray[np.float64]]
+"""A loss that a problem file can name: a function of the distance, which gives the losses `(k, m)` of k secrets."""
 LOSSES: Registry[NamedLoss] = Registry("loss")
 LOSS_PLUGINS = Plugins("loss", LOSSES, "matrix")
 LOSS_NAMES = OrPlugins(LOSSES, LOSS_PLUGINS)
@@ -64,7 +57,7 @@ def evaluated(
     columns = reports.labels if reports.points is None else reports.points
 
     about = {"about": "the secret {} and the report {}", "takes": "a secret and a report"}
-    return np.array([[number_of(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
+    return np.array([[called_number(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
 
 
 def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, optional
-from dxopt.model.prior_sets import PriorSet, frozen
-from dxopt.numerics.coerce import as_distributions, as_number
+from dxopt.model.prior_sets import PriorSet
+from dxopt.numerics.coerce import as_distributions
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.spaces.space import MetricSpace
 
@@ -171,28 +171,8 @@ def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
     return Fitting(forms, low, high, within, proof=proof, around=prior)
 
 
-def fitting(
-    space: MetricSpace,
-    *,
-    marginals: Sequence[ArrayLike | None] | None = None,
-    totals: Sequence[tuple[ArrayLike, float, float]] = (),
-    within: float = 1e-9,
-) -> Fitting:
-    """Return all priors that fit marginals, totals of regions, or means."""
-    slack = as_number(within, "within", "give a number")
-    if not 0 < slack < 1:
-        raise SpecError("within", f"is {slack:g}", "give a number between 0 and 1, such as 1e-9")
-    rows = [*_marginal_rows(space, marginals), *_total_rows(space, totals)]
-    if not rows:
-        raise SpecError("prior", "fits nothing", "give marginals, totals, or both")
-    forms = frozen([counts for counts, _, _ in rows])
-    low, high = frozen([[low for _, low, _ in rows], [high for _, _, high in rows]])
-    found = Fitting(forms, low, high, slack, space)
-    _ = found.centre  # a set without members has none
-    return found
-
-
-def _total_rows(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, float]]) -> list[Row]:
+def rows_of_totals(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, float]]) -> list[Row]:
+    """Return the rows that totals of regions, or means, ask for."""
     rows: list[Row] = []
     for place, one in enumerate(totals):
         try:
@@ -210,7 +190,8 @@ def _total_rows(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, flo
     return rows
 
 
-def _marginal_rows(space: MetricSpace, marginals: Sequence[ArrayLike | None] | None) -> list[Row]:
+def rows_of_marginals(space: MetricSpace, marginals: Sequence[ArrayLike | None] | None) -> list[Row]:
+    """Return the rows that marginals ask for."""
     if marginals is None:
         return []
     shape = space.structure.shape

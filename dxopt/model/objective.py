@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -29,7 +30,7 @@ class Valued(Protocol):
     @property
     def losses(self) -> Array: ...
 
-    @property
+    @cached_property
     def costs(self) -> Array: ...
 
 

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model.align_labels import in_order, require_same
-from dxopt.model.moment_sets import Fitting, fitting
+from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
 from dxopt.model.observations import check_ins_outside, counted_by, frequencies, require_some_within
-from dxopt.model.prior_sets import Ball, Box, Hull, bounds_of, frozen
+from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.coerce import SUM, as_number, as_weights
+from dxopt.numerics.coerce import SUM, as_number, as_numbers, as_weights
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.space import MetricSpace, required_space
 
@@ -89,7 +89,10 @@ class Prior:
             return cls.uniform(space)
         fix = "give one probability per point, in their order"
         if not isinstance(prior, Prior):
-            return cls(as_weights(_unlabelled(prior), "prior", fix, len(space)))
+            if isinstance(prior, Mapping) or (hasattr(prior, "index") and not isinstance(prior, Sequence)):
+                match = "use dx.prior_from_frame(space, series), which matches them with those of the points"
+                raise SpecError("prior", f"is a {type(prior).__name__}, which has labels of its own", match)
+            return cls(as_weights(prior, "prior", fix, len(space)))
         if len(prior) != len(space):
             raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", fix)
         if prior.space is not None and np.ptp(prior.probabilities) > 0:
@@ -269,7 +272,7 @@ class Prior:
         if not isinstance(priors, Sequence) or not priors:
             raise SpecError("prior", "is a hull of no priors", "give a list of dx.Prior")
         for prior in priors:
-            _require_prior(prior)
+            required("prior", prior, Prior, "give dx.Prior")
             if len(prior) != len(priors[0]):
                 sizes = f"{len(priors[0])} and {len(prior)} points"
                 raise SpecError("prior", f"is a hull of priors on {sizes}", "give priors on the same points")
@@ -304,7 +307,7 @@ class Prior:
         >>> round(near.largest([0, 1, 2]), 2)
         1.6
         """
-        _require_prior(prior)
+        required("prior", prior, Prior, "give a dx.Prior")
         radius = as_number(total_variation, "total_variation", "give a number")
         return Ball(prior.probabilities, radius, f"total variation {radius:g} of {prior.name}", prior.space)
 
@@ -342,11 +345,20 @@ class Prior:
         if around is None:
             if ratio is not None:
                 raise SpecError("ratio", "is given without a prior", "give around=prior as well")
-            low, high = bounds_of(lower, upper)
+            given = [one for one in (lower, upper) if one is not None]
+            known = [as_numbers(one, "prior", "give one bound per point") for one in given]
+            if not known:
+                raise SpecError("prior", "is a box without bounds", "give lower, upper, or around and ratio")
+            shape = known[0].shape
+            if len(shape) != 1 or known[-1].shape != shape:
+                wrong = f"has bounds of shapes {[one.shape for one in known]}"
+                raise SpecError("prior", wrong, "give one per point in each")
+            least = np.zeros(shape) if lower is None else known[0]
+            low, high = frozen([least, np.ones(shape) if upper is None else known[-1]])
             return Box(low, high, f"bounds on {len(low)} probabilities")
         if lower is not None or upper is not None:
             raise SpecError("prior", "has bounds and a prior around which they are", "give one of the two")
-        _require_prior(around)
+        required("prior", around, Prior, "give a dx.Prior")
         most = as_number(ratio, "ratio", "give a number above 1")
         if not 1 < most < math.inf:
             raise SpecError("ratio", f"is {most:g}", "give a number above 1")
@@ -388,21 +400,18 @@ class Prior:
         >>> print(mean_of_half.worst([0, 0, 1]).round(2).tolist())
         [0.75, 0.0, 0.25]
         """
-        return fitting(space, marginals=marginals, totals=totals, within=within)
+        slack = as_number(within, "within", "give a number")
+        if not 0 < slack < 1:
+            raise SpecError("within", f"is {slack:g}", "give a number between 0 and 1, such as 1e-9")
+        rows = [*rows_of_marginals(space, marginals), *rows_of_totals(space, totals)]
+        if not rows:
+            raise SpecError("prior", "fits nothing", "give marginals, totals, or both")
+        forms = frozen([counts for counts, _, _ in rows])
+        low, high = frozen([[low for _, low, _ in rows], [high for _, _, high in rows]])
+        found = Fitting(forms, low, high, slack, space)
+        _ = found.centre  # a set without members has none
+        return found
 
 
 PriorLike = Prior | str | ArrayLike
 """A prior, "uniform", or one probability for each point."""
-
-
-def _unlabelled(given: Any) -> Any:
-    """Return probabilities as given; SpecError where they have labels of their own."""
-    if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
-        fix = "use dx.prior_from_frame(space, series), which matches them with those of the points"
-        raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", fix)
-    return given
-
-
-def _require_prior(prior: Any) -> None:
-    if not isinstance(prior, Prior):
-        raise SpecError("prior", f"is of type {type(prior).__name__}, of which no set is made", "give a dx.Prior")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import SUM, as_distributions, as_numbers
+from dxopt.numerics.coerce import SUM, as_distributions
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.spaces.space import MetricSpace
 
@@ -190,18 +190,6 @@ class Box(PriorSet):
 
     def arrays(self) -> dict[str, Any]:
         return {"lower": self.lower, "upper": self.upper}
-
-
-def bounds_of(lower: ArrayLike | None, upper: ArrayLike | None) -> Array:
-    """Return both bounds of a box as rows of one matrix: by default 0 and 1."""
-    given = [one for one in (lower, upper) if one is not None]
-    known = [as_numbers(one, "prior", "give one bound per point") for one in given]
-    if not known:
-        raise SpecError("prior", "is a box without bounds", "give lower, upper, or around and ratio")
-    shape = known[0].shape
-    if len(shape) != 1 or known[-1].shape != shape:
-        raise SpecError("prior", f"has bounds of shapes {[one.shape for one in known]}", "give one per point in each")
-    return frozen([np.zeros(shape) if lower is None else known[0], np.ones(shape) if upper is None else known[-1]])
 
 
 def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) -> PriorSet:

@@ -19,18 +19,18 @@ _HAIR = 1e-6
 """Proofs look at levels that are beyond the one asked for by less than this part of it."""
 
 
-def checked_level(epsilon: Written | None) -> float:
+def checked_level(epsilon: Written | None, field: str = "epsilon") -> float:
     """Return ε as a float, given as one or as for `number_of`; SpecError unless it is from 1e-300 to 1e306."""
     if isinstance(epsilon, str):
-        level = number_of(epsilon, "epsilon")
+        level = number_of(epsilon, field)
     else:
-        level = as_number(epsilon, "epsilon", "give a positive number")
+        level = as_number(epsilon, field, "give a positive number")
     if not (np.isfinite(level) and level > 0):
-        raise SpecError("epsilon", f"is {level:g}", "give a positive finite number")
+        raise SpecError(field, f"is {level:g}", "give a positive finite number")
     if level < LEAST * (1 - _HAIR):
-        raise SpecError("epsilon", f"is {level:g}, too small for doubles", f"give {LEAST:g} or more")
+        raise SpecError(field, f"is {level:g}, too small for doubles", f"give {LEAST:g} or more")
     if level > LARGEST * (1 + _HAIR):
-        raise SpecError("epsilon", f"is {level:g}, too large for doubles", f"give {LARGEST:g} or less")
+        raise SpecError(field, f"is {level:g}, too large for doubles", f"give {LARGEST:g} or less")
     return level
 
 

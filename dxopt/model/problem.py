@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError, required
+from dxopt.errors import SpecError, UnsupportedError, required, required_choice
 from dxopt.model.beliefs.pairs import BeliefPairs, require_match
 from dxopt.model.loss import Loss, LossLike, Reports, require_finite
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
@@ -125,8 +125,7 @@ class Problem:
         loss = self.loss
         if self.within is not None and not self.within.holds(space):
             raise SpecError("epsilon", "is a level between positions of another space", "give dx.geo.level this one")
-        if self.pairs not in PAIRS:
-            raise SpecError("pairs", f"are {self.pairs!r}", f"choose one of {', '.join(PAIRS)}")
+        required_choice("pairs", self.pairs, PAIRS)
         if self.delta and not self.private:
             raise SpecError("delta", f"is {self.delta:g} without an epsilon to relax", "give epsilon as well")
         if self.beliefs is not None:
@@ -221,13 +220,9 @@ class Problem:
         """The number n·m of entries of a channel."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def costs(self) -> NDArray[np.float64]:
         """π_x l(x, w), `(n, m)`; 0 where the prior is 0, whatever the loss."""
-        return self._costs
-
-    @cached_property
-    def _costs(self) -> NDArray[np.float64]:
         weights = self.prior.probabilities[:, None]
         costs = np.where(weights > 0, weights * np.where(weights > 0, self.losses, 0.0), 0.0)
         costs.flags.writeable = False

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import SpecError, required, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.privacy import promised
 from dxopt.numerics.draws import draws
@@ -82,8 +81,7 @@ class Sampler(Shown, ABC):
         return self._named(draws(secrets, size, lambda some: self._draw(some, rng)), returns)
 
     def _check_returns(self, returns: Returns) -> None:
-        if returns not in ("index", "label", "point"):
-            raise SpecError("returns", f"is {returns!r}", 'give "index", "label" or "point"')
+        required_choice("returns", returns, ("index", "label", "point"))
         if returns == "point" and self.reports.points is None:
             raise SpecError("returns", "the reports have no coordinates", 'give "label" or "index"')
 
@@ -91,7 +89,10 @@ class Sampler(Shown, ABC):
         """Return reports by what is to be returned of them."""
         match returns:
             case "label":
-                return _labels(self.reports.labels, drawn)
+                # each is written once
+                distinct, which = np.unique(drawn, return_inverse=True)
+                names = np.array([self.reports.labels[index] for index in distinct.tolist()], dtype=str)
+                return names[which.reshape(drawn.shape)]
             case "point":
                 return np.asarray(self.reports.points)[drawn]
         return drawn
@@ -143,13 +144,6 @@ class Sampler(Shown, ABC):
 def _short(label: str) -> str:
     """Return a label for a narrow column: long decimals to five digits."""
     return re.sub(r"-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.5g}", label)
-
-
-def _labels(labels: Sequence[str], drawn: Indices) -> NDArray[np.str_]:
-    """Return the label of each index; each is written once."""
-    distinct, which = np.unique(drawn, return_inverse=True)
-    names = np.array([labels[index] for index in distinct.tolist()], dtype=str)
-    return names[which.reshape(drawn.shape)]
 
 
 def required_mechanism(mechanism: Any, kinds: Any = Sampler) -> None:

@@ -14,6 +14,7 @@ from dxopt.numerics.rounding import SMALLEST, UNIT, factor_above
 Array = NDArray[np.float64]
 _FIRST_STEP = 2.0**-52
 _STEPS = 40
+"""ε is raised by this relative step, then by steps that double, so many times at most, until its proof succeeds."""
 _ALIKE = 2.0**-40
 """Ratios this near 1 show no difference but rounding."""
 
@@ -34,14 +35,14 @@ def mixtures(weights: Array, channel: Array) -> tuple[Array, Array]:
     return low, np.where(met, found * (1 + margin) + lost, 0.0)
 
 
-def lacking(first: Array, second: Array, distances: Array, epsilon: float, channel: Array) -> Array:
-    """Bound the shortfall of θ'K below e^{-εd} θK, rounded up, `(p, m)`; the pair is proven where it is 0 or less.
+def shortfalls(first: Array, second: Array, distances: Array, epsilon: float, channel: Array) -> Array:
+    """Bound e^{-εd} θK - θ'K from above, `(p, m)`; a pair is proven to keep ε where it is 0 or less in every report.
 
-    θ and θ' are `(p, n)`, d `(p,)` positive and finite, K `(n, m)`.
+    θ (`first`) and θ' (`second`) are `(p, n)`, d `(p,)` positive and finite, K `(n, m)`.
     """
     _, high = mixtures(first, channel)
     low, _ = mixtures(second, channel)
-    # the factor has room for the rounding of this product; what underflow may take from it is added
+    # the factor has room for the rounding of this product; what underflow may take from small products is added
     least = high * factor_above(epsilon, distances)[:, None]
     least = np.where(high > 0, least + SMALLEST * (least < 2**60 * SMALLEST), 0.0)
     # the sign of a difference of doubles is right; its size is off by one rounding, which whoever uses it pays for
@@ -51,10 +52,11 @@ def lacking(first: Array, second: Array, distances: Array, epsilon: float, chann
 def least_level(
     first: Array, second: Array, distances: Array, channel: Array
 ) -> tuple[float, tuple[int, int] | None]:
-    """Return the smallest ε that holds for all pairs in all reports, rounded up and proven, with what needs it.
+    """Return the smallest ε that holds for all pairs in all reports, rounded up and proven, and what needs it.
 
-    Infinite where there is none, as where θ' never gives a report that θ gives, or only budgets over 700 would do.
-    With it come the pair and the report of the largest ratio, or None where all mixtures are alike, up to rounding.
+    ε is infinite where none holds, as where θ' never gives a report that θ gives, or where εd would exceed 700. What
+    needs it is the pair and the report, as indices, that ask for the largest ε; None where all mixtures are alike, up
+    to rounding. Pairs are given as for `shortfalls`.
     """
     _, high = mixtures(first, channel)
     low, _ = mixtures(second, channel)
@@ -71,7 +73,7 @@ def least_level(
     for _ in range(_STEPS):
         if not np.isfinite(epsilon):
             break
-        if (lacking(first, second, distances, epsilon, channel) <= 0).all():
+        if (shortfalls(first, second, distances, epsilon, channel) <= 0).all():
             return epsilon, worst
         epsilon = epsilon * (1 + step) + step / float(distances.min())
         step *= 2

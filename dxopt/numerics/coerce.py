@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 
-_LONGEST = 60
+_LONGEST = 60  # letters of what `short_repr` quotes
 SUM = 1e-9
 """The largest error of a sum of probabilities."""
 _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 """Types that Python turns into numbers, but nobody means as numbers."""
 
 
-def shown(given: Any) -> str:
-    """Return the repr of anything on one short line."""
+def short_repr(given: Any) -> str:
+    """Return the repr of anything on one short line, as messages quote it."""
     return " ".join(repr(given).split())[:_LONGEST]
 
 
@@ -31,7 +32,7 @@ def as_number(given: Any, field: str, fix: str) -> float:
         raise SpecError(field, "is a number too large to compute with", fix) from None
     except (TypeError, ValueError):
         pass
-    raise SpecError(field, f"{shown(given)} is not a number", fix)
+    raise SpecError(field, f"{short_repr(given)} is not a number", fix)
 
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
@@ -42,7 +43,7 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
             return np.array(array, dtype=float)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise SpecError(field, _wrong(given), fix)
+    raise SpecError(field, _what_is_wrong(given), fix)
 
 
 def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDArray[np.float64]:
@@ -61,7 +62,8 @@ def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDA
 def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> NDArray[np.float64]:
     """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size."""
     array = as_numbers(given, field, fix)
-    if array.ndim != len(shape) or not array.size or any(map(_differ, array.shape, shape)):
+    same = (size in (None, found) for found, size in zip(array.shape, shape, strict=True))
+    if array.ndim != len(shape) or not array.size or not all(same):
         raise SpecError(field, f"has shape {array.shape}", fix)
     bad = np.argwhere(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
@@ -73,15 +75,11 @@ def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> ND
     return array
 
 
-def _differ(found: int, asked: int | None) -> bool:
-    return asked not in (None, found)
-
-
 def checked_count(field: str, number: int, least: int = 1) -> int:
     """Return a whole number of at least so much; raise SpecError where it is none."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise SpecError(field, f"is {shown(number)}", f"give a whole number from {least}")
-    return number
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+        raise SpecError(field, f"is {short_repr(number)}", f"give a whole number from {least}")
+    return int(number)
 
 
 def ragged(given: Any) -> str:
@@ -95,7 +93,7 @@ def ragged(given: Any) -> str:
     return f"rows of different lengths: row 0 {one}, row {other} {two}"
 
 
-def _wrong(given: Any) -> str:
+def _what_is_wrong(given: Any) -> str:
     """Return what is wrong with an argument that is no array of real numbers."""
     if found := ragged(given):
         return f"has {found}"
@@ -109,5 +107,5 @@ def _wrong(given: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"entry {list(index)} is {shown(entry)}, which is no real number"
+            return f"entry {list(index)} is {short_repr(entry)}, which is no real number"
     return "has entries that are no real numbers"

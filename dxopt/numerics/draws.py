@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.coerce import checked_count
 
 Indices = NDArray[np.int64]
-_BLOCK = 1 << 22
+_BLOCK = 1 << 22  # reports that are drawn at a time
 
 
 def uniforms(size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
@@ -36,17 +37,20 @@ def generator(rng: np.random.Generator) -> np.random.Generator:
 
 
 def by_rows(secrets: Indices, row: Callable[[int], NDArray[np.float64]], rng: np.random.Generator | None) -> Indices:
-    """Return one index for each of the secrets `(k,)`, in proportion to its row; each row is asked for once."""
+    """Draw one index for each of the secrets `(k,)`, in proportion to the weights in its row, `row(secret)`.
+
+    The row of a secret is asked for once, however often it is among them.
+    """
     drawn = np.empty(len(secrets), dtype=np.int64)
     uniform = uniforms(len(secrets), rng)
-    for secret, which in alike(secrets):
+    for secret, which in places_of_each(secrets):
         cumulative = np.cumsum(row(secret))
         drawn[which] = np.searchsorted(cumulative, uniform[which] * cumulative[-1], side="right")
     return drawn
 
 
-def alike(indices: Indices) -> Iterator[tuple[int, Indices]]:
-    """Return each of the different indices, with the positions in `indices` `(k,)` where it is found."""
+def places_of_each(indices: Indices) -> Iterator[tuple[int, Indices]]:
+    """Yield each of the different indices, with the positions in `indices` `(k,)` where it is found."""
     if not len(indices):
         return
     # NumPy sorts integers of 16 bits by radix, in linear time.
@@ -63,9 +67,7 @@ def draws(secrets: Indices, size: int, draw: Callable[[Indices], Indices]) -> In
 
     `draw` gives one report for each of many secrets, `(j,)` to `(j,)`.
     """
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-        raise SpecError("size", f"is {size!r}", "give a number of draws")
-    count = int(size)
+    count = checked_count("size", size, 0)
     try:
         drawn = np.empty(secrets.size * count, dtype=np.int64)
     except (MemoryError, ValueError, OverflowError):

@@ -41,7 +41,7 @@ def positive(amount: Amount, field: str) -> Fraction:
 def level_of(amount: Amount, field: str) -> float:
     """Return a positive level as the largest double that is not above it."""
     level = float_below(positive(amount, field))
-    positive(level, field)  # a positive rational below all positive doubles became 0
+    positive(level, field)  # refuses 0, which a positive rational below all positive doubles becomes
     return level
 
 

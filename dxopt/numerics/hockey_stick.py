@@ -13,19 +13,19 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import required_choice
 from dxopt.numerics.rounding import SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import implied
 
 Array = NDArray[np.float64]
 PAIRS = ("all", "adjacent")
 """Choices of ordered pairs that may be bound."""
-_BLOCK_CELLS = 1 << 15
-_SCALE = 2.0**60
-_MOST_POWER = math.exp(700.0)
-_FIRST_STEP = 2.0**-60
-_PASSES = 100
-_SETTLED = 2.0**-50
+_BLOCK_CELLS = 1 << 15  # differences that are computed at a time, so that they stay in cache
+_SCALE = 2.0**60  # entries are multiplied by this, so that their products are not subnormal
+_MOST_POWER = math.exp(700.0)  # the largest e^{εd} of which an ε is looked for
+_FIRST_STEP = 2.0**-60  # the first relative step by which ε is raised where Newton's method is lost in rounding
+_PASSES = 100  # passes after which a relaxed closure ends in any case
+_SETTLED = 2.0**-50  # it ends when no entry rises by more than this, relative
 
 
 def bound_pairs(distances: Array, pairs: str = "all") -> NDArray[np.bool_]:
@@ -36,8 +36,7 @@ def bound_pairs(distances: Array, pairs: str = "all") -> NDArray[np.bool_]:
     SpecError
         If `pairs` is neither "all" nor "adjacent".
     """
-    if pairs not in PAIRS:
-        raise SpecError("pairs", f"are {pairs!r}", f"choose one of {', '.join(PAIRS)}")
+    required_choice("pairs", pairs, PAIRS)
     bound = np.isfinite(distances)
     if pairs == "adjacent":
         bound &= ~implied(distances)
@@ -53,7 +52,7 @@ def excesses(channel: Array, distances: Array, epsilon: float, bound: NDArray[np
     """
     n, m = channel.shape
     found = np.zeros((n, n))
-    for x, others, over in _overs(channel * _SCALE, distances, epsilon, bound):
+    for x, others, over in _differences(channel * _SCALE, distances, epsilon, bound):
         found[x, others] = np.maximum(over, 0.0, out=over).sum(axis=1)
     # m differences of one rounding each and their sum: (m + 4)·2^-53 relative covers them, twice that is on the safe
     # side. Scaling back may underflow, so that what is positive counts as the smallest normal double at least.
@@ -97,23 +96,23 @@ def _newton_step(channel: Array, distances: Array, epsilon: float, delta: float,
     # A little less than δ, so that the excess after the step, rounded up, is not over it.
     allowed = delta * (1 - 8 * (channel.shape[1] + 4) * UNIT)
     highest = epsilon
-    for x, others, over in _overs(channel, distances, epsilon, pairs):
+    for x, others, over in _differences(channel, distances, epsilon, pairs):
         behind = channel[others]
         counted = over > 0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            together = (counted @ channel[x] - allowed) / np.einsum("kz,kz->k", counted, behind)
+            whole = (counted @ channel[x] - allowed) / np.einsum("kz,kz->k", counted, behind)
             alone = (single[x] / behind).max(axis=1)
-            powers = np.fmax(np.fmax(together, alone), 1.0)
+            powers = np.fmax(np.fmax(whole, alone), 1.0)
             # From t back to ε = ln t / d, rounded up; beyond e^700 no ε will do.
             budgets = np.where(powers < _MOST_POWER, np.log(powers) + 64 * UNIT, np.inf)
             highest = max(highest, float((budgets / distances[x, others]).max()) * (1 + 16 * UNIT))
     return highest
 
 
-def _overs(
+def _differences(
     channel: Array, distances: Array, epsilon: float, pairs: NDArray[np.bool_]
 ) -> Iterator[tuple[int, NDArray[np.int64], Array]]:
-    """Yield K[x, z] - e^{εd(x, x')} K[x', z], rounded up, `(k, m)`, for each x and k of the x' in its pairs."""
+    """Yield x, k of the x' in its pairs, and K[x, z] - e^{εd(x, x')} K[x', z], rounded up, `(k, m)`, in blocks."""
     n, m = channel.shape
     # The inverse of an upper bound on e^{-εd} is a lower bound on e^{εd}, with room for the products; never below 1.
     powers = np.maximum(1 / factor_above(epsilon, np.where(pairs, distances, 0.0)) * (1 - 8 * UNIT), 1.0)

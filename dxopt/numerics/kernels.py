@@ -2,8 +2,8 @@
 
 Compiling takes a part of a second for each, once for a version of Python and of Numba, a kind of processor and a
 change of the source file. Numba keeps the machine code in `__pycache__` beside the source file, or where that cannot
-be written in the cache folder of the user; the environment variable NUMBA_CACHE_DIR says where instead (see `kept`).
-Two processes that compile at once write the same files, each at one stroke.
+be written in the cache folder of the user; the environment variable NUMBA_CACHE_DIR says where instead (see
+`numba_cache`). Two processes that compile at once write the same files, each at one stroke.
 
 What keeps compiling short:
 
@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ class Kernel:
     @property
     def folder(self) -> Path | None:
         """The folder of the machine code; None where none can be written, or nothing is compiled."""
-        kept = self.dispatcher.stats.cache_path if hasattr(self.dispatcher, "stats") else None
-        return None if kept is None else Path(kept)
+        cache = self.dispatcher.stats.cache_path if hasattr(self.dispatcher, "stats") else None
+        return None if cache is None else Path(cache)
 
     def load(self) -> float | None:
         """Load the machine code, or compile it: return for how many seconds, or None where it was there."""
@@ -73,6 +74,7 @@ class Kernel:
 KERNELS: list[Kernel] = []
 """All kernels of the modules that are loaded; each comes after those that it calls."""
 _told: list[Tell] = []
+"""The receivers of progress lines of the contexts of `telling`, the innermost last."""
 
 
 def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
@@ -83,10 +85,10 @@ def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
     types
         Of the arguments, in Numba's words. For arguments of other types it is compiled as well, but not ahead.
     """
-    from dxopt.numerics.numba_cache import kept
+    from dxopt.numerics.numba_cache import compile_lazily
 
     def compiled(function: Callable[..., Any]) -> Any:
-        dispatcher = kept(function)
+        dispatcher = compile_lazily(function)
         module = function.__module__.rpartition(".")[2]
         name = f"{module}, {function.__name__.strip('_')}".replace("_", " ")
         KERNELS.append(Kernel(name, dispatcher, f"({', '.join(types)},)"))
@@ -98,7 +100,10 @@ def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
 
 @contextmanager
 def telling(tell: Tell) -> Iterator[None]:
-    """Report each kernel that has to be compiled within this context by a line; of nested ones the inner is told."""
+    """Call `tell` with a line for each kernel that has to be compiled within this context.
+
+    Where contexts are nested, only the `tell` of the innermost is called.
+    """
     _told.append(tell)
     try:
         yield
@@ -107,7 +112,7 @@ def telling(tell: Tell) -> Iterator[None]:
 
 
 def load(package: str, should_stop: Callable[[], bool]) -> bool:
-    """Load or compile the kernels of a package one by one; whether all are ready, as no stop was asked for.
+    """Load or compile the kernels of a package one by one; return False if a stop was asked for before the end.
 
     Called ahead, so that a stop need not wait for more than one of them.
     """
@@ -119,15 +124,9 @@ def load(package: str, should_stop: Callable[[], bool]) -> bool:
     return True
 
 
-_listening = False
-
-
+@cache
 def _listen() -> None:
-    """Have Numba say when it compiles."""
-    global _listening
-    if _listening:
-        return
-    _listening = True
+    """Have Numba tell when it compiles a kernel, once for this process: the lines of `telling`."""
     from numba.core import event
 
     class Listener(event.Listener):

@@ -20,7 +20,7 @@ import numba
 from numba.core import caching
 
 
-def kept(function: Callable[..., Any]) -> Any:
+def compile_lazily(function: Callable[..., Any]) -> Any:
     """Compile a function lazily, and keep the machine code on disk where a folder can be written."""
     dispatcher: Any
     try:
@@ -28,7 +28,7 @@ def kept(function: Callable[..., Any]) -> Any:
     except RuntimeError:
         # Numba found no folder that can be written.
         dispatcher = numba.njit(nogil=True)(function)
-    if hasattr(dispatcher, "_cache"):
+    if hasattr(dispatcher, "_cache"):  # not where Numba is disabled, and functions stay as they are
         own = _stamped(dispatcher._cache, function)
         installed = _stamped(_installed(function), function)
         if installed is not None and installed.cache_path != own.cache_path:
@@ -46,7 +46,7 @@ class Layers:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder of what was found in it, or is kept from now on."""
+        """The folder in which code was found, or else that in which it is kept."""
         return self.installed.cache_path if self.found else self.own.cache_path
 
     def load_overload(self, signature: Any, target: Any) -> Any:
@@ -62,7 +62,7 @@ class Layers:
 
 
 def _stamped(kept_in: Any, function: Callable[..., Any]) -> Any:
-    """Return the same cache, in which nothing counts that was compiled from other source files."""
+    """Return the same cache, which now forgets code if any source file with kernels in the folder has changed."""
     file = getattr(kept_in, "_cache_file", None)
     if file is not None:
         file._source_stamp = (file._source_stamp, _digest(Path(function.__code__.co_filename).parent))
@@ -77,7 +77,10 @@ def _digest(folder: Path) -> str:
 
 
 def _installed(function: Callable[..., Any]) -> Any:
-    """Return Numba's cache in the folder that NUMBA_CACHE_DIR names, or beside the source file."""
+    """Return Numba's cache in the folder that NUMBA_CACHE_DIR names, or beside the source file, for reading only.
+
+    None where there is no such folder.
+    """
     try:
         named, beside = map(_readable, caching.CompileResultCacheImpl._locator_classes[:2])
         folders = type("Folders", (caching.CompileResultCacheImpl,), {"_locator_classes": [named, beside]})
@@ -88,7 +91,7 @@ def _installed(function: Callable[..., Any]) -> Any:
 
 
 def _readable(locator: Any) -> Any:
-    """Return a locator that takes an existing folder, writable or not."""
+    """Return one of Numba's locators of cache folders, but one that takes a folder that cannot be written, too."""
 
     def ensure_cache_path(self: Any) -> None:
         if not Path(self.get_cache_path()).is_dir():

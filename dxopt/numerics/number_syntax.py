@@ -61,10 +61,10 @@ def number_of(text: str, field: str) -> float:
     return value
 
 
-_FEWEST = 7
-_EVERY = 17
-_GROUPED = 1000
-_LARGE = 1e9
+_FEWEST = 7  # digits in which two numbers are written first
+_EVERY = 17  # digits that tell all doubles apart
+_GROUPED = 1000  # from here on all places before the point are written, with commas; below, three digits
+_LARGE = 1e9  # from here on numbers are written with an exponent
 _MOST_FACTOR = 1e6
 """Larger factors are told as powers of ten: hardly anything is hidden there."""
 _LEAST = 1e-300
@@ -73,7 +73,7 @@ _WHOLE = 1e-4
 """Up to this relative difference a factor is told as a whole number, and not as one that was rounded."""
 
 
-def ordered(low: float, high: float) -> tuple[str, str]:
+def ordered_texts(low: float, high: float) -> tuple[str, str]:
     """Return two numbers as text that shows that the first is lower: 7 digits, more where these are not enough."""
     for digits in range(_FEWEST, _EVERY):
         texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
@@ -98,6 +98,7 @@ def at_most(value: float) -> str:
 
 
 def _rounded_up(value: float) -> float:
+    """Round a positive number up to three digits, or to a whole number from 1,000."""
     value = max(value, _LEAST)
     place = 10.0 ** (math.floor(math.log10(value)) - 2)
     # what is above three digits by the rounding of doubles alone is not rounded up
@@ -106,15 +107,15 @@ def _rounded_up(value: float) -> float:
 
 
 def six_digits_up(value: float, slack: float = 0.0) -> str:
-    """Format a number to six digits, rounded up; this share of it counts as rounding."""
+    """Format a number to six digits, rounded up, but not for an excess of less than the share `slack` of it."""
     if not 0 < value < math.inf:
         return f"{value:g}"
     unit = 10.0 ** (math.floor(math.log10(value)) - 5)
     return f"{math.ceil(value / unit * (1 - slack)) * unit:.6g}"
 
 
-def apart(low: float, high: float) -> tuple[str, str]:
-    """Return two numbers from 0 as text for people, the lower one first and rounded down, the second rounded up.
+def texts_apart(low: float, high: float) -> tuple[str, str]:
+    """Return two numbers from 0 as text, the lower one first and rounded down, the second rounded up.
 
     They have three digits, or more where the second one would not be above the first if it were just rounded.
     """
@@ -122,17 +123,17 @@ def apart(low: float, high: float) -> tuple[str, str]:
         place = 10.0 ** (math.floor(math.log10(high)) - digits + 1)
         below, above = math.floor(low / place * (1 + 1e-12)), math.ceil(high / place * (1 - 1e-9))
         if round(high / place) > below:
-            return _to(digits, below * place), _to(digits, above * place)
+            return _with_digits(digits, below * place), _with_digits(digits, above * place)
     return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
 
 
-def _to(digits: int, value: float) -> str:
+def _with_digits(digits: int, value: float) -> str:
     short = f"{value:.{digits}g}"
     return three_digits(float(short)) if digits == 3 else short
 
 
 def floor_of(value: float) -> float:
-    """Return a positive number cut to three digits, so that what holds within it is not said of more."""
+    """Round a positive number down to three digits, so that what holds up to it is not said of a larger one."""
     if value < _LEAST:
         return value
     place = 10.0 ** (math.floor(math.log10(value)) - 2)

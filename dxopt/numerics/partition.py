@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Classes of points, numbered from 0.
+    """Classes of points, numbered from 0, such as those that must be reported alike.
 
     Attributes
     ----------
@@ -80,8 +80,10 @@ class Partition:
 
     @property
     def _order(self) -> NDArray[np.int64]:
+        """The points, class by class."""
         return np.argsort(self.index, kind="stable")
 
     @property
     def _starts(self) -> NDArray[np.int64]:
+        """The place in `_order` where each class begins."""
         return np.searchsorted(np.sort(self.index), np.arange(self.size))

@@ -51,9 +51,9 @@ class Mixtures:
 
     @classmethod
     def joined(cls, size: int, parts: list[tuple[float, Array]]) -> Mixtures:
-        """Add several parts, each of a mass, and with a cap for each of n secrets; parts of mass 0 are left out.
+        """Return all sums of one vector from each part, of the mass of the part and below its caps, one for a secret.
 
-        Secrets of cap 0 have no row in that part.
+        Parts of mass 0 are left out, and secrets of cap 0 have no row in that part.
         """
         kept = [(mass, caps) for mass, caps in parts if mass > 0]
         secrets = [np.flatnonzero(caps > 0) for _, caps in kept]
@@ -69,7 +69,7 @@ class Mixtures:
 
     @property
     def rows(self) -> int:
-        """Number of forms."""
+        """The number of forms."""
         return len(self.group)
 
     @cached_property
@@ -78,11 +78,11 @@ class Mixtures:
         return np.flatnonzero(np.isfinite(self.caps))
 
     def of(self, secrets: Array) -> Array:
-        """Return F x for a number, or several, for each secret, `(n,)` or `(n, k)`."""
+        """Return F x, what each form loses if x is what each secret loses, `(n,)` or `(n, k)`."""
         return secrets[self.forms] if self.forms.ndim == 1 else self.forms @ secrets
 
     def prior(self, weights: Array) -> Array:
-        """Return Fᵀp, `(n,)`."""
+        """Return the prior Fᵀp that weights p make, `(n,)`."""
         if self.forms.ndim == 1:
             return np.bincount(self.forms, weights, minlength=self.size).astype(float)
         return weights @ self.forms
@@ -94,12 +94,12 @@ class Mixtures:
 
     @cached_property
     def begin(self) -> Array:
-        """Weights that are positive wherever any are."""
+        """Weights to begin a search from: positive on every row, as all rows may have some."""
         return self.tidied(np.where(np.isfinite(self.caps), self.caps, self.masses[self.group]))
 
     @cached_property
     def reach(self) -> NDArray[np.bool_]:
-        """The secrets `(n,)` that some prior of the set has."""
+        """The mask `(n,)` of the secrets that have a positive probability in some prior of the set."""
         return self.prior(np.ones(self.rows)) > 0
 
     def extremes(self, losses: Array) -> Array:
@@ -111,11 +111,11 @@ class Mixtures:
         return self.largest_of(self.of(losses))
 
     def largest_of(self, worth: Array) -> float:
-        """Return the same, given what each form loses `(r,)`."""
+        """Return the largest expected loss, given what each form loses `(r,)`."""
         return math.fsum(_greedily(worth, self.group, self.masses, self.caps) * worth)
 
     def tidied(self, weights: Array) -> Array:
-        """Return weights near some others, within the caps, and of the masses up to rounding."""
+        """Return weights of the set near any given ones: within the caps, and of the masses up to rounding."""
         found = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
         for group, mass in enumerate(self.masses):
             rows = np.flatnonzero(self.group == group)
@@ -123,9 +123,9 @@ class Mixtures:
         return found
 
     def within(self, weights: Array) -> tuple[Array, float]:
-        """Cut weights to the caps; return as well what to divide by, rounded up, so that no group exceeds its mass.
+        """Return weights cut to the caps, and a divisor, rounded up, after which no group exceeds its mass.
 
-        Without caps any sum will do; the divisor may be less than 1.
+        The divisor is at least 1 where there are caps, which a division by less would exceed again.
         """
         kept = np.minimum(np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0), self.caps)
         sums = [math.fsum(kept[self.group == group]) for group in range(len(self.masses))]
@@ -134,7 +134,7 @@ class Mixtures:
 
 
 def _greedily(worth: Array, group: NDArray[np.int64], masses: Array, caps: Array) -> Array:
-    """Return weights of the given masses on the rows that are worth most."""
+    """Return weights of the given masses on the rows that are worth most: each is filled up to its cap in turn."""
     weights = np.zeros(len(worth))
     for which, mass in enumerate(masses.tolist()):
         rows = np.flatnonzero(group == which)
@@ -149,6 +149,7 @@ def _greedily(worth: Array, group: NDArray[np.int64], masses: Array, caps: Array
 
 def _scaled(weights: Array, mass: float, caps: Array) -> Array:
     """Return weights of one group, raised or lowered to its mass within the caps."""
+    # rows of weight 0 would stay there, as rows are raised in proportion
     kept = np.minimum(np.maximum(weights, _LEAST * mass), caps)
     # each step fills or empties at least one row, or ends
     for _ in range(len(kept)):

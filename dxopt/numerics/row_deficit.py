@@ -31,7 +31,7 @@ def grouped(rows: NDArray[np.float64], group: NDArray[np.int64], groups: int) ->
     return sums
 
 
-def missing(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def row_deficits(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 minus the sum of each row, `(k, n)` to `(k,)`."""
     ones = np.concatenate([np.ones((len(rows), 1)), -rows], axis=1)
     return grouped(ones, np.zeros(ones.shape[1], np.int64), 1)[:, 0]

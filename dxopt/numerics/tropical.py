@@ -21,8 +21,8 @@ SHORTER = 1 - 1e-9
 """The largest share of the direct way that each leg of a way over a third point may have."""
 COMPILED_FROM = 100_000_000
 """Elementary products from which on compiled loops are faster, the time to load them included."""
-_WIDTH = 64
-_PASSES = 100
+_WIDTH = 64  # columns of a block for the compiled loops
+_PASSES = 100  # passes over the points after which a closure that still changes is given up
 
 
 def close(rows: Array, factors: Array) -> Array:
@@ -46,10 +46,10 @@ def product(left: Array, right: Array) -> Array:
     if _is_large(*left.shape, right.shape[1]):
         from dxopt.numerics import tropical_loops as compiled
 
-        whole = _plain(left)
+        whole = _as_compiled(left)
 
         def multiply(block: slice) -> None:
-            found[:, block] = compiled.product(whole, _part(right, block))
+            found[:, block] = compiled.product(whole, _columns(right, block))
 
         _in_blocks(multiply, right.shape[1])
         return found
@@ -72,10 +72,12 @@ def implied(lengths: Array) -> NDArray[np.bool_]:
     if _is_large(*lengths.shape, len(lengths)):
         from dxopt.numerics import tropical_loops as compiled
 
-        whole = _plain(lengths)
+        whole = _as_compiled(lengths)
 
         def search(block: slice) -> None:
-            found[:, block] = compiled.between(whole, *(_part(pairs, block) for pairs in (lengths, allowed, shorter)))
+            found[:, block] = compiled.between(
+                whole, *(_columns(pairs, block) for pairs in (lengths, allowed, shorter))
+            )
 
         _in_blocks(search, len(lengths))
         return found
@@ -88,7 +90,7 @@ def implied(lengths: Array) -> NDArray[np.bool_]:
 
 
 def _close(rows: Array, factors: Array) -> bool:
-    """Raise `rows` in place to their closure; whether that settled."""
+    """Raise `rows` in place to their closure; return False if they still change in the last pass."""
     # One pass lets every point in turn raise all others, as in the algorithm of Floyd and Warshall. In exact
     # arithmetic, with factors that obey the triangle inequality, one pass settles it; rounding may need a few more.
     # Passes in alternating order carry what is left along chains of rising and of falling indices alike.
@@ -107,10 +109,10 @@ def _close_compiled(rows: Array, factors: Array) -> bool:
     """Do as `_close` in compiled loops; columns do not depend on each other."""
     from dxopt.numerics import tropical_loops as compiled
 
-    whole = _plain(factors)
+    whole = _as_compiled(factors)
 
     def settle(block: slice) -> bool:
-        columns = _part(rows, block)
+        columns = _columns(rows, block)
         settled = compiled.close(columns, whole, _PASSES)
         rows[:, block] = columns
         return settled
@@ -123,18 +125,18 @@ def _is_large(*sizes: int) -> bool:
     return float(np.prod(sizes, dtype=float)) >= COMPILED_FROM
 
 
-def _part(rows: Array, block: slice) -> Array:
+def _columns(rows: Array, block: slice) -> Array:
     """Return some columns, copied row by row."""
     return np.array(rows[:, block], order="C")
 
 
-def _plain(rows: Array) -> Array:
-    """Return the kind of array that the loops are compiled for; copied only where it is not of it."""
+def _as_compiled(rows: Array) -> Array:
+    """Return the array as the loops are compiled for: row by row, and writable; a copy only where it is not so."""
     return np.require(rows, requirements=["C", "W"])
 
 
 def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
-    """Run `work` on every block of columns, in parallel."""
+    """Run `work` on every block of columns, in parallel, and return its results."""
     from numba import config
 
     blocks = [slice(start, start + _WIDTH) for start in range(0, columns, _WIDTH)]
@@ -145,7 +147,8 @@ def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
 def scale_into_cone(totals: NDArray[np.float64], factors: NDArray[np.float64], room: float = 0.0) -> float:
     """Return the largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room.
 
-    The factors are upper bounds on e^{-εd}; r `(n,)` are sums of rows, or how they are to one another.
+    Rows with the sums r `(n,)`, or with sums in proportion to r, can be scaled by t: what is left to 1 in each makes
+    a private column. The factors are upper bounds on e^{-εd}.
     """
     # t (r_b - f r_a) ≤ (1 - f) - room for each pair with factor f, which binds only where the left side is positive
     scale = float((1 - room) / totals.max())

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 @kernel(MATRIX, MATRIX, WHOLE)
 def close(columns: Array, factors: Array, passes: int) -> bool:
-    """Raise columns `(n, w)` in place to their closure; whether that settled in so many passes.
+    """Raise columns `(n, w)` in place to their closure; return False if they still change in the last of the passes.
 
     A row raises the others only if it has changed since it last did, so that nothing is left to do once none has.
     """
@@ -23,7 +23,7 @@ def close(columns: Array, factors: Array, passes: int) -> bool:
     changed = np.ones(size, np.bool_)
     for sweep in range(passes):
         for turn in range(size):
-            # Forwards and backwards in turn, as in `tropical`.
+            # Forwards and backwards in turn, as in `tropical`, so that changes travel either way along the order.
             point = turn if sweep % 2 == 0 else size - 1 - turn
             if not changed[point]:
                 continue

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError
 from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.problem import Problem
-from dxopt.numerics.belief_mixtures import lacking, least_level
+from dxopt.numerics.belief_mixtures import least_level, shortfalls
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
 from dxopt.proofs.duals import BeliefDual
 
@@ -27,15 +27,15 @@ _HUGE = 1e290
 """Multipliers that make costs larger than this prove nothing, and their sums may overflow."""
 
 
-def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
-    """Return a channel `(n, m)` that is proven for all pairs, near the given one.
+def mix_for_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
+    """Return a channel `(n, m)` that holds for all pairs, near the given one, by the steps of the module.
 
     Parameters
     ----------
     channel : (n, m) array
         That `repaired` returned.
     repaired : callable
-        Makes a channel of a matrix, private wherever else that is asked for.
+        Makes a channel of a matrix that keeps to the privacy of single secrets, which mixing may break by rounding.
 
     Raises CertificateError where no mixture is proven, as where ε is so small that rounding decides.
     """
@@ -43,7 +43,7 @@ def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array
     if not growth.min() > 0:
         raise CertificateError(f"a level of {pairs.level:g} cannot be told from 0")
     for attempt in range(_ATTEMPTS):
-        lack = np.maximum(lacking(pairs.first, pairs.second, pairs.distances, pairs.level, channel), 0.0)
+        lack = np.maximum(shortfalls(pairs.first, pairs.second, pairs.distances, pairs.level, channel), 0.0)
         if not lack.any():
             return channel
         # each column that is used gets some room for rounding besides, more each time; one of zeros needs none
@@ -56,8 +56,8 @@ def within_beliefs(pairs: BeliefPairs, channel: Array, repaired: Callable[[Array
 
 def prove_beliefs(problem: Problem, channel: Array) -> float:
     """Prove a channel for all pairs of beliefs of a problem, and return the least level, rounded up."""
-    pairs = required(problem)
-    lack = lacking(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
+    pairs = require_beliefs(problem)
+    lack = shortfalls(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
     if (lack > 0).any():
         pair, report = (int(index) for index in np.unravel_index(int(lack.argmax()), lack.shape))
         expected = [float(side[pair] @ channel[:, report]) for side in (pairs.first, pairs.second)]
@@ -69,25 +69,26 @@ def prove_beliefs(problem: Problem, channel: Array) -> float:
     return min(found, pairs.level)
 
 
-def required(problem: Problem) -> BeliefPairs:
+def require_beliefs(problem: Problem) -> BeliefPairs:
     """Return the pairs of a problem; CertificateError where it has none."""
     if problem.beliefs is None:
         raise CertificateError("the problem has no pairs of beliefs")
     return problem.beliefs
 
 
-def charged(
+def less_beliefs(
     problem: Problem, costs: Array, costly: NDArray[np.bool_], dual: BeliefDual
 ) -> tuple[Array, Array, float, NDArray[np.bool_]]:
-    """Weak duality: Σ c K ≥ Σ (c - Σ_j λ_j (θ'_j - e^{-εd_j} θ_j)) K for channels that the pairs hold for, λ ≥ 0.
+    """Return costs less what the multipliers λ of pairs of beliefs take from them, for a bound on Σ c K by the rest.
 
-    Each λ takes λ θ' from the costs of its report, and gives λ e^{-εd} θ back, where e^{-εd} is rounded down. Returns
-    the costs left `(n, m)`, -∞ where multipliers are huge; the sizes of what they were computed from; the number of
+    Weak duality: Σ c K ≥ Σ (c - Σ_j λ_j (θ'_j - e^{-εd_j} θ_j)) K for channels that the pairs hold for, λ ≥ 0. Each λ
+    takes λ θ' from the costs of its report, and gives λ e^{-εd} θ back, where e^{-εd} is rounded down. Returns the
+    costs left `(n, m)`, -∞ where multipliers are huge; the sizes of what they were computed from; the number of
     roundings in each; and where a cost may not be 0 in real numbers.
 
     Raises CertificateError where multipliers are of no such pairs or reports.
     """
-    pairs = required(problem)
+    pairs = require_beliefs(problem)
     count, reports = len(pairs), problem.shape[1]
     shapes = {dual.belief.shape, dual.report.shape, dual.multiplier.shape}
     if len(shapes) > 1 or dual.multiplier.ndim != 1:

@@ -27,7 +27,7 @@ from dxopt.numerics.coerce import SUM
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below, totals
-from dxopt.proofs.beliefs import charged
+from dxopt.proofs.beliefs import less_beliefs
 from dxopt.proofs.duals import AdversaryDual, AnyDual, BeliefDual, Dual, LineDual, ProductDual, WorstDual
 from dxopt.spaces.lattices import coordinates_of_line, line_steps
 
@@ -67,7 +67,7 @@ def costs_bound(
     if dual is not None:
         # 1. residual c - A'λ: each λ on v_b - e^{-εd(a, b)} v_a ≥ 0 takes λ from (b, z) and gives λ e^{-εd} to
         #    (a, z); e^{-εd} is rounded down, as a smaller one gives less
-        dual = _valid(problem, dual)
+        dual = _usable(problem, dual)
         distances = problem.separations[dual.first, dual.second]
         back = dual.multiplier * factor_below(problem.level, distances)
         back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
@@ -84,7 +84,7 @@ def costs_bound(
             counts += totals(entries, np.ones(len(dual.multiplier)), costs.shape)
         # 2. with δ the constraints of a pair may be broken by δ e^{-εd} in all
         if problem.delta:
-            penalty = _penalty(problem, dual)
+            penalty = _delta_penalty(problem, dual)
     # 3. each row of the channel sums to 1, so it pays at least its least residual; what underflow may have taken from
     #    the entry of a row is below the smallest normal double, and is taken off
     low = (residual - 2 * counts * UNIT * size).min(axis=1)
@@ -94,13 +94,13 @@ def costs_bound(
     return float(total - 4 * UNIT * abs(total) - underflow)
 
 
-def lost(exactly: float, rounded: float) -> float:
-    """Bound what underflow may have taken from a product or quotient that is not 0 in real numbers."""
+def lost_by_underflow(exactly: float, rounded: float) -> float:
+    """Bound what underflow took from a product or quotient `rounded`, which is 0 in real numbers if `exactly` is."""
     return SMALLEST if exactly and abs(rounded) < _TINY else 0.0
 
 
-def _valid(problem: Problem, dual: Dual) -> Dual:
-    """Return the multipliers that are numbers of 0 or more, of pairs that are bound."""
+def _usable(problem: Problem, dual: Dual) -> Dual:
+    """Return the multipliers that are positive and finite, of pairs that are bound: others prove nothing."""
     good = np.isfinite(dual.multiplier) & (dual.multiplier > 0)
     if problem.delta:
         good &= bound_pairs(problem.separations, problem.pairs)[dual.first, dual.second]
@@ -109,8 +109,8 @@ def _valid(problem: Problem, dual: Dual) -> Dual:
     return Dual(dual.prices, *(entry[good] for entry in dual.entries))
 
 
-def _penalty(problem: Problem, dual: Dual) -> float:
-    """δ Σ_pairs max_z λ e^{-εd}, rounded up."""
+def _delta_penalty(problem: Problem, dual: Dual) -> float:
+    """Return δ Σ_pairs max_z λ e^{-εd}, rounded up: what δ takes away from the bound."""
     n, m = problem.shape
     pair = dual.first * n + dual.second
     # multipliers of one pair in one report add up; of all reports the largest counts
@@ -157,7 +157,7 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
                 # 1. what arrives at a root in the second pass is added to what the first one left there
                 here = dual.roots == x
                 if backwards:
-                    at_root[here] = _below(at_root[here], gathered[here], np.abs(at_root[here]))
+                    at_root[here] = _sum_below(at_root[here], gathered[here], np.abs(at_root[here]))
                     active = dual.roots < x
                     step = x - 1
                 else:
@@ -166,7 +166,7 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
                 # 2. a lower bound on the reduced cost at x with what has gathered on the way
                 price = dual.prices[x]
                 size = np.abs(costs[row]) + abs(price)
-                low = _below(costs[row] - price, gathered, size)
+                low = _sum_below(costs[row] - price, gathered, size)
                 if not backwards:
                     at_root[here] = low[here]
                     active = active & ~here
@@ -187,13 +187,16 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
     return total - 4 * UNIT * abs(total)
 
 
-def _below(number: Array, other: Array, size: Array) -> Array:
-    """Bound the sum of two numbers from below: the first rounded up to three times from terms of a total `size`."""
+def _sum_below(number: Array, other: Array, size: Array) -> Array:
+    """Bound the sum of two numbers from below, the first of which has up to three roundings of terms of `size`."""
     return number + other - (8 * UNIT * (size + np.abs(other)) + SMALLEST)
 
 
 def forms_of(among: PriorSet, dual: WorstDual | None) -> Mixtures:
-    """Return the forms that the weights of a dual are of; CertificateError where some are not priors of the set."""
+    """Return the forms, secrets or priors, that the weights of a dual are about: those by which the set is described.
+
+    A set that fits totals lists none, so that its dual names some; CertificateError unless all are of the set.
+    """
     if not isinstance(among, Fitting):
         return among.mixtures
     if dual is None or dual.members is None or dual.members.ndim != 2 or dual.members.shape[1] != len(among):
@@ -209,8 +212,8 @@ _BLOCK_CELLS = 4_000_000
 def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
     """Return a proven bound on what every private channel attains, from a dual of any kind, and how.
 
-    Below the optimum where less is better, above it where more is. CertificateError where the dual is of no such
-    problem.
+    It is a lower bound where less is better, an upper one where more is. CertificateError where the dual is of
+    another kind of problem.
     """
     if isinstance(dual, Dual) and not len(dual.multiplier):
         dual = None
@@ -239,37 +242,39 @@ def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
                 raise CertificateError(f"the problem has no factors: {parts}")
             return _sum_of_bounds(parts, dual.factors)
         case _, Dual():
-            return costs_bound(problem, problem.costs, problem.prior.probabilities, dual), _how(dual)
-    return _rowwise(problem), _how(None)
+            return costs_bound(problem, problem.costs, problem.prior.probabilities, dual), _how_proven(dual)
+    return _rowwise(problem), _how_proven(None)
 
 
-def _how(dual: Dual | None) -> str:
+def _how_proven(dual: Dual | None) -> str:
+    """Return as text, for certificates, what proves a bound."""
     if dual is None:
         return "no dual needed"
     return f"weak duality, {np.count_nonzero(dual.multiplier):,} multipliers, rounding counted"
 
 
 def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
-    """Return the bound of the inner dual, at costs that the multipliers of beliefs were taken from."""
+    """Return the bound of the inner dual at costs less what multipliers of beliefs take from them, and how."""
     inner = dual.inner
     beliefs = f"{np.count_nonzero(dual.multiplier):,} multipliers of pairs of beliefs; "
     match problem.objective, inner:
         case WorstLoss() | WorstExpectedLoss(), WorstDual():
             bound, how = _worst_bound(problem, inner, dual)
         case ExpectedLoss(), Dual() | None:
-            costs, size, terms, costly = charged(problem, problem.costs, problem.losses != 0, dual)
+            costs, size, terms, costly = less_beliefs(problem, problem.costs, problem.losses != 0, dual)
             bound = costs_bound(problem, costs, np.ones(problem.shape[0]), inner, size, terms, costly)
-            how = _how(inner)
+            how = _how_proven(inner)
         case _:
             raise CertificateError(f"the dual is none of a problem of {problem.objective.name}")
     return bound, beliefs + how
 
 
 def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual | None = None) -> tuple[float, str]:
-    """Bound by the loss under a prior of the set; by default the one under which most is lost where all is known.
+    """Return a bound on the worst loss by the expected one under a prior of the set, and how.
 
-    The weights of the dual are divided by what keeps them to the masses of their groups. What they are then short of
-    mass 1 is lost on some report, so that it costs the least of all losses or more.
+    Without a dual that is the prior under which most is lost even if each secret has its best report. The weights of
+    a dual are divided by what keeps them to the masses of their groups. What they are then short of mass 1 is lost on
+    some report, so that it costs the least of all losses or more.
     """
     among = problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
     losses = np.where(among.reach[:, None], problem.losses, 0.0)
@@ -293,7 +298,7 @@ def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual |
     terms = 2.0 * mixtures.terms + 3
     size = costly = None
     if beliefs is not None:
-        costs, size, more, costly = charged(problem, costs, problem.losses != 0, beliefs)
+        costs, size, more, costly = less_beliefs(problem, costs, problem.losses != 0, beliefs)
         possible = np.ones(len(secrets))
         terms += more
     total = costs_bound(problem, costs, possible, dual.inner, size, terms, costly)
@@ -303,8 +308,8 @@ def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual |
     spare = short * least - (32 * UNIT + SUM * short) * abs(least)
     bound = total / divisor + spare
     count = np.count_nonzero(weights)
-    how = f"expected loss under {count:,} weights: {_how(dual.inner)}"
-    bound -= 4 * UNIT * (abs(bound) + abs(spare)) + lost(total, total / divisor)
+    how = f"expected loss under {count:,} weights: {_how_proven(dual.inner)}"
+    bound -= 4 * UNIT * (abs(bound) + abs(spare)) + lost_by_underflow(total, total / divisor)
     if not isinstance(problem.objective, WorstRegret):
         return bound, how
 
@@ -318,7 +323,10 @@ def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual |
 
 
 def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | None) -> tuple[float, str]:
-    """Bound by the error under guesses, and the price of what the budget leaves; by default the best blind guess."""
+    """Return an upper bound on the adversary's error, and how: under given guesses, plus a price on the loss budget.
+
+    Without a dual, the guess is the best one that ignores the report, and the price 0.
+    """
     reports = problem.shape[1]
     prior = problem.prior.probabilities
     if dual is None:
@@ -337,8 +345,8 @@ def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | Non
     costly = (problem.losses != 0) & (price > 0) | (guessed != 0).any(axis=1)[:, None]
     allowed = price * problem.objective.max_loss
     bound = allowed - costs_bound(problem, paid - missed, prior, dual.inner, size, terms, costly)
-    how = f"guesses of an adversary, a price of {price:.6g} on the loss: {_how(dual.inner)}"
-    underflow = lost(price * (problem.objective.max_loss != 0), allowed)
+    how = f"guesses of an adversary, a price of {price:.6g} on the loss: {_how_proven(dual.inner)}"
+    underflow = lost_by_underflow(price * (problem.objective.max_loss != 0), allowed)
     return bound + 4 * UNIT * (abs(bound) + abs(allowed)) + underflow, how
 
 
@@ -376,7 +384,7 @@ def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float
 
 
 def _rowwise(problem: Problem) -> float:
-    """Σ_x min_z π_x l(x, z), rounded down: what is proven without a dual; 0 where a secret may be reported itself."""
+    """Return Σ_x min_z π_x l(x, z), rounded down: what is proven without a dual; 0 where a secret may be reported."""
     if problem.loss.by_distance and problem.reports.secrets:
         return 0.0
     prior = problem.prior.probabilities

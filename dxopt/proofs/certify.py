@@ -30,7 +30,7 @@ from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
-from dxopt.proofs.repair import brought_within_budget, expected_above, repair
+from dxopt.proofs.repair import bring_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.display import Shown
 from dxopt.runtime.stopping import StoppedError, raising
@@ -120,7 +120,7 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
     else:
         channel = repair(problem, raw)
         if math.isfinite(problem.objective.max_loss):
-            channel = brought_within_budget(problem, channel, candidate.within_budget)
+            channel = bring_within_budget(problem, channel, candidate.within_budget)
         mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or candidate.route or "mechanism")
         certificate, dual = certificate_of_matrix(problem, channel, privacy, candidate.dual)
     return Proven(mechanism, certificate, dual, candidate.claim, candidate.route, candidate.reductions)
@@ -129,6 +129,7 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
 def _certificate_by_structure(
     problem: Problem, mechanism: Mechanism, dual: AnyDual | None, should_stop: Callable[[], bool] | None
 ) -> tuple[Certificate, AnyDual | None]:
+    """Return the certificate of a mechanism without a matrix, private by its making, and the dual that it needs."""
     if problem.beliefs is not None:
         raise CertificateError(f"{mechanism.name} is not written down, so that no pairs of beliefs are proven for it")
     if mechanism.privacy is None or mechanism.privacy.epsilon > problem.epsilon:
@@ -138,6 +139,7 @@ def _certificate_by_structure(
     try:
         bound, how = proven_bound(watched, dual)
     except StoppedError:
+        # without a dual it takes one pass over the losses, which is not stopped
         dual = None
         bound, how = proven_bound(problem, dual)
     if not (math.isfinite(value) and math.isfinite(bound)):
@@ -159,10 +161,10 @@ def certificate_of_matrix(
         raise CertificateError(f"the expected loss is not proven to be at most {budget:.17g}")
     value = problem.objective.value(problem, channel)
     bound, how_bound = proven_bound(problem, dual)
-    plain = proven_bound(problem, None) if dual is not None else (bound, how_bound)
-    if not problem.objective.sign * (plain[0] - bound) <= 0:
+    without_dual = proven_bound(problem, None) if dual is not None else (bound, how_bound)
+    if not problem.objective.sign * (without_dual[0] - bound) <= 0:
         # what is proven without a dual is better, as where rounding leaves a bound a little below 0, or overflow none
-        bound, how_bound = plain
+        bound, how_bound = without_dual
         dual = None
     if not (math.isfinite(value) and math.isfinite(bound)):
         raise CertificateError(f"the value is {value}, the bound {bound}")
@@ -185,7 +187,10 @@ def privacy_alone(space: MetricSpace, reports: Reports, epsilon: Written, delta:
 
 
 def proven_repair(problem: Problem, raw: Array, channel: Array, name: str) -> tuple[Mechanism, Privacy]:
-    """Make the mechanism of a repaired channel `(n, m)` with its proof, which is its own if it is private."""
+    """Return the mechanism of a repaired channel `(n, m)`, and the proof, which tells how far `raw` was moved.
+
+    The mechanism has the proof as its `privacy`, unless the problem asks for no privacy.
+    """
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
     privacy = proven_privacy(problem, channel)
     privacy = replace(privacy, how=f"repair moved entries by at most {moved:.1e}; {privacy.how}")
@@ -220,7 +225,7 @@ def proven_privacy(problem: Problem, channel: Array) -> Privacy:
 
 
 def gap(value: float, bound: float) -> float:
-    """|value - bound| / max(|value|, 1e-12)."""
+    """Return |value - bound| / max(|value|, 1e-12)."""
     return abs(value - bound) / max(abs(value), LEAST_VALUE)
 
 

@@ -79,7 +79,7 @@ class ProductDual:
 
 @dataclass(frozen=True, eq=False)
 class LineDual:
-    """Proves a bound on a line; the multipliers follow from it.
+    """Proves a bound on a line; the multipliers between neighbours follow from it (`proofs.bounds.line_bound`).
 
     There is a row price y for each of n secrets, and a root for each of m reports: the secret at which what is left
     of its reduced cost is gathered.
@@ -113,7 +113,7 @@ AnyDual = Dual | LineDual | ProductDual | WorstDual | AdversaryDual | BeliefDual
 
 
 def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
-    """Pack a dual of n = `size` row prices into arrays; of factors alike only one is kept. None is prices of 0."""
+    """Pack a dual into arrays for dual.npz; equal factors are kept once. None becomes n = `size` row prices of 0."""
     if isinstance(dual, WorstDual | BeliefDual | AdversaryDual):
         own = {field.name: getattr(dual, field.name) for field in fields(dual) if field.name != "inner"}
         known = {name: value for name, value in own.items() if value is not None}

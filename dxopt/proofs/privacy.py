@@ -36,7 +36,7 @@ def prove_private(problem: Problem, channel: Array) -> float:
     worst = _worst_ratios(channel)
     broken = np.multiply(worst, factors, out=np.zeros(factors.shape), where=factors > 0) > 1 + _ROUNDING
     # 2. pairs whose budget is (nearly) 0 must have equal rows, which ratios cannot tell
-    broken |= _unlike(channel, factors == 1)
+    broken |= _unequal_rows(channel, factors == 1)
     np.fill_diagonal(broken, False)
     if broken.any():
         x, other = (int(index) for index in np.unravel_index(int(broken.argmax()), broken.shape))
@@ -47,7 +47,7 @@ def prove_private(problem: Problem, channel: Array) -> float:
             f"{problem.reports.labels[report]}: {channel[x, report]:.17g} against "
             f"{channel[other, report]:.17g} with a budget of {problem.budgets[x, other]:.6g}"
         )
-    return min(_realised(worst, distances), problem.epsilon)
+    return min(_realised_level(worst, distances), problem.epsilon)
 
 
 def require_channel(channel: Array) -> None:
@@ -60,7 +60,7 @@ def require_channel(channel: Array) -> None:
 
 
 def _worst_ratios(channel: Array) -> Array:
-    """max_z K[x, z] / K[x', z] for all x and x', `(n, n)`, up to 3·2^-53 relative, or ∞ where 1 / K[x', z] overflows.
+    """Return max_z K[x, z] / K[x', z] of all pairs, `(n, n)`, to 3·2^-53 relative; ∞ where 1 / K[x', z] overflows.
 
     Entries of 0 ask for nothing, whatever they are divided by: -1 keeps their products out of the maximum.
     """
@@ -70,8 +70,8 @@ def _worst_ratios(channel: Array) -> Array:
     return product(np.where(channel > 0, channel, -1.0), inverse)
 
 
-def _unlike(channel: Array, alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the pairs `(n, n)` of those given where K[x, z] > K[x', z] for some z, compared exactly."""
+def _unequal_rows(channel: Array, alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return those of the pairs `alike` `(n, n)` where K[x, z] > K[x', z] for some z, compared exactly."""
     kinds: dict[bytes, int] = {}
     kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
     doubtful = alike & (kind[:, None] != kind)
@@ -80,8 +80,8 @@ def _unlike(channel: Array, alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return doubtful
 
 
-def _realised(worst: Array, distances: Array) -> float:
-    """Return the least level that allows the ratios, rounded up."""
+def _realised_level(worst: Array, distances: Array) -> float:
+    """Return the least ε that allows the largest ratios `worst` of all pairs, rounded up."""
     counted = np.isfinite(distances) & (distances > 0)
     with np.errstate(over="ignore"):
         levels = (np.log(worst[counted]) + 64 * UNIT) / distances[counted]
@@ -89,7 +89,7 @@ def _realised(worst: Array, distances: Array) -> float:
 
 
 def realised_levels(channel: Array, distances: Array) -> Array:
-    """For each ordered pair of secrets the least ε that allows their ratios, `(n, n)`, as near as doubles tell.
+    """Return the least ε that allows the ratios of each ordered pair, `(n, n)`, as near as doubles tell.
 
     Infinite where no ε does, as for different rows at distance 0; 0 where nothing is asked for.
     """
@@ -97,7 +97,7 @@ def realised_levels(channel: Array, distances: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         levels = np.log(np.maximum(worst, 1.0)) / distances
     levels[np.isinf(distances)] = 0.0
-    levels[distances == 0] = np.where(_unlike(channel, distances == 0)[distances == 0], np.inf, 0.0)
+    levels[distances == 0] = np.where(_unequal_rows(channel, distances == 0)[distances == 0], np.inf, 0.0)
     return levels
 
 

@@ -20,11 +20,12 @@ from dxopt.numerics.hockey_stick import bound_pairs, least_delta, relaxed_closur
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import close, scale_into_cone
-from dxopt.proofs.beliefs import within_beliefs
+from dxopt.proofs.beliefs import mix_for_beliefs
 
 Array = NDArray[np.float64]
 
 NOTHING = 1e-150
+"""Entries up to this count as 0, so that products with factors from `FAINTEST` on are never subnormal."""
 FAINTEST = math.exp(-300.0)
 """Larger budgets are kept to as if they were 300, so that no entry pulled by one of 1e-150 is subnormal."""
 ROOM = 2.0**-50
@@ -37,19 +38,21 @@ _ATTEMPTS = 20
 def repair(problem: Problem, raw: Array) -> Array:
     """Return a channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
 
-    With a positive δ, what an entry lacks of its closure counts towards δ, and only the rest is raised. With pairs of
-    beliefs it is mixed with a constant report, as little as these ask for (`proofs.beliefs`).
+    For `certify`, `user_channel`, and the closed-form route, which needs the loss of what will be proven. With δ > 0,
+    entries may stay below their closure as long as the total shortfall is at most δ. With pairs of beliefs, which
+    exclude δ, as little of a constant report as they ask for is mixed in (`proofs.beliefs`).
 
     Any numbers `(n, m)` will do; negative and non-finite ones count as 0, larger ones than 1 as 1. Raises
     CertificateError where no amount of room makes the result private (never seen; better loud than wrong).
     """
     if problem.beliefs is not None:
-        plain = partial(_repaired_without_delta, problem)
-        return within_beliefs(problem.beliefs, plain(raw), plain)
-    return _repaired_with_delta(problem, raw) if problem.delta else _repaired_without_delta(problem, raw)
+        repaired = partial(_repair_without_delta, problem)
+        return mix_for_beliefs(problem.beliefs, repaired(raw), repaired)
+    return _repair_with_delta(problem, raw) if problem.delta else _repair_without_delta(problem, raw)
 
 
-def _repaired_without_delta(problem: Problem, raw: Array) -> Array:
+def _repair_without_delta(problem: Problem, raw: Array) -> Array:
+    """Return the repair where δ is 0, by the three steps of the module."""
     # 1. points at distance (nearly) 0 must have equal rows: work on their classes, with the largest factor e^{-εd}
     #    of any two members, rounded up; budgets above 300 count as 300, so that no entry becomes subnormal
     factors = factor_above(problem.level, problem.separations)
@@ -64,23 +67,24 @@ def _repaired_without_delta(problem: Problem, raw: Array) -> Array:
     costs = partition.totals(problem.costs)
     # 3. make rows sum to 1, separately for groups of points that share no constraint
     for group in _groups(factors):
-        rows[group] = _normalised(rows[group], factors[group][:, group], costs[group])
+        rows[group] = _normalise(rows[group], factors[group][:, group], costs[group])
     return partition.expand(rows)
 
 
 def expected_above(problem: Problem, channel: Array) -> float:
-    """Return the expected loss of a channel, rounded up: an entry that costs something may be lost to underflow."""
+    """Return the expected loss of a channel, rounded up, so that a budget is kept to in real numbers."""
+    # besides roundings, each product of a probability, an entry and a loss may have been lost to underflow
     paid = (problem.costs * channel).ravel()
     likely = problem.prior.probabilities[:, None] > 0
     counted = np.count_nonzero(likely & (problem.losses != 0) & (channel > 0))
     return math.fsum([*paid, 4 * UNIT * math.fsum(np.abs(paid)), SMALLEST * counted])
 
 
-def brought_within_budget(problem: Problem, channel: Array, within: Array | None) -> Array:
-    """Return a private channel whose expected loss is within the budget.
+def bring_within_budget(problem: Problem, channel: Array, within: Array | None) -> Array:
+    """Return a private channel whose expected loss is within the budget of the objective.
 
-    As little as can be of `within`, a private channel well within the budget, is mixed in; CertificateError where
-    there is none, or it is not within the budget either.
+    For channels that the repair, or rounding, left above it: mixed with as little as can be of `within`, a private
+    channel well within the budget. CertificateError where there is none, or it is not within the budget either.
     """
     budget = problem.objective.max_loss
     loss = expected_above(problem, channel)
@@ -101,7 +105,7 @@ def brought_within_budget(problem: Problem, channel: Array, within: Array | None
     raise CertificateError(f"the expected loss {loss} is not brought within its budget {budget}")
 
 
-def _repaired_with_delta(problem: Problem, raw: Array) -> Array:
+def _repair_with_delta(problem: Problem, raw: Array) -> Array:
     """Return the repair where δ > 0: entries may stay below their closure as long as the total shortfall is within δ.
 
     The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
@@ -112,14 +116,14 @@ def _repaired_with_delta(problem: Problem, raw: Array) -> Array:
     delta = problem.delta
     rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
     # 1. keep what is good as it is
-    off = max(abs(math.fsum([-1.0, *row])) for row in rows)
+    off = max(abs(math.fsum([-1.0, *row])) for row in rows)  # the largest error of a row sum
     if off <= UNIT and least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
         return rows
     # a channel that is private without δ is kept as well: what rounding adds to its measured excess may be above δ
     if off <= 2 * ROOM and np.array_equal(close(rows, factor_above(problem.level, problem.separations)), rows):
         return rows
     # 2. raise entries until the excess of each bound pair is within δ
-    short = rows.sum(axis=1) < 0.5
+    short = rows.sum(axis=1) < 0.5  # nearly empty rows, of which nothing is to be kept
     rows[short] = constant_channel(problem.costs)[short]
     factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
     rows = relaxed_closure(rows, factors, delta)
@@ -137,20 +141,24 @@ def _repaired_with_delta(problem: Problem, raw: Array) -> Array:
         rows = (1 - part) * rows + part * constant
         rows += np.array([math.fsum([1.0, *(-row)]) for row in rows])[:, None] * constant
     # 5. a δ below what rounding adds even to the mixture: private without it
-    return _repaired_without_delta(problem, rows)
+    return _repair_without_delta(problem, rows)
 
 
 def _groups(factors: Array) -> list[NDArray[np.int64]] | list[slice]:
-    """Rows that some chain of finite budgets joins; different groups share no constraint."""
+    """Return groups of rows that chains of finite budgets join; rows of different groups share no constraint."""
     islands = Partition.joining(factors > 0)
     return [slice(None)] if islands.size == 1 else [islands.members(which) for which in range(islands.size)]
 
 
-def _normalised(rows: Array, factors: Array, costs: Array) -> Array:
-    """Columns in the cone, scaled so that rows sum to 1, the last bit of each row given to one report."""
+def _normalise(rows: Array, factors: Array, costs: Array) -> Array:
+    """Return columns in the cone, scaled so that rows sum to 1, with the last bit of each row given to one report.
+
+    `factors` are e^{-εd}, rounded up; `costs` choose the report. CertificateError where no scale is found.
+    """
+    # where some row is (nearly) empty, all get a constant report first: rows of zeros could not be scaled
     if rows.sum(axis=1).min() < 0.5:
         rows = close(np.maximum(rows, constant_channel(costs)), factors)
-    rows = close(_balanced(rows), factors)
+    rows = close(_balance(rows), factors)
     # the scale is chosen in real numbers with some room; whether doubles keep to it is tested, each time with more
     room = ROOM
     while room < MOST_ROOM:
@@ -173,9 +181,10 @@ def constant_channel(costs: Array) -> Array:
     return channel
 
 
-def _balanced(rows: Array) -> Array:
-    """Rescale the columns, which keeps each in the cone, so that rows sum to 1 as nearly as small changes can.
+def _balance(rows: Array) -> Array:
+    """Rescale each column by its own weight, so that rows sum to 1 as nearly as small changes can.
 
+    That keeps each column in the cone, and leaves less for the report that makes up for the rest.
     Least squares by the Gram matrix of the rows, with a ridge, since columns of a private channel are much alike.
     """
     from scipy.linalg import cho_factor, cho_solve

@@ -20,7 +20,7 @@ from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
 from dxopt.numerics.number_syntax import Written, six_digits_up
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certificate_of_matrix, privacy_alone, proven_privacy, proven_repair
-from dxopt.proofs.certify import certify as repaired
+from dxopt.proofs.certify import certify as proven_candidate
 from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel, worst_report
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import are_same
@@ -31,15 +31,15 @@ ROUNDING = 1e-9
 _EXACT = Context(prec=60)
 
 
-def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
-    """Explain why a matrix is not private, by how much, and what would be right."""
-    mended = "write dx.certify(..., repair=True) to have it changed" if problem.private else ""
+def refusal(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
+    """Return the error for a matrix that is not private: why, by how much, and what would be right."""
+    repair_advice = "write dx.certify(..., repair=True) to have it changed" if problem.private else ""
     try:
         require_channel(matrix)
     except CertificateError:
         off = np.array([abs(math.fsum([-1.0, *row])) for row in matrix])
         wrong = f"row {int(off.argmax())} sums to 1 only within {off.max():.1e}; {ROW_SUM_ERROR:.1e} is allowed"
-        return SpecError("matrix", wrong, _either("divide each row by its sum", mended))
+        return SpecError("matrix", wrong, _either("divide each row by its sum", repair_advice))
     if problem.delta:
         bound = bound_pairs(problem.separations, problem.pairs)
         least = least_delta(matrix, problem.separations, problem.epsilon, bound)
@@ -47,17 +47,18 @@ def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
         x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
         told = f"{x} is told from {other} by delta {six_digits_up(min(least, 1.0))}"
         wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
-        fix = _either(f"give delta {six_digits_up(least)} or more" if least < 1 else "", mended)
+        fix = _either(f"give delta {six_digits_up(least)} or more" if least < 1 else "", repair_advice)
         return SpecError("matrix", f"{wrong}, above {problem.delta:.6g}", fix)
-    return _above_level(problem, matrix, mended)
+    return _level_refusal(problem, matrix, repair_advice)
 
 
 def _either(*ways: str) -> str:
+    """Return pieces of advice, some of which may be empty, as one."""
     return ", or ".join(filter(None, ways))
 
 
-def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> SpecError:
-    """Name the pair of secrets that needs the largest ε, and in which report."""
+def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice: str) -> SpecError:
+    """Return the error that names the pair of secrets that needs the largest ε, and the report where."""
     distances = problem.space.distances
     levels = realised_levels(matrix, distances)
     x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
@@ -69,8 +70,9 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
     if math.isinf(least):
         apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
         wrong = f"is private at no epsilon: {where}, which are {apart}"
-        return SpecError("matrix", wrong, mended)
+        return SpecError("matrix", wrong, repair_advice)
     if least <= problem.epsilon * (1 + ROUNDING):
+        # doubles cannot show which is larger, e^{εd} or the ratio: 60 digits can
         budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
         allowed = _EXACT.exp(budget)
         found = _EXACT.divide(Decimal(float(matrix[x, report])), Decimal(float(matrix[other, report])))
@@ -82,7 +84,7 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratio:.6g} where {allowed:.6g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
-    return SpecError("matrix", wrong, _either(f"give epsilon {six_digits_up(least)} or more", mended))
+    return SpecError("matrix", wrong, _either(f"give epsilon {six_digits_up(least)} or more", repair_advice))
 
 
 WRITTEN_TRIPLES = 50_000_000
@@ -153,7 +155,8 @@ def certify(
     if not repair:
         return proven_as_it_is(problem, given, name)
     _require_cells(problem, given)
-    return repaired(_unlikely(problem, given), Candidate(given.matrix, name=name or given.name)).mechanism
+    candidate = Candidate(given.matrix, name=name or given.name)
+    return proven_candidate(_problem_for_repair(problem, given), candidate).mechanism
 
 
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
@@ -176,13 +179,16 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
         known = None if isinstance(given, MatrixMechanism) else _proven_again(problem, given)
         if known is not None:
             return known
-        raise refused(problem, matrix) from error
+        raise refusal(problem, matrix) from error
     proof = privacy if problem.private else None
     return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
 
 
 def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """Do the same, moving entries by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it."""
+    """Return a mechanism as `proven_as_it_is` does, or repaired where that moves no entry by more than 1e-9.
+
+    So matrices that are private but for rounding are taken; `privacy.how` states by how much entries moved.
+    """
     try:
         return proven_as_it_is(problem, mechanism, name)
     except SpecError:
@@ -192,17 +198,17 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     _require_cells(problem, given)
     matrix = given.matrix
     alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
-    asked = _unlikely(alone, given)
+    asked = _problem_for_repair(alone, given)
     channel = brought_to_privacy(asked, matrix)
     if np.abs(channel - matrix).max() > ROUNDING:
-        raise refused(asked, matrix)
+        raise refusal(asked, matrix)
     return proven_repair(asked, matrix, channel, name or given.name)[0]
 
 
 def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
     """Prove a mechanism as an answer as it is: its privacy, its value, and the bound that needs no dual."""
     if not isinstance(mechanism, MatrixMechanism):
-        return repaired(problem, Candidate(mechanism))
+        return proven_candidate(problem, Candidate(mechanism))
     privacy = proven_privacy(problem, mechanism.matrix)
     if mechanism.privacy is not None:
         privacy = replace(privacy, how=mechanism.privacy.how)
@@ -210,8 +216,8 @@ def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
     return Proven(mechanism, proof, None, "valid")
 
 
-def _unlikely(problem: Problem, given: Mechanism) -> Problem:
-    """Return the problem for repairs: what they have to give to some report goes where the mechanism often goes."""
+def _problem_for_repair(problem: Problem, given: Mechanism) -> Problem:
+    """Return a problem whose loss is 1 - K, so that a repair gives what rows lack to a frequent report."""
     return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
 
 

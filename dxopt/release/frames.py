@@ -102,11 +102,11 @@ def mechanism_from_frame(
     [[0.75, 0.25], [0.25, 0.75]]
     """
     _check(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
-    columns = _text(frame.columns)
+    columns = list(map(str, frame.columns))
     if reports is None:
         same = sorted(columns) == sorted(space.labels)
         reports = Reports.of(space) if same else Reports(tuple(columns))
-    rows = _order(space.labels, _text(frame.index), "index")
+    rows = _order(space.labels, list(map(str, frame.index)), "index")
     order = _order(reports.labels, columns, "columns")
     return Mechanism.from_matrix(space, _numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
 
@@ -140,7 +140,7 @@ def prior_from_frame(
     [0.25, 0.75, 0.0]
     """
     _check(series, "series", "Series", ("index", "dtype", "to_numpy"))
-    labels = _text(series.index)
+    labels = list(map(str, series.index))
     weights = _numbers(series, "series")
     known = set(labels)
     lacking = [label for label in space.labels if label not in known]
@@ -156,10 +156,6 @@ def prior_from_frame(
 def _check(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
     if not all(hasattr(given, part) for part in parts):
         raise SpecError(field, f"is of type {type(given).__name__}", f"give a pandas {kind}")
-
-
-def _text(labels: Any) -> list[str]:
-    return [str(label) for label in labels]
 
 
 def _numbers(given: Any, field: str) -> NDArray[np.float64]:

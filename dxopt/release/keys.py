@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dxopt.errors import SpecError, required
 from dxopt.runtime.reading import MOST_KEY, as_path, opened
@@ -168,10 +168,3 @@ class Key:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a key is not pickled; load it from its file where it is needed")
-
-
-def require_named_draws(key: Any, release: Any) -> None:
-    """Raise SpecError unless a key and the name of a release are given."""
-    required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")
-    if not isinstance(release, str) or not release:
-        raise SpecError("release", f"is {release!r}", "give it a name, as text")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dxopt.errors import DxoptError, SpecError, UnsupportedError
+from dxopt.errors import DxoptError, SpecError, UnsupportedError, optional
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.sampling import required_mechanism
+from dxopt.numerics.exact_rational import float_above
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.spaces.space import MetricSpace
 
@@ -52,14 +53,13 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
     >>> print(round(measurement.map(1.0), 6), measurement("0") in ("0", "1", "2"))
     1.0 True
     """
-    try:
-        from opendp.domains import user_domain
-        from opendp.measurements import make_user_measurement
-        from opendp.measures import approximate, max_divergence
-        from opendp.metrics import user_distance
-        from opendp.mod import assert_features
-    except ImportError:
-        raise UnsupportedError("opendp", "is not installed", "install dxopt[opendp]") from None
+    optional("opendp")
+    from opendp.domains import user_domain
+    from opendp.measurements import make_user_measurement
+    from opendp.measures import approximate, max_divergence
+    from opendp.metrics import user_distance
+    from opendp.mod import assert_features
+
     required_mechanism(mechanism)
     assert_features("contrib", "honest-but-curious")
     if isinstance(mechanism, IntegerTable):
@@ -97,14 +97,7 @@ def _budget(table: IntegerTable, distance: float) -> float:
     """Return ε·d, rounded up."""
     if not distance >= 0:
         raise SpecError("d_in", f"is {distance!r}", "give a distance of 0 or more")
-    if math.isinf(distance):
-        return math.inf
-    exact = Fraction(table.epsilon) * Fraction(distance)
-    try:
-        rounded = float(exact)
-    except OverflowError:
-        return math.inf
-    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)
+    return math.inf if math.isinf(distance) else float_above(Fraction(table.epsilon) * Fraction(distance))
 
 
 def _digest(space: MetricSpace) -> str:

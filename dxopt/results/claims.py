@@ -7,28 +7,28 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from dxopt.errors import SpecError
+from dxopt.errors import CertificateError, SpecError
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Claim
-from dxopt.results.folder import CLAIMS, DUAL, MECHANISM, NOTES, PROBLEM, TABLE
+from dxopt.results.folder import DUAL, MECHANISM, PROBLEM, TABLE
 from dxopt.results.measures import Beliefs
+from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import checked_unit
 
 FORMAT = 2
+_OF_MECHANISM = ("private", "epsilon", "delta", "belief_level", "value")
 RESTS_ON = {
     "problem": [PROBLEM, MECHANISM],
-    "certificate.private": [PROBLEM, MECHANISM],
-    "certificate.epsilon": [PROBLEM, MECHANISM],
-    "certificate.delta": [PROBLEM, MECHANISM],
-    "certificate.belief_level": [PROBLEM, MECHANISM],
-    "certificate.value": [PROBLEM, MECHANISM],
+    **{f"certificate.{name}": [PROBLEM, MECHANISM] for name in _OF_MECHANISM},
     "certificate.bound": [PROBLEM, MECHANISM, DUAL],
     "certificate.gap": ["certificate.value", "certificate.bound"],
     "status": ["certificate.gap", "tolerance"],
@@ -40,20 +40,14 @@ UNVERIFIED = "Nobody verifies what this file says: it tells how the result was f
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Unit = Annotated[str, AfterValidator(checked_unit)]
 Model = TypeVar("Model", bound=BaseModel)
+_AGAIN = "solve the problem again"
+_CHANGED = "it was changed after it was saved: solve the problem again, or get the result again"
 
 
 class Typed(BaseModel):
     """Model of a file of a result: these entries, of these types, and no others."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class UnitNames(Typed):
-    """Units of distances, losses and the value; "" where they are not known. They convert nothing."""
-
-    distance: Unit
-    loss: Unit
-    value: Unit
 
 
 class WithinRadius(Typed):
@@ -73,7 +67,8 @@ class Posed(Typed):
     prior: str
     loss: str
     loss_by_distance: bool
-    units: UnitNames
+    units: dict[Literal["distance", "loss", "value"], Unit]
+    """Empty where they are not known; they convert nothing."""
     within: WithinRadius | None
 
 
@@ -122,16 +117,6 @@ class WarningNote(Typed):
     fix: str
 
 
-class PositionsNote(Typed):
-    """The loss between positions and reports on data that are not in the folder; null is infinite or unknown."""
-
-    loss: float | None
-    standard_error: float | None
-    worst: float | None
-    moved: float | None
-    radius: float | None
-
-
 class Notes(Typed):
     """The contents of notes.json, which nobody verifies."""
 
@@ -143,39 +128,39 @@ class Notes(Typed):
     reductions: tuple[AppliedReduction, ...]
     warnings: list[WarningNote]
     plugins: tuple[Plugin, ...]
-    held_out: list[PositionsNote | None]
+    held_out: list[dict[str, float | None] | None]
+    """The losses between positions and reports on data that are not in the folder; null is infinite or unknown."""
 
 
-class LevelFile(Typed):
-    """The contents of level.json."""
+class _Solves(Typed):
+    """The contents of a file about many solves."""
 
     format: Literal[2]
     problem: str
+    status: Literal["optimal", "feasible", "interrupted", "time limit"]
+
+
+class LevelFile(_Solves):
+    """The contents of level.json."""
+
     max_loss: Finite
     accuracy: Finite
     epsilon: Finite | None
     below: Finite
     resolution: Finite | None
-    status: Literal["optimal", "feasible", "interrupted", "time limit"]
 
 
-class SweepFile(Typed):
+class SweepFile(_Solves):
     """The contents of sweep.json."""
 
-    format: Literal[2]
-    problem: str
-    status: Literal["optimal", "feasible", "interrupted", "time limit"]
     asked: list[Finite]
     epsilons: list[Finite]
 
 
-class FrontierFile(Typed):
+class FrontierFile(_Solves):
     """The contents of frontier.json: values and bounds, null where infinite, at levels of privacy or loss budgets."""
 
-    format: Literal[2]
-    problem: str
     objective: Literal["expected_loss", "worst_loss", "worst_expected_loss", "adversary_error"]
-    status: Literal["optimal", "feasible", "interrupted", "time limit"]
     wanted: Finite
     resolution: Finite | None
     values: list[Finite | None]
@@ -192,16 +177,6 @@ class FrontierFile(Typed):
         return self
 
 
-def read_claims(folder: Path) -> Claims:
-    """Read claims.json of a result folder; errors are those of `read_typed`."""
-    return read_typed(folder / CLAIMS, Claims)
-
-
-def read_notes(folder: Path) -> Notes:
-    """Read notes.json of a result folder; errors are those of `read_typed`."""
-    return read_typed(folder / NOTES, Notes)
-
-
 def read_typed(file: Path, kind: type[Model]) -> Model:
     """Read a file of JSON into a model.
 
@@ -210,19 +185,31 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
     SpecError
         If it is missing, no JSON, or an entry is none of the model: the field names the file and the entry.
     """
-    again = "solve the problem again"
-    try:
+    with undamaged(file.parent):
         read = read_json(file)
         if isinstance(read, dict) and read.get("format") != FORMAT:
-            wrong = f"version {textwrap.shorten(repr(read.get('format')), 40)} is not {FORMAT}"
-            raise SpecError("format", wrong, f"use a matching dxopt, or {again}")
-        return kind.model_validate_json(json.dumps(read))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SpecError(f"{file.name}: {where}" if where else file.name, first["msg"], again) from None
-    except FileNotFoundError:
-        raise SpecError("folder", f"{file.parent} is damaged: {file.name} is missing", again) from None
-    except (OSError, ValueError, RecursionError) as error:
+            given = textwrap.shorten(repr(read.get("format")), 40)
+            raise ValueError(f"{file.name}: version {given} is not {FORMAT}; use a matching dxopt")
+        try:
+            return kind.model_validate_json(json.dumps(read))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise SpecError(f"{file.name}: {where}" if where else file.name, first["msg"], _AGAIN) from None
+
+
+@contextmanager
+def undamaged(folder: Path) -> Iterator[None]:
+    """Turn what the readers of a damaged folder let escape into one SpecError."""
+    try:
+        yield
+    except SpecError:
+        raise
+    except CertificateError as error:
+        raise CertificateError(f"{folder}: {error}; {_CHANGED}") from None
+    except FileNotFoundError as error:
+        missing = Path(error.filename or "").name
+        raise SpecError("folder", f"{folder} is damaged: {missing} is missing", _AGAIN) from None
+    except DAMAGED as error:
         reason = " ".join(str(error).split())[:120]
-        raise SpecError("folder", f"{file.parent} is damaged: {file.name} cannot be read ({reason})", again) from None
+        raise SpecError("folder", f"{folder} is damaged ({reason})", _AGAIN) from None

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dxopt.numerics.number_syntax import at_most, three_digits
-from dxopt.results.figures.panels import Row
 from dxopt.results.figures.tables import cell, privacy_cell
 from dxopt.spaces.units import with_unit
 
@@ -210,19 +209,9 @@ def cells(row: Compared, digits: str) -> list[str]:
     ]
 
 
-def labelled(row: Compared) -> Row:
-    """Return a mechanism as a row of bars, with the level of what is not private."""
-    return Row(row.name, privacy(row) if row.unproven else "", hatched=row.unproven)
-
-
 def privacy(row: Compared) -> str:
     """Return the privacy of a mechanism: proven, or measured of a baseline."""
     level = privacy_cell(row.epsilon, row.delta)
     if row.private:
         return f"proven, {level}"
     return f"not private: ε {level or '∞'}" if row.baseline else "not asked"
-
-
-def cells_under(row: Compared, names: Sequence[str], digits: str) -> list[str]:
-    """Return a mechanism as a line of the table of other priors."""
-    return [row.name, cell(row.value, digits), *(cell(row.under[name], digits) for name in names)]

@@ -24,14 +24,13 @@ from dxopt.results.compared import (
     Refined,
     Regularity,
     cells,
-    cells_under,
-    labelled,
     lines_of,
     losses_of,
+    privacy,
     told_gap,
     told_verdict,
 )
-from dxopt.results.figures.panels import Bars, Line, Quantity, bars
+from dxopt.results.figures.panels import Bars, Line, Row, bars
 from dxopt.results.figures.tables import Grid, Plotted, cell, privacy_cell
 from dxopt.results.folder import Contents, Result, finite
 from dxopt.runtime.archive import Arrays
@@ -96,15 +95,15 @@ class Evidence:
         The problem under other priors.
     remaps : mapping of names of rows to pairs of (m, w) and (n,) arrays
         Remaps that draw, and the weights of secrets that bound every one.
-    refined : tuple of mappings
-        What proves each entry of the refinements: `remap` or `gains`; nothing where it is undecided.
+    refinements : mapping of Refined to mappings
+        What proves each of them: `remap` or `gains`; nothing where it is undecided.
     """
 
     problem: Problem
     entries: Mapping[str, Entry]
     others: Mapping[str, Problem] = field(default_factory=dict)
     remaps: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
-    refined: tuple[Arrays, ...] = ()
+    refinements: Mapping[Refined, Arrays] = field(default_factory=dict)
 
     @property
     def bound(self) -> float | None:
@@ -122,41 +121,49 @@ class Evidence:
 
     def rows(self) -> tuple[Compared, ...]:
         """Return the rows; excesses are relative to the optimum, which is the first."""
-        bound = self.bound
         best: float | None = None
         rows: list[Compared] = []
         for name, entry in self.entries.items():
-            mechanism = entry.mechanism
-            if mechanism is None:
+            if entry.mechanism is None:
                 rows.append(Compared(name, note=entry.note))
                 continue
-            row = self._of(name, entry, mechanism)
-            value = row["value"]
-            best = value if name == OPTIMAL else best
-            rows.append(
-                Compared(
-                    name,
-                    **row,
-                    gap=None if bound is None else gap(value, bound),
-                    excess=_excess(value, best),
-                    remapped_excess=None if row["remapped"] is None else _excess(row["remapped"], best),
-                )
-            )
+            row = self._of(name, entry, entry.mechanism)
+            best = row.value if name == OPTIMAL else best
+            excess, remapped = _excess(row.value, best), _excess(row.remapped, best)
+            rows.append(replace(row, excess=excess, remapped_excess=remapped))
         return tuple(rows)
 
-    def _of(self, name: str, entry: Entry, mechanism: Mechanism) -> dict[str, Any]:
-        """Return the figures that depend on one mechanism alone."""
-        problem = self.problem
+    def _of(self, name: str, entry: Entry, mechanism: Mechanism) -> Compared:
+        """Return the figures that depend on one mechanism alone.
+
+        The level is proven by its report. That of a baseline, the least one, is measured: it counts as private where
+        that is no more than was asked for.
+        """
+        problem, bound = self.problem, self.bound
+        if entry.report is None:
+            level, delta = evaluate.smallest_epsilon(mechanism, problem.delta, pairs=problem.pairs), problem.delta
+            private = level <= problem.epsilon
+        else:
+            proof = entry.report.certificate
+            level, delta, private = proof.epsilon, proof.delta, proof.private
         remapped, least = self._remapped(name, mechanism)
-        return {
-            **(_proven(entry.report, problem) if entry.report is not None else _measured(mechanism, problem)),
-            "value": _value(entry, problem, mechanism),
-            "remapped": remapped,
-            "remapped_bound": least,
-            "leakage": evaluate.min_entropy_leakage(mechanism, problem.prior),
-            "note": entry.note,
-            "under": {name: value_of(other, mechanism) for name, other in self.others.items()},
-        }
+        # the certificate has the value unless it is about another prior
+        own = None if entry.prior else entry.report
+        value = value_of(problem, mechanism) if own is None else own.certificate.value
+        return Compared(
+            name,
+            value=value,
+            remapped=remapped,
+            gap=None if bound is None else gap(value, bound),
+            private=private,
+            epsilon=finite(level),
+            leakage=evaluate.min_entropy_leakage(mechanism, problem.prior),
+            note=entry.note if private or entry.report else "a baseline, not private at this level",
+            delta=delta if problem.delta else None,
+            under={name: value_of(other, mechanism) for name, other in self.others.items()},
+            baseline=entry.report is None,
+            remapped_bound=least,
+        )
 
     def _remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
         """Return the value with the best remap and a bound on every remap; the bound only for remaps that draw."""
@@ -170,30 +177,6 @@ class Evidence:
         return evaluate.adversary_error(mechanism, problem.prior, problem.loss), None
 
 
-def _value(entry: Entry, problem: Problem, mechanism: Mechanism) -> float:
-    """Return the value under the prior of the problem, which the certificate has unless it is about another one."""
-    if entry.report is None or entry.prior:
-        return value_of(problem, mechanism)
-    return entry.report.certificate.value
-
-
-def _proven(report: Answered, problem: Problem) -> dict[str, Any]:
-    """Return the level that a report proves."""
-    proof = report.certificate
-    return {
-        "private": proof.private,
-        "epsilon": finite(proof.epsilon),
-        "delta": proof.delta if problem.delta else None,
-    }
-
-
-def _measured(mechanism: Mechanism, problem: Problem) -> dict[str, Any]:
-    """Return the least level of a baseline, which counts as private where that is no more than was asked for."""
-    level = evaluate.smallest_epsilon(mechanism, problem.delta, pairs=problem.pairs)
-    found = {"private": level <= problem.epsilon, "epsilon": finite(level), "baseline": True}
-    return found | {"delta": problem.delta or None}
-
-
 def value_of(problem: Problem, mechanism: Mechanism) -> float:
     """Return what the objective of the problem is about."""
     if isinstance(problem.objective, ExpectedLoss):
@@ -201,9 +184,9 @@ def value_of(problem: Problem, mechanism: Mechanism) -> float:
     return problem.objective.value(problem, mechanism.matrix)
 
 
-def _excess(value: float, best: float | None) -> float | None:
-    """Return how far a value is above the best one, relative to that; None where that is missing or 0."""
-    return None if not best else (value - best) / abs(best)
+def _excess(value: float | None, best: float | None) -> float | None:
+    """Return how far a value is above the best one, relative to that; None where one is missing, or that is 0."""
+    return (value - best) / abs(best) if value is not None and best else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,14 +245,7 @@ class Comparison(Plotted, Result):
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(
-        cls,
-        evidence: Evidence,
-        refinements: tuple[Refined, ...] = (),
-        verdict: Regularity | None = None,
-        *,
-        interrupted: bool = False,
-    ) -> Comparison:
+    def of(cls, evidence: Evidence, verdict: Regularity | None, *, interrupted: bool) -> Comparison:
         """Return the comparison of some mechanisms, its figures computed from them."""
         problem = evidence.problem
         return cls(
@@ -282,7 +258,7 @@ class Comparison(Plotted, Result):
             objective=problem.objective.title,
             delta=problem.delta,
             bounds=evidence.bounds,
-            refinements=refinements,
+            refinements=tuple(evidence.refinements),
             unit=problem.unit,
             distance_unit=problem.space.unit,
             evidence=evidence,
@@ -303,8 +279,7 @@ class Comparison(Plotted, Result):
     @property
     def report(self) -> Any:
         """Report of the row "optimal", which `save` writes with the comparison; None without one."""
-        entry = None if self.evidence is None else self.evidence.entries.get(OPTIMAL)
-        return entry and entry.report
+        return None if self.evidence is None else self.evidence.entries.get(OPTIMAL, Entry()).report
 
     def content(self) -> dict[str, Any]:
         """Return the figures by name, for JSON, without what proves them."""
@@ -377,8 +352,8 @@ class Comparison(Plotted, Result):
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {privacy_cell(self.epsilon, self.delta)}"
         return bars(
             f"{self.problem}: {asked}",
-            [labelled(row) for row in rows],
-            (Quantity(self.measured, losses), Quantity("leakage (bits)", leakages)),
+            [Row(row.name, privacy(row) if row.unproven else "", hatched=row.unproven) for row in rows],
+            {self.measured: losses, "leakage (bits)": leakages},
             lines,
         )
 
@@ -387,7 +362,13 @@ class Comparison(Plotted, Result):
         return f"{self.problem}: {', '.join(row.name for row in self.rows if row.value is not None)}; {asked}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
-        return [*self._head(digits), *self._tables(digits), *self._notes()]
+        yield from self._head(digits)
+        yield from self._tables(digits)
+        told = self.told
+        if self.objective == "expected loss":
+            yield from losses_of([(row.name, row.value, row.excess) for row in told.rows], self.unit)
+        yield from lines_of(told.refinements)
+        yield from (f"{row.name}: {row.note}" for row in told.rows if row.note)
 
     def _tables(self, digits: str) -> list[Grid]:
         """Return the mechanisms that exist, below the names of the columns; a second table for other priors."""
@@ -399,7 +380,8 @@ class Comparison(Plotted, Result):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
             bound = ["bound", cell(self.bound, digits), *(cell(self.bounds.get(name), digits) for name in names)]
-            tables.append([header, *(cells_under(row, names, digits) for row in rows), bound])
+            lines = ([row.name, *(cell(one, digits) for one in (row.value, *row.under.values()))] for row in rows)
+            tables.append([header, *lines, bound])
         return tables
 
     def _head(self, digits: str) -> list[str]:
@@ -410,9 +392,3 @@ class Comparison(Plotted, Result):
             least = with_unit(f"{self.bound:{digits}}", self.unit)
             lines.append(f"no mechanism of that privacy is better than {least}{told_gap(self.rows[0].gap)}")
         return lines if self.verdict is None else [*lines, told_verdict(self.verdict)]
-
-    def _notes(self) -> list[str]:
-        told = self.told
-        rows = [(row.name, row.value, row.excess) for row in told.rows]
-        losses = losses_of(rows, self.unit) if self.objective == "expected loss" else []
-        return [*losses, *lines_of(told.refinements), *(f"{row.name}: {row.note}" for row in told.rows if row.note)]

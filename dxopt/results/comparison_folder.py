@@ -27,6 +27,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
+from dxopt.results.claims import FORMAT
 from dxopt.results.compared import Refined, Regularity
 from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
@@ -84,7 +85,6 @@ def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
     return mine.keys() != other.keys() or not all(np.array_equal(mine[key], other[key]) for key in mine)
 
 
-FORMAT = 2
 CLAIMS = "comparison.json"
 WITNESSES = "comparison.npz"
 OWN = "own"
@@ -133,7 +133,7 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
         if row.name in evidence.remaps:
             remap, weights = evidence.remaps[row.name]
             arrays |= nested(f"{index}/remap", {"channel": remap, "weights": weights})
-    for number, proof in enumerate(evidence.refined):
+    for number, proof in enumerate(evidence.refinements.values()):
         arrays |= nested(f"refined/{number}", proof)
     if evidence.others:
         priors = [other.prior.probabilities for other in evidence.others.values()]
@@ -173,13 +173,9 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
         entries[row.name] = entry = _entry(inside, own, load, others, row, part(arrays, str(index)))
         if entry.mechanism is not None and (drawn := part(arrays, f"{index}/remap")):
             remaps[row.name] = _remap(own.problem, entry.mechanism, drawn)
-    refined = tuple(part(arrays, f"refined/{number}") for number in range(len(read.refinements)))
-    return Comparison.of(
-        Evidence(own.problem, entries, others, remaps, refined),
-        tuple(read.refinements),
-        read.verdict,
-        interrupted=read.interrupted,
-    )
+    refinements = {one: part(arrays, f"refined/{number}") for number, one in enumerate(read.refinements)}
+    evidence = Evidence(own.problem, entries, others, remaps, refinements)
+    return Comparison.of(evidence, read.verdict, interrupted=read.interrupted)
 
 
 def _entry(

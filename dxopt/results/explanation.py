@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from dxopt.analysis import evaluate
 from dxopt.analysis.arguments import loss_of
-from dxopt.analysis.off_prior import OffPrior, ends, off_prior
+from dxopt.analysis.off_prior import OffPrior, off_prior, unreported_ends
 from dxopt.analysis.radii import Radii, radii, tails
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.objective import AdversaryError, WorstLoss
+from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
@@ -26,7 +26,7 @@ from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of
 from dxopt.words.report import promise_of_beliefs
-from dxopt.words.result import Choice, Explanation, exponential
+from dxopt.words.result import Explanation
 
 SHOWN = 8
 """Labels of reports that are never made."""
@@ -36,17 +36,13 @@ _MOST_NEAREST = 2_000
 
 def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
     """Return the promises as fields of an `Explanation`: of a problem as asked, or as proven."""
-    space = problem.space
     private = problem.private
-    asked = problem.epsilon if private else None
-    found = None if proof is None or not private else proof.epsilon
-    epsilon = asked if found is None else found
-    delta = problem.delta if proof is None else proof.delta
+    level = problem if proof is None else proof
     return {
         "problem": problem.name,
-        "asked": asked,
-        "proven": found is not None,
-        "delta": delta if private else 0.0,
+        "asked": problem.epsilon if private else None,
+        "proven": private and proof is not None,
+        "delta": level.delta if private else 0.0,
         "title": problem.objective.title,
         "kind": _kind(problem),
         "value_unit": problem.unit,
@@ -54,7 +50,7 @@ def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, An
         "budget": problem.objective.max_loss if math.isfinite(problem.objective.max_loss) else None,
         "beliefs": "" if proof is None else promise_of_beliefs(problem, proof),
         "priors": "" if problem.priors is None else problem.priors.name,
-        **of_space(space, epsilon, problem.within),
+        **of_space(problem.space, level.epsilon if private else None, problem.within),
     }
 
 
@@ -114,26 +110,25 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
             }
     if (named := found.not_reported) is not None:
         first = tuple(str(mechanism.reports.labels[z]) for z in named[:SHOWN].tolist())
-        fields |= {"never": len(named), "never_labels": first}
-        fields["hardly"] = 0 if found.hardly is None else len(found.hardly)
-        fields["lowest"], fields["highest"] = ends(mechanism, named)
+        hardly = () if found.hardly is None else found.hardly
+        fields |= {"never": len(named), "never_labels": first, "hardly": len(hardly)}
+        fields["lowest"], fields["highest"] = unreported_ends(mechanism, named)
     if far is not None:
         fields |= {"radius": far.all, "half": far.half, "worst_radius": far.worst}
         fields |= {"radius_at": str(labels[far.worst_at]), "few": len(far.secrets) < len(mechanism.space)}
     if mechanism.space.structure.kind == "path" and (off := tails(mechanism)) is not None:
-        fields |= {"rare": off.rare, "rare_chance": off.rare_chance}
-        fields |= {"most_off": off.most, "most_off_chance": off.most_chance}
-    named = [fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at")]
-    return fields | {"where": _where(mechanism.space, [label for label in named if label is not None])}
+        fields |= asdict(off)
+    named = (fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at"))
+    return fields | {"where": _where(mechanism.space, named)}
 
 
-def _where(space: MetricSpace, named: Iterable[str]) -> dict[str, str]:
+def _where(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
     """Return positions on the Earth of secrets by their labels, but for labels that are positions."""
     found = known(space)
     if found is None:
         return {}
     labels, positions = list(space.labels), Coordinates(found.degrees)
-    places = {label: labels.index(label) for label in named}
+    places = {label: labels.index(label) for label in named if label is not None}
     return {
         label: "{:.4f}, {:.4f}".format(*found.degrees[place])
         for label, place in places.items()
@@ -144,24 +139,6 @@ def _where(space: MetricSpace, named: Iterable[str]) -> dict[str, str]:
 def of_problem(problem: Problem) -> Explanation:
     """Explain a problem as it is asked; nothing is solved."""
     return Explanation(**promised(problem))
-
-
-def of_report(
-    problem: Problem, mechanism: Mechanism, proof: Certificate, found: OffPrior, *, optimal: bool
-) -> Explanation:
-    """Explain the report of a problem, from what was proven of its mechanism and found off the prior."""
-    expected = None
-    if found.losses is not None and problem.objective.sign < 0:
-        expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
-    prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
-    return Explanation(
-        **promised(problem, proof),
-        **paid(found, radii(mechanism, prior), mechanism),
-        value=proof.value,
-        bound=proof.bound,
-        optimal=optimal,
-        expected_loss=expected,
-    )
 
 
 def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:
@@ -183,14 +160,4 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
         value=expected,
         **of_space(mechanism.space, None if known is None else known.epsilon),
         **paid(found, radii(mechanism, None if prior is None else prior.probabilities), mechanism),
-    )
-
-
-def choices_of(several: Iterable[Explanation]) -> tuple[Choice, ...]:
-    """Return the costs of each of several ε, from the reports at these."""
-    costs = [one.name for one in fields(Choice)][2:]
-    return tuple(
-        Choice(one.asked, exponential(one.asked * one.between), *(getattr(one, name) for name in costs))
-        for one in several
-        if one.asked is not None and one.value is not None and one.bound is not None
     )

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
-from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import AdversaryDual
 from dxopt.results.claims import FORMAT
 from dxopt.results.figures import plots
-from dxopt.results.figures.tables import Grid, Plotted
-from dxopt.results.folder import FRONTIER, Contents, Result, finite, numbers, parts
+from dxopt.results.figures.tables import Grid
+from dxopt.results.folder import FRONTIER, Contents, finite, numbers, parts
 from dxopt.results.packing import level_axis, named_loss, value_axis
-from dxopt.results.report import Report
+from dxopt.results.series import Array, Series
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit
 
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Array = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class ProvenRange(Plotted, Result):
+class ProvenRange(Series):
     """Proven range of a quantity, from answers at some points of it.
 
     Attributes
@@ -53,25 +49,13 @@ class ProvenRange(Plotted, Result):
     POINTS: ClassVar[str]
     """Name of its points."""
 
-    problem: Problem
-    reports: tuple[Report, ...]
     wanted: float
     status: Status
-
-    @property
-    def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """Plausibility warnings about the question or its answers: those that all reports have."""
-        return common(report.warnings for report in self.reports)
 
     @property
     def values(self) -> Array:
         """Values attained at the points, `(k,)`: proven."""
         return np.array([report.certificate.value for report in self.reports])
-
-    @property
-    def bounds(self) -> Array:
-        """Bounds on every mechanism at the points, `(k,)`: proven."""
-        return np.array([report.certificate.bound for report in self.reports])
 
     @property
     @abstractmethod
@@ -111,9 +95,8 @@ class ProvenRange(Plotted, Result):
         yield from (f"warning: {warning}" for warning in self.warnings)
         yield f"{self.problem.name}: {title} at {len(self.reports)} {self.POINTS}"
         yield f"resolution {self.resolution:.3g}{asked}{self._remark()}"
-        columns = self._columns()
-        rows = zip(*columns.values(), strict=True)
-        yield [[*columns], *([f"{number:{digits}}" for number in row] for row in rows)]
+        rows = self.figures
+        yield [[*rows[0]], *([f"{number:{digits}}" for number in row.values()] for row in rows)]
 
     def _points(self) -> Array:
         """Return the points, `(k,)`, increasing."""
@@ -157,11 +140,6 @@ class Frontier(ProvenRange):
 
     ALONG: ClassVar[str] = "epsilons"
     POINTS: ClassVar[str] = "levels"
-
-    @property
-    def epsilons(self) -> Array:
-        """The levels, `(k,)`, increasing."""
-        return np.array([report.problem.epsilon for report in self.reports])
 
     @property
     def values(self) -> Array:
@@ -308,7 +286,8 @@ class BudgetFrontier(ProvenRange):
         # The lower of two lines less a third one is concave, with its corner where the two meet: over an interval it
         # is largest there or at an end.
         points = (first, np.clip(meet, first, second), second)
-        above = [self._tangents(at) - self._chords(at) for at in points]
+        values, rises = self.values[:-1], np.diff(self.values)
+        above = [self._tangents(at) - (values + (at - first) / width * rises) for at in points]
         return inside, np.max(above, axis=0)
 
     def _tangents(self, points: Array) -> Array:
@@ -317,11 +296,6 @@ class BudgetFrontier(ProvenRange):
         rising = bounds[:-1] + prices[:-1] * (points - budgets[:-1])
         falling = bounds[1:] + prices[1:] * (points - budgets[1:])
         return np.minimum(rising, falling)
-
-    def _chords(self, points: Array) -> Array:
-        """Return the chord at a point between each budget and the next one, `(k - 1,)`."""
-        share = (points - self.budgets[:-1]) / np.diff(self.budgets)
-        return self.values[:-1] + share * np.diff(self.values)
 
     def between(self, max_loss: float) -> tuple[float, float]:
         """Return an error that is attained within this budget, and a proven upper bound.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,25 +18,17 @@ from dxopt.model.reports import unpack_reports
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
 from dxopt.proofs.duals import unpack_dual
-from dxopt.results.claims import Claims, read_claims, read_notes
+from dxopt.results.claims import Claims, Notes, read_typed, undamaged
 from dxopt.results.comparison_folder import difference, read_comparison
-from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, SWEEP, holds_report
-from dxopt.results.packing import (
-    AtPositions,
-    against_known,
-    believed,
-    unpack_beliefs,
-    unpack_held_out,
-)
+from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
+from dxopt.results.packing import AtPositions, against_known, believed, unpack_beliefs, unpack_held_out
 from dxopt.results.report import Report
-from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import as_path, is_file, no_result, read_arrays
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
-_CHANGED = "it was changed after it was saved: solve the problem again, or get the result again"
 AGREEMENT = 1e-12
 """Tolerance of a number proven again against the saved one, relative where it is above 1."""
 _SAME_DISTANCE = 1e-9
@@ -72,7 +62,7 @@ def load(folder: str | Path) -> Report:
         raise SpecError("folder", f"{folder} is a sweep", fix)
     if not holds_report(folder):
         raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
-    with _undamaged(folder):
+    with undamaged(folder):
         report = _read(folder)
         return replace(report, comparison=read_comparison(folder, report, load))
 
@@ -85,31 +75,14 @@ def read_problem(folder: Path) -> tuple[Problem, Claims]:
     SpecError
         If the folder misses a file, has another format version, or arrays of wrong shapes or numbers.
     """
-    with _undamaged(folder):
-        claims = read_claims(folder)
+    with undamaged(folder):
+        claims = read_typed(folder / CLAIMS, Claims)
         return _decoded(folder, claims)[0], claims
-
-
-@contextmanager
-def _undamaged(folder: Path) -> Iterator[None]:
-    """Turn what the readers of a damaged folder let escape into one SpecError."""
-    try:
-        yield
-    except SpecError:
-        raise
-    except CertificateError as error:
-        raise CertificateError(f"{folder}: {error}; {_CHANGED}") from None
-    except FileNotFoundError as error:
-        missing = Path(error.filename or "").name
-        raise SpecError("folder", f"{folder} is damaged: {missing} is missing", "solve the problem again") from None
-    except DAMAGED as error:
-        reason = " ".join(str(error).split())[:120]
-        raise SpecError("folder", f"{folder} is damaged ({reason})", "solve the problem again") from None
 
 
 def _read(folder: Path) -> Report:
     """Decode all files of a folder and certify the mechanism for the problem."""
-    claims, notes = read_claims(folder), read_notes(folder)
+    claims, notes = read_typed(folder / CLAIMS, Claims), read_typed(folder / NOTES, Notes)
     problem, mechanism = _decoded(folder, claims)
     problem = _with_optima(folder, problem)
     dual = unpack_dual(read_arrays(folder / DUAL))
@@ -117,17 +90,14 @@ def _read(folder: Path) -> Report:
     proof = proven.certificate
     optimal = is_optimal(problem, proven.mechanism, proof.value, proof.bound, claims.tolerance)
     _require_claimed(claims, proof, optimal=optimal)
-    positions = tuple(note and AtPositions(**_endless(note.model_dump())) for note in notes.held_out)
+    positions = tuple(None if note is None else AtPositions(**_endless(note)) for note in notes.held_out)
     return Report(
         problem=problem,
         mechanism=proven.mechanism,
         certificate=proof,
         dual=dual,
         status=Status(claims.status),
-        claim=claims.found.claim,
-        method=claims.found.method,
-        solver=claims.found.solver,
-        spanner=claims.found.spanner,
+        **dict(claims.found),
         tolerance=claims.tolerance,
         evaluation=claims.evaluation,
         beliefs=claims.beliefs,
@@ -144,8 +114,7 @@ def _read(folder: Path) -> Report:
 
 def _endless(numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the losses at positions with infinity where JSON has null."""
-    endless = ("loss", "worst", "moved", "radius")
-    return {key: math.inf if key in endless and one is None else one for key, one in numbers.items()}
+    return {key: math.inf if one is None and key != "standard_error" else one for key, one in numbers.items()}
 
 
 def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> None:
@@ -197,11 +166,11 @@ def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Probl
         loss = Loss.of(posed.loss, space, reports)
     else:
         asked["losses"].flags.writeable = False
-        loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units.loss)
+        loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units["loss"])
     prior = believed(posed.prior, posed.objective, asked)
     objective = against_known(prior, asked, posed.objective)
     if objective == AdversaryError.name:
-        guesses = Loss.of(asked["adversary_loss"], space, unit=posed.units.value)
+        guesses = Loss.of(asked["adversary_loss"], space, unit=posed.units["value"])
         objective = AdversaryError(float(asked["max_loss"]), guesses)
     epsilon = float(asked["epsilon"])
     within = posed.within and Level(epsilon, posed.within.level, posed.within.radius, posed.within.positions)

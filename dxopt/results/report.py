@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 from dxopt.analysis import evaluate
 from dxopt.analysis.held_out import HeldOut
 from dxopt.analysis.off_prior import OffPrior, off_prior
+from dxopt.analysis.radii import radii
 from dxopt.errors import CertificateError, PlausibilityWarning, UnsupportedError
 from dxopt.model.mechanism import FORMAT as MECHANISM_FORMAT
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
-from dxopt.model.objective import AdversaryError, WorstRegret
+from dxopt.model.objective import AdversaryError, WorstLoss, WorstRegret
 from dxopt.model.plausibility import of_answer
 from dxopt.model.problem import Problem
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
-from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
-from dxopt.results.explanation import of_report
-from dxopt.results.figures.tables import as_panel, as_text
+from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
+from dxopt.results.explanation import paid, promised
+from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
     DESCRIPTION,
@@ -49,7 +50,7 @@ from dxopt.runtime.display import as_html
 from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
-from dxopt.words.phrases import exact
+from dxopt.words.phrases import aligned, exact
 from dxopt.words.report import Lines
 from dxopt.words.result import Explanation, value
 
@@ -164,14 +165,26 @@ class Report(Result):
     @cached_property
     def explanation(self) -> Explanation:
         """Explain the promises and costs in plain words, as `dx.explain` does."""
-        optimal = self.status is Status.OPTIMAL
-        found = of_report(self.problem, self.mechanism, self.certificate, self.off_prior, optimal=optimal)
-        rows = () if self.comparison is None else self.comparison.rows[1:]
-        others = [(row.excess, row.name) for row in rows if row.private and row.excess is not None]
-        if not others or self.problem.objective.sign < 0:
-            return found
-        excess, name = min(others)
-        return replace(found, next_best=name, next_excess=excess)
+        problem, mechanism, proof, found = self.problem, self.mechanism, self.certificate, self.off_prior
+        expected = next_best = next_excess = None
+        if problem.objective.sign < 0:
+            if found.losses is not None:
+                expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
+        elif self.comparison is not None:
+            private = (row for row in self.comparison.rows[1:] if row.private)
+            others = [(row.excess, row.name) for row in private if row.excess is not None]
+            next_excess, next_best = min(others, default=(None, None))
+        prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
+        return Explanation(
+            **promised(problem, proof),
+            **paid(found, radii(mechanism, prior), mechanism),
+            value=proof.value,
+            bound=proof.bound,
+            optimal=self.status is Status.OPTIMAL,
+            expected_loss=expected,
+            next_best=next_best,
+            next_excess=next_excess,
+        )
 
     @property
     def members(self) -> tuple[Report, ...]:
@@ -215,7 +228,7 @@ class Report(Result):
         >>> print(len(str(report).splitlines()) <= 10 < len(report.details().splitlines()))
         True
         """
-        return as_text(everything(self))
+        return "\n".join(aligned(everything(self)))
 
     def contents(self, *, table: bool = True) -> Contents:
         """Return the files of a result folder by name: all that `dx.load` proves again, and the table.
@@ -284,11 +297,8 @@ class Report(Result):
                 "units": unit_names(problem),
                 "within": within and {key: getattr(within, key) for key in ("level", "radius", "positions")},
             },
-            "certificate": {
-                "private": proof.private,
-                "epsilon": finite(proof.epsilon),
-                **{key: getattr(proof, key) for key in ("delta", "value", "bound", "gap", "belief_level")},
-            },
+            "certificate": {key: getattr(proof, key) for key in Proof.model_fields}
+            | {"epsilon": finite(proof.epsilon)},
             "status": str(self.status),
             "tolerance": self.tolerance,
             "found": {key: getattr(self, key) for key in ("claim", "method", "solver", "spanner")},
@@ -316,7 +326,7 @@ class Report(Result):
         }
 
     def __str__(self) -> str:
-        return as_text(self.lines())
+        return "\n".join(aligned(self.lines()))
 
     def __repr__(self) -> str:
         proof = self.certificate

@@ -10,22 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dxopt.errors import PlausibilityWarning, SpecError
-from dxopt.model.plausibility import common
-from dxopt.model.problem import Problem
+from dxopt.errors import SpecError
 from dxopt.proofs.certify import gap
 from dxopt.results.claims import FORMAT, SweepFile, read_typed
 from dxopt.results.compared import FIGURES, Compared
 from dxopt.results.comparison import OPTIMAL
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
-from dxopt.results.figures.tables import Grid, Plotted, cell
-from dxopt.results.folder import PARTS, SWEEP, SWEEP_TABLE, Contents, Result, parts
+from dxopt.results.figures.tables import Grid, cell
+from dxopt.results.folder import PARTS, SWEEP, SWEEP_TABLE, Contents, parts
 from dxopt.results.packing import level_axis, value_axis
 from dxopt.results.reading import load
-from dxopt.results.report import Report
+from dxopt.results.series import Array, Series
 from dxopt.runtime.reading import as_path, is_file
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
@@ -35,11 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Array = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class EpsilonSweep(Plotted, Result):
+class EpsilonSweep(Series):
     """The optimum and other mechanisms at several levels.
 
     Attributes
@@ -64,25 +58,8 @@ class EpsilonSweep(Plotted, Result):
     2 panels
     """
 
-    problem: Problem
-    reports: tuple[Report, ...]
     asked: tuple[float, ...]
     status: Status
-
-    @property
-    def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """Plausibility warnings about the question or its answers: those that all reports have."""
-        return common(report.warnings for report in self.reports)
-
-    @property
-    def epsilons(self) -> Array:
-        """The levels that were reached, `(k,)`, increasing."""
-        return np.array([report.problem.epsilon for report in self.reports])
-
-    @property
-    def bounds(self) -> Array:
-        """At each level a value that no private mechanism is better than, `(k,)`: proven."""
-        return np.array([report.certificate.bound for report in self.reports])
 
     @property
     def reached(self) -> str:
@@ -193,7 +170,10 @@ class EpsilonSweep(Plotted, Result):
         return f"{self.problem.name}: {span}, {', '.join(self.methods)}, {self.status}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
-        return [self._head(), self._table(digits), *self._notes()]
+        title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
+        yield f"{self.problem.name}: {title} at {self.reached} ({self.status})"
+        yield self._table(digits)
+        yield from self._notes()
 
     @property
     def _rows(self) -> list[dict[str, Compared]]:
@@ -213,10 +193,6 @@ class EpsilonSweep(Plotted, Result):
             else plots.Curve(name, self.epsilons, values)
             for name, values in quantities.items()
         ]
-
-    def _head(self) -> str:
-        title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
-        return f"{self.problem.name}: {title} at {self.reached} ({self.status})"
 
     def _table(self, digits: str) -> list[list[str]]:
         others = self.methods[1:]

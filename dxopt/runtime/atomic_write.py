@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 
 
 @contextmanager
@@ -45,6 +45,17 @@ def replacing(
         if isinstance(error, OSError):
             raise unwritable(field, file, error, fix) from None
         raise
+
+
+def require_free(file: Path, *, force: bool) -> None:
+    """Raise SpecError about an output where a file may not be written: it has no folder, is one, or is there."""
+    if not file.parent.is_dir():
+        raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
+    if file.is_dir():
+        raise SpecError("output", f"{file} is a folder", "name a file")
+    if file.exists() and not force:
+        wrong = f"{file} is there already"
+        raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
 
 
 def unwritable(field: str, file: Path, error: OSError, fix: str = "name another file") -> SpecError:

@@ -95,7 +95,7 @@ class Plugins:
     def __iter__(self) -> Iterator[str]:
         """Yield the names that can be used, sorted, without loading them."""
         offers = _offers(self.group, tuple(sys.path))
-        return iter(sorted({point.name for point, _ in offers if not self._refused(point.name)}))
+        return iter(sorted({point.name for point, _ in offers if not self.refused(point.name)}))
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name not in self._own and any(name == one for one in self)
@@ -106,7 +106,14 @@ class Plugins:
 
     def refused(self, name: str) -> str:
         """Return why the plug-in of a name cannot be used; "" where one can, or there is none."""
-        return self._refused(name) if self._of(name) else ""
+        packages = [" ".join(where) for _, where in self._of(name)]
+        if packages and not _NAME.fullmatch(name):
+            return f"{name[:_LONGEST]!r} is no name of letters, digits and underscores"
+        if packages and name in self._own:
+            return f"{name!r} of {packages[0]} has the name of one of dxopt's own, which is taken instead"
+        if len(packages) > 1:
+            return f"{name!r} is offered by {' and by '.join(sorted(packages))}"
+        return ""
 
     def offered(self, name: str) -> list[Plugin]:
         """Return the plug-ins of a name, whether they can be used or not."""
@@ -126,7 +133,7 @@ class Plugins:
             raise SpecError(self.kind, f"there is no {name!r}", fix)
         point, where = offers[0]
         plugin = Plugin(self.kind, name, *where)
-        wrong = self._refused(name)
+        wrong = self.refused(name)
         if wrong:
             raise SpecError(self.kind, wrong, RENAME)
         try:
@@ -157,17 +164,6 @@ class Plugins:
 
     def _of(self, name: str) -> list[tuple[EntryPoint, tuple[str, str]]]:
         return [(point, where) for point, where in _offers(self.group, tuple(sys.path)) if point.name == name]
-
-    def _refused(self, name: str) -> str:
-        """Return why no plug-in of a name can be used; "" where one can."""
-        if not _NAME.fullmatch(name):
-            return f"{name[:_LONGEST]!r} is no name of letters, digits and underscores"
-        packages = [" ".join(where) for _, where in self._of(name)]
-        if name in self._own:
-            return f"{name!r} of {packages[0]} has the name of one of dxopt's own, which is taken instead"
-        if len(packages) > 1:
-            return f"{name!r} is offered by {' and by '.join(sorted(packages))}"
-        return ""
 
 
 class OrPlugins(Container[str]):

@@ -90,7 +90,12 @@ def opened(path: Path, most: int) -> io.BufferedReader:
     """
     # A pipe that nobody writes to would block `open`, and what a name stands for may change before it is opened:
     # so it is opened without waiting, and then looked at.
-    number = _number(path)
+    try:
+        number = os.open(path, _READING)
+    except PermissionError:
+        if path.is_dir():  # which opens on Linux alone
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) from None
+        raise
     try:
         found = os.fstat(number)
         if stat.S_ISDIR(found.st_mode):
@@ -102,16 +107,6 @@ def opened(path: Path, most: int) -> io.BufferedReader:
         return os.fdopen(number, "rb")
     except BaseException:
         os.close(number)
-        raise
-
-
-def _number(path: Path) -> int:
-    """Return the descriptor of a file, opened without waiting."""
-    try:
-        return os.open(path, _READING)
-    except PermissionError:
-        if path.is_dir():  # which opens on Linux alone
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) from None
         raise
 
 
@@ -129,8 +124,8 @@ def read_json(path: Path) -> Any:
     return json.loads(content(path, MOST_TEXT).decode("utf-8"))
 
 
-def read_arrays(path: Path, *, start: str = "", most: int | None = None) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file `*.npz` whose names begin with `start`, of `most` bytes in all (3.5 GB by default).
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file `*.npz`, of 3.5 GB in all at most.
 
     Raises
     ------
@@ -139,13 +134,12 @@ def read_arrays(path: Path, *, start: str = "", most: int | None = None) -> dict
         text; and whatever the readers of a damaged file let escape, see `archive.DAMAGED`.
     """
     with opened(path, MOST_ARRAYS) as stream, zipfile.ZipFile(_Sips(stream)) as stored:
-        members = [member for member in stored.infolist() if member.filename.startswith(start)]
+        members = stored.infolist()
         if len(members) > MOST_MEMBERS:
             raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
         total = sum(member.file_size for member in members)
-        most = MOST_ARRAYS if most is None else most
-        if total > most:
-            raise TooLarge(f"its arrays have {total:,} bytes, more than {most:,}")
+        if total > MOST_ARRAYS:
+            raise TooLarge(f"its arrays have {total:,} bytes, more than {MOST_ARRAYS:,}")
         return {member.filename.removesuffix(".npy"): _array(stored, member) for member in members}
 
 
@@ -172,10 +166,6 @@ class _Sips(io.RawIOBase):
 
     def seekable(self) -> bool:
         """Return True: there are always positions to go to."""
-        return True
-
-    def readable(self) -> bool:
-        """Return True: it can always be read."""
         return True
 
 

@@ -80,7 +80,7 @@ class Stop:
         self.interrupted = False
         self._partial = partial
         self._quiet = quiet
-        self._outermost = True
+        self._around: Stop | None = None
         self._pressed = False
         self._previous = None
 
@@ -107,7 +107,7 @@ class Stop:
                 self.interrupted |= around.interrupted
                 self._quiet |= around._quiet
                 self._partial = around._partial
-                self._outermost = False
+                self._around = around
                 self._pressed |= around._pressed
         return self
 
@@ -116,15 +116,14 @@ class Stop:
     ) -> None:
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
-            around = getattr(self._previous, "__self__", None)
-            if isinstance(around, Stop):
-                around.interrupted |= self.interrupted
-                around._pressed |= self._pressed
+            if self._around is not None:
+                self._around.interrupted |= self.interrupted
+                self._around._pressed |= self._pressed
             self._previous = None
 
     def delivered(self, answer: T) -> T:
         """Return the answer; raise Interrupted with it where Ctrl-C was pressed and no partial one is wanted."""
-        if self._pressed and self._outermost and not self._partial:
+        if self._pressed and self._around is None and not self._partial:
             raise Interrupted(answer)
         return answer
 

@@ -63,7 +63,7 @@ Route = Callable[[Problem, Options], Iterator[Candidate | Proven]]
 
 
 @contextmanager
-def running(
+def solve_context(
     progress: Progress | bool | None,
     time_limit: float | None,
     partial: bool,

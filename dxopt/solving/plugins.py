@@ -33,21 +33,22 @@ def plugins() -> tuple[Listed, ...]:
     return tuple(line for kind in KINDS for line in kind.listed())
 
 
-def used(problem: Problem, method: str, solver: str) -> tuple[Plugin, ...]:
-    """Return the plug-ins that a problem, and how it is solved, name; each once."""
+def used_plugins(problem: Problem, method: str, solver: str) -> tuple[Plugin, ...]:
+    """Return the plug-ins that a problem, a method and a solver use, each once, for the report to name."""
     guesses = problem.objective.adversary_loss if isinstance(problem.objective, AdversaryError) else None
     losses = [loss.plugin for loss in (problem.loss, guesses) if isinstance(loss, Loss)]
     ways = MECHANISM_PLUGINS.offered(method) if method not in METHODS else []
-    if method in SPANNER_METHODS and solver not in ("auto", COLUMNS, *SOLVERS):
+    if method in SPANNER_METHODS and solver not in ("auto", COLUMNS, *SOLVERS):  # others use no solver
         ways += SOLVER_PLUGINS.offered(solver)
-    return tuple(dict.fromkeys(one for one in [*_of_space(problem.space), *losses, *ways] if one is not None))
+    return tuple(dict.fromkeys(one for one in [*_plugins_of_space(problem.space), *losses, *ways] if one is not None))
 
 
-def named(texts: Container[str]) -> list[Plugin]:
-    """Return the installed plug-ins that any of some texts is the name of; none of them is loaded."""
+def named_plugins(texts: Container[str]) -> list[Plugin]:
+    """Return the installed plug-ins whose name is one of some texts; none of them is loaded."""
     return [one for kind in KINDS for name in kind if name in texts for one in kind.offered(name)]
 
 
-def _of_space(space: MetricSpace) -> list[Plugin | None]:
+def _plugins_of_space(space: MetricSpace) -> list[Plugin | None]:
+    """Return the plug-in of a space's metric and those of its factors; None for a metric of the user's own."""
     own = [space.metric.plugin] if isinstance(space.metric, Called) else []
-    return own + [plugin for factor in space.structure.factors for plugin in _of_space(factor)]
+    return own + [plugin for factor in space.structure.factors for plugin in _plugins_of_space(factor)]

@@ -20,8 +20,8 @@ from dxopt.proofs.duals import Dual
 from dxopt.results.announcing import announce, announce_answer
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, require_seconds
-from dxopt.solving.options import Options, Progress, Start, running
-from dxopt.solving.plugins import used
+from dxopt.solving.options import Options, Progress, Start, solve_context
+from dxopt.solving.plugins import used_plugins
 from dxopt.solving.routes.choice import SPANNER_METHODS, is_enough, require_method, routes
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_FROM
 from dxopt.solving.solvers import require_solver
@@ -114,10 +114,10 @@ def solve(
     0.5477
     """
     required_problem(problem)
-    _check(method, solver, spanner, tolerance, time_limit)
-    earlier = None if start is None else _earlier(start, problem)
+    _check_options(method, solver, spanner, tolerance, time_limit)
+    earlier = None if start is None else _start_from(start, problem)
     told = announce(problem)
-    with running(progress, time_limit, partial, cluster, device) as (stop, tell):
+    with solve_context(progress, time_limit, partial, cluster, device) as (stop, tell):
         report = answer(problem, Options(method, solver, spanner, tolerance, stop, tell, earlier, answer))
     return announce_answer(stop.delivered(report), told, partial=partial)
 
@@ -147,7 +147,7 @@ def answer(problem: Problem, options: Options) -> Report:
                 options.refused[candidate.route] = str(error)
                 unproven = error
                 continue
-            best = found if best is None else _better(problem.objective.sign, best, found)
+            best = found if best is None else _best_of_both(problem.objective.sign, best, found)
             proof = best.certificate
             options.progress(f"proven: {proof.value:.8g}, bound {proof.bound:.8g}, gap {proof.gap:.1e}")
             if _is_optimal(problem, best, options):
@@ -167,7 +167,7 @@ def answer(problem: Problem, options: Options) -> Report:
         reductions=best.reductions,
         seconds=time.perf_counter() - began,
         tolerance=options.tolerance,
-        plugins=used(problem, options.method, options.solver),
+        plugins=used_plugins(problem, options.method, options.solver),
         method=options.method,
         solver=options.solver,
         spanner=options.spanner,
@@ -183,7 +183,7 @@ def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) 
     return sign * value >= sign * best.certificate.value - _ROUNDING * abs(best.certificate.value)
 
 
-def _better(sign: float, first: Proven, second: Proven) -> Proven:
+def _best_of_both(sign: float, first: Proven, second: Proven) -> Proven:
     """Return the better mechanism of two with the better bound of two."""
     low, high = sorted((first, second), key=lambda one: sign * one.certificate.value)
     sharp = max((first, second), key=lambda one: sign * one.certificate.bound)
@@ -206,6 +206,7 @@ def _is_optimal(problem: Problem, proven: Proven, options: Options) -> bool:
 
 
 def _status(problem: Problem, best: Proven, options: Options) -> Status:
+    """Return the status of the report: optimal by its gap, or else what ended the search."""
     if _is_optimal(problem, best, options):
         return Status.OPTIMAL
     if options.stop.interrupted:
@@ -214,9 +215,10 @@ def _status(problem: Problem, best: Proven, options: Options) -> Status:
 
 
 def _against_optima(problem: Problem, objective: WorstRegret, options: Options) -> Problem:
-    """Return the problem with the optima for all priors of its hull, found finely, and what proves them.
+    """Return a problem of regret with the optimum for each prior of its hull, which the regret is measured against.
 
-    They are linear programs with every pair, whose folders have all that proves them.
+    Each is found more finely than the regret, by a linear program with every pair: a named solver rules out lines and
+    products, so that the saved folder of each has all that proves it.
     """
     found: list[Report] = []
     among = objective.priors
@@ -231,7 +233,10 @@ def _against_optima(problem: Problem, objective: WorstRegret, options: Options) 
     return problem.but(objective=WorstRegret(among, lowest, highest, tuple(found)))
 
 
-def _check(method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None) -> None:
+def _check_options(
+    method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None
+) -> None:
+    """Raise SpecError for options that are wrong, or do not go together, before anything is computed."""
     require_method(method)
     if not isinstance(solver, str):
         raise SpecError("solver", f"is of type {type(solver).__name__}", "give the name of one, or auto")
@@ -247,7 +252,8 @@ def _check(method: str, solver: str, spanner: float | None, tolerance: float, ti
     require_seconds(time_limit)
 
 
-def _earlier(report: Report, problem: Problem) -> Start | None:
+def _start_from(report: Report, problem: Problem) -> Start | None:
+    """Return an earlier report as column generation can start from it; None where it has no row prices."""
     if not isinstance(report, Report):
         raise SpecError("start", f"is of type {type(report).__name__}", "give a report of dx.solve")
     if report.problem.shape != problem.shape:

@@ -18,7 +18,7 @@ from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]
-_AGAIN = "save it again"
+_AGAIN = "save it again"  # the advice in errors about arrays that contradict each other
 SAME_PLACE = 1e-9
 """Largest distance between two unit vectors of one place: 6 mm on the Earth."""
 
@@ -43,9 +43,10 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
         own = {"kind": "distances", "distances": space.distances, "labels": list(space.labels)}
         if space.points is not None:
             own["points"] = space.points.astype(str) if space.points.dtype == object else space.points
+    # a metric on the Earth has the unit among its parameters
     if space.unit and getattr(metric, "unit", "") != space.unit:
         own["unit"] = space.unit
-    if (found := _stated(space)) is not None:
+    if (found := _positions_to_save(space)) is not None:
         arrays = {key: getattr(found, key) for key in ("degrees", "outlines", "streets", "unit")}
         own |= {f"{prefix}.positions.{key}": array for key, array in arrays.items() if array is not None}
     # the arrays of factors and positions have the prefix already
@@ -60,8 +61,8 @@ def are_same(one: MetricSpace, other: MetricSpace) -> bool:
     return ours.keys() == theirs.keys() and all(np.array_equal(ours[key], theirs[key]) for key in ours)
 
 
-def _stated(space: MetricSpace) -> Positions | None:
-    """Return the positions of a space, but None where its points and metric tell them."""
+def _positions_to_save(space: MetricSpace) -> Positions | None:
+    """Return the positions of a space; None where it has none, or its points and metric say the same."""
     found, metric = space.positions, space.metric
     if found is None or found.outlines is not None or found.streets is not None or not isinstance(metric, OnEarth):
         return found
@@ -69,8 +70,8 @@ def _stated(space: MetricSpace) -> Positions | None:
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
-    """Read the space of `pack`; KeyError or SpecError where the arrays are not of one."""
-    space = _unpacked(arrays, prefix)
+    """Make the space that `pack` wrote; KeyError or SpecError where the arrays are not of one."""
+    space = _without_positions(arrays, prefix)
     if f"{prefix}.unit" in arrays:
         space = replace(space, unit=str(arrays[f"{prefix}.unit"]))
     places = f"{prefix}.positions"
@@ -101,7 +102,9 @@ def _check_positions(space: MetricSpace, found: Positions) -> None:
         raise SpecError("positions", "contradict the points or their unit", _AGAIN)
 
 
-def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
+def _without_positions(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
+    """Make the space of its kind; its unit and positions are left to `unpack`."""
+
     def of(key: str) -> NDArray[Any]:
         return arrays[f"{prefix}.{key}"]
 

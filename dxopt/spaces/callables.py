@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
-from dxopt.numerics.coerce import shown
+from dxopt.numerics.coerce import short_repr
 from dxopt.runtime.plugins import Plugin, said
 from dxopt.spaces.distances import TRIANGLE_SLACK, BrokenTriangle, checked_matrix, metric_matrix, require_few
 from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
@@ -47,21 +47,21 @@ class Called:
         return self
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        distances = self.given(rows, columns)
+        distances = self.values_between(rows, columns)
         for one, other in np.argwhere(~(distances >= 0))[:1]:
             told = f"{distances[one, other]} for the points {rows[one]} and {columns[other]}"
             raise SpecError("metric", f"{self.whose}gives {told}", "give numbers of 0 or more, or inf")
         return distances
 
-    def given(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        """Return the values of the function for points `(p, k)` and `(q, k)`, `(p, q)`; any numbers."""
+    def values_between(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
+        """Return the values of the function for points `(p, k)` and `(q, k)`, `(p, q)`, unchecked: any numbers."""
         calls = len(rows) * len(columns)
         if calls > MOST_CALLS:
             wrong = f"is a function, to be called for {calls:,} pairs of points; {MOST_CALLS:,} at most"
             raise SpecError("metric", wrong, "give a matrix to MetricSpace.from_distances, or the name of a metric")
         sources, targets = (points[:, 0].tolist() if self.flat else list(points) for points in (rows, columns))
         told = {"field": "metric", "whose": self.whose}
-        distances = [[number_of(self.function, one, other, **told) for other in targets] for one in sources]
+        distances = [[called_number(self.function, one, other, **told) for other in targets] for one in sources]
         return np.array(distances, dtype=float).reshape(len(rows), len(columns))
 
     @property
@@ -73,7 +73,7 @@ class Called:
 class InBlocks(Called):
     """Distances by an object of a plug-in with `block(rows, columns)`, `(p, q)` from points `(p, k)` and `(q, k)`."""
 
-    def given(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
+    def values_between(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         try:
             distances = np.array(self.function(rows, columns), dtype=float)
         except Exception as error:  # whatever a package of others raises
@@ -96,7 +96,7 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
     """
     require_few(len(points))
     try:
-        matrix = checked_matrix(metric.given(points, points))
+        matrix = checked_matrix(metric.values_between(points, points))
         largest = float(np.max(matrix, where=np.isfinite(matrix), initial=0.0))
         metric_matrix(matrix, names, close=False, slack=TRIANGLE_SLACK * largest)
     except SpecError as error:
@@ -109,7 +109,7 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
     return matrix
 
 
-def number_of(
+def called_number(
     function: Callable[[Any, Any], Any],
     one: Any,
     other: Any,
@@ -119,7 +119,10 @@ def number_of(
     takes: str = "two points",
     whose: str = "",
 ) -> float:
-    """Return the number that a function of the user gives; SpecError where it raises, or gives something else."""
+    """Return the number that a function of the user gives; SpecError where it raises, or gives something else.
+
+    The error is about the `field`. `about` says what the two arguments are, and `whose` begins the message.
+    """
     try:
         return float(np.asarray(function(one, other)).item())
     except Exception as error:  # whatever a function of the user raises
@@ -129,11 +132,11 @@ def number_of(
 
 
 def truth_of(holds: Callable[[Any], Any], secret: Any, field: str) -> bool:
-    """Return whether a predicate of the user holds; SpecError where it raises, or gives no truth value."""
+    """Return True if a predicate of the user holds; SpecError where it raises, or gives no truth value."""
     try:
         return bool(holds(secret))
     except Exception as error:  # whatever a function of the user raises
-        wrong = f"the function gives no truth value for {shown(secret)} ({said(error)})"
+        wrong = f"the function gives no truth value for {short_repr(secret)} ({said(error)})"
         raise SpecError(field, wrong, "give a function of a secret that returns True or False") from error
 
 
@@ -154,7 +157,7 @@ def value_distances(values: Sequence[Any], distance: Distance | None) -> NDArray
     required("distance", distance, Callable, "give a function of two values that returns a number")
     about = "the values {!r} and {!r}"
     between = {"field": "distance", "about": about, "takes": "two values"}
-    found = np.array([[number_of(distance, v, w, **between) for w in values] for v in values])
+    found = np.array([[called_number(distance, v, w, **between) for w in values] for v in values])
     for one, other in np.argwhere(~((found >= 0) & np.isfinite(found)))[:1]:
         told = f"gives {found[one, other]:g} for {about.format(values[one], values[other])}"
         raise SpecError("distance", told, "give finite numbers of 0 or more")

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-EQUAL = 1e-9
+EQUAL = 1e-9  # distances that differ by no more than this, relative, count as equal
 
 
 @dataclass(frozen=True, eq=False)
 class TightChains:
-    """Pairs of points `(k, 2)` at a finite distance above 0 that no tight chain joins, up to 1e-9 relative."""
+    """Tight chains between points.
+
+    `missing` `(k, 2)` are the pairs at a finite distance above 0 that no chain joins; `_before` `(n, n)` has for each
+    pair the point before the second one on a shortest chain from the first.
+    """
 
     missing: NDArray[np.int64]
     _before: NDArray[np.int32]
@@ -34,7 +38,7 @@ class TightChains:
 
     @property
     def everywhere(self) -> bool:
-        """Return True if all pairs are joined."""
+        """True if chains join all pairs at a finite distance above 0."""
         return not len(self.missing)
 
     def chain(self, first: int, last: int) -> list[int]:

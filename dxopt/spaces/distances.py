@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-TRIANGLE_SLACK = 1e-12
+TRIANGLE_SLACK = 1e-12  # the relative error of distances up to which the triangle inequality counts as kept
 MATRIX_POINTS = 20_000
 """The most points of a matrix of distances that is computed, not given: 3.2 GB."""
 BLOCK_CELLS = 4_000_000
@@ -104,27 +104,19 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
     BrokenTriangle
         If they break it by more than 1e-12 relative and `slack`, and `close` is not set; it names the three points.
     """
-    broken = _triangle_violation(matrix, slack)
-    if broken is None:
-        return matrix
-    if close:
-        return path_closure(matrix)
-    i, j, k = broken
-    a, b, c = names[i], names[j], names[k]
-    detour = f"d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}"
-    wrong = f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds {detour}"
-    raise BrokenTriangle("distances", wrong, "mend the triangle inequality, or give ", Option("close", True))
-
-
-def _triangle_violation(matrix: Array, slack: float) -> tuple[int, int, int] | None:
-    """Return indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding and some slack, or None."""
     for via in range(len(matrix)):
-        detour = matrix[:, via, None] + matrix[None, via, :]
-        bad = matrix > detour * (1 + TRIANGLE_SLACK) + slack
-        if bad.any():
-            start, end = np.argwhere(bad)[0]
-            return int(start), via, int(end)
-    return None
+        detours = matrix[:, via, None] + matrix[None, via, :]
+        broken = matrix > detours * (1 + TRIANGLE_SLACK) + slack
+        if not broken.any():
+            continue
+        if close:
+            return path_closure(matrix)
+        start, end = np.argwhere(broken)[0].tolist()
+        a, b, c = names[start], names[via], names[end]
+        detour = f"d({a}, {b}) + d({b}, {c}) = {detours[start, end]:.6g}"
+        wrong = f"d({a}, {c}) = {matrix[start, end]:.6g} exceeds {detour}"
+        raise BrokenTriangle("distances", wrong, "mend the triangle inequality, or give ", Option("close", True))
+    return matrix
 
 
 def path_closure(lengths: Array) -> Array:
@@ -136,7 +128,7 @@ def path_closure(lengths: Array) -> Array:
     return closed
 
 
-MATRIX_AT_ONCE = 4_000
+MATRIX_AT_ONCE = 4_000  # the most points whose shortest paths are all computed and kept when some are asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,23 +203,26 @@ class Paths:
         return len(self.steps.data) // 2 + components == self.size
 
     def _from(self, starts: ArrayLike) -> Array:
+        # undirected edges are among the steps both ways, so that the search may be directed
         from scipy.sparse.csgraph import dijkstra
 
         return dijkstra(self.steps, indices=starts, directed=True)
 
 
 def required_graph(graph: Any) -> None:
-    """Raise SpecError unless a graph of networkx is given."""
+    """Raise SpecError unless a graph of networkx with nodes is given."""
     if not hasattr(graph, "is_multigraph"):
         raise SpecError("graph", f"is of type {type(graph).__name__}", "give a graph of networkx, as nx.Graph(edges)")
+    if not len(graph):
+        raise SpecError("graph", "has no nodes", "give at least one")
 
 
 def nodes_and_edges(
     graph: nx.Graph | nx.DiGraph, weight: str | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64], Array]:
-    """Return the names of the nodes of a graph, ends `(m, 2)` and lengths `(m,)` of its edges.
+    """Return the names of the nodes of a graph, and ends `(m, 2)`, as indices, and lengths `(m,)` of its edges.
 
-    Loops are left out; of parallel edges the shortest stays.
+    Edges from a node to itself are left out; of parallel edges the shortest stays.
 
     Raises
     ------
@@ -236,15 +231,13 @@ def nodes_and_edges(
     """
     required_graph(graph)
     nodes = list(graph)
-    if not nodes:
-        raise SpecError("graph", "has no nodes", "give at least one")
     position = {node: i for i, node in enumerate(nodes)}
     # Graphs of any kind take the name of an attribute here; where there is none, the lengths are not looked at.
     listed: Iterable[tuple[Any, Any, Any]] = graph.edges(data=weight or "")  # pyright: ignore[reportCallIssue]
     named = [edge for edge in listed if edge[0] != edge[1]]
     ends = (position[node] for edge in named for node in edge[:2])
     edges = np.fromiter(ends, np.int64, 2 * len(named)).reshape(-1, 2)
-    lengths = np.array([1.0 if weight is None else _length(*edge, weight) for edge in named], dtype=float)
+    lengths = np.array([1.0 if weight is None else _edge_length(*edge, weight) for edge in named], dtype=float)
     if graph.is_multigraph():
         # of the edges of each pair of ends the shortest, where the pair comes first
         pairs = edges[:, 0] * len(nodes) + edges[:, 1]
@@ -258,7 +251,7 @@ def nodes_and_edges(
     return tuple(map(str, nodes)), edges, lengths
 
 
-def _length(start: Any, end: Any, value: Any, weight: str) -> float:
+def _edge_length(start: Any, end: Any, value: Any, weight: str) -> float:
     try:
         length = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -91,7 +91,7 @@ def _first(path: Path, top: int | None) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for line, word, vector in islice(_vectors(path), top):
         if word in found:
-            raise _wrong(path, line, f"has the word {word!r} again", "keep one of the two, or give words")
+            raise _line_error(path, line, f"has the word {word!r} again", "keep one of the two, or give words")
         if len(found) == MATRIX_POINTS:
             raise SpecError("file", f"{path.name} has more than {MATRIX_POINTS:,} words", "give top or words")
         found[word] = vector
@@ -124,8 +124,8 @@ def _chosen(path: Path, words: Iterable[str]) -> dict[str, Array]:
 
 
 def _vectors(path: Path, wanted: set[str] | None = None) -> Iterator[tuple[int, str, Array]]:
-    """Yield each word, or each wanted one, with the number of its line and its vector."""
-    width = None
+    """Yield the number of the line, the word and its vector for each word, or each wanted one."""
+    width = None  # numbers in a line, told by the header or by the first word
     with closing(_lines(path)) as lines:
         for number, text in lines:
             parts = text.replace("\t", " ").rstrip().split(" ")
@@ -137,25 +137,28 @@ def _vectors(path: Path, wanted: set[str] | None = None) -> Iterator[tuple[int, 
             if width is None:
                 width = len(parts) - 1
                 if width < 1:
-                    raise _wrong(path, number, "has no numbers", "give a word and its numbers between blanks")
+                    raise _line_error(path, number, "has no numbers", "give a word and its numbers between blanks")
             # there are words with blanks in them, but none that ends in a number
             if len(parts) <= width or (len(parts) > width + 1 and _number(parts[-width - 1]) is not None):
                 wrong = f"has {len(parts) - 1} numbers where others have {width}"
-                raise _wrong(path, number, wrong, "give every word as many")
+                raise _line_error(path, number, wrong, "give every word as many")
             word = " ".join(parts[:-width])
             if wanted is None or word in wanted:
                 yield number, word, _vector(parts[-width:], path, number)
 
 
 def _vector(cells: list[str], path: Path, line: int) -> Array:
+    """Return the numbers of a line; SpecError names the line where one is none or not finite."""
     numbers = [_number(cell) for cell in cells]
     for cell, number in zip(cells, numbers, strict=True):
         if number is None or not math.isfinite(number):
-            raise _wrong(path, line, f"has {cell[:40]!r} for a number", "give finite numbers")
+            raise _line_error(path, line, f"has {cell[:40]!r} for a number", "give finite numbers")
     return np.array(numbers, dtype=float)
 
 
 def _number(cell: str) -> float | None:
+    """Return text as a number, or None where it is none."""
+    # Python reads 1_000 as a number, but in these files it is a word
     try:
         return None if "_" in cell else float(cell)
     except ValueError:
@@ -171,13 +174,13 @@ def _lines(path: Path) -> Generator[tuple[int, str]]:
             while line := stream.readline(_LONGEST_LINE + 1):
                 number += 1
                 if len(line) > _LONGEST_LINE:
-                    raise _wrong(
+                    raise _line_error(
                         path, number, f"has more than {_LONGEST_LINE:,} bytes", "name a file of word vectors"
                     )
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
         fix = "save binary vectors as text, as by gensim's save_word2vec_format; other text as UTF-8"
-        raise _wrong(path, number, "is no text in UTF-8", fix) from None
+        raise _line_error(path, number, "is no text in UTF-8", fix) from None
     except SpecError:
         raise
     except FileNotFoundError:
@@ -188,5 +191,5 @@ def _lines(path: Path) -> Generator[tuple[int, str]]:
         raise SpecError("file", f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
 
 
-def _wrong(path: Path, line: int, wrong: str, fix: str) -> SpecError:
+def _line_error(path: Path, line: int, wrong: str, fix: str) -> SpecError:
     return SpecError("file", f"{path.name} line {line} {wrong}", fix)

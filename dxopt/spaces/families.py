@@ -41,7 +41,7 @@ def substitutions_everywhere(universe: Universe) -> Iterator[Indices]:
 
 
 def swaps(size: int) -> Iterator[Indices]:
-    """Yield of Φ_2, all functions, those that swap two secrets and leave the others (CABP13 §6.2)."""
+    """Yield the functions that swap two secrets and keep all others: a part of Φ_2, all functions (CABP13 §6.2)."""
     for first, second in itertools.combinations(range(size), 2):
         hiding = np.arange(size)
         hiding[[first, second]] = second, first
@@ -50,12 +50,12 @@ def swaps(size: int) -> Iterator[Indices]:
 
 def one_record(universe: Universe) -> Iterator[Indices]:
     """𝒩_h: all records but one are known (CABP13 §2)."""
-    yield from _boxes(universe, [universe.values])
+    yield from _known_but_one(universe, [universe.values])
 
 
 def one_record_within(universe: Universe) -> Iterator[Indices]:
     """𝒩_1: all records but one are known, and of that one some values that it may have (CABP13 §5.1)."""
-    yield from _boxes(universe, list(_subsets(universe)))
+    yield from _known_but_one(universe, list(_subsets(universe)))
 
 
 def boxes(universe: Universe) -> Iterator[Indices]:
@@ -65,24 +65,26 @@ def boxes(universe: Universe) -> Iterator[Indices]:
 
 
 def pairs(size: int) -> Iterator[Indices]:
-    """Yield of 𝒩_2, all sets, those with two members (CABP13 §6.2)."""
+    """Yield the sets with two members: a part of 𝒩_2, all sets of secrets (CABP13 §6.2)."""
     for members in itertools.combinations(range(size), 2):
         yield np.array(members)
 
 
 def _records(universe: Universe) -> int:
+    """Return the number of records of a database; SpecError where the secrets are no databases."""
     if universe.kind != "databases":
         raise SpecError("universe", f"is of {universe.kind}, without records", "give databases")
     return len(universe.secrets[0])  # pyright: ignore[reportArgumentType]
 
 
 def _changes(universe: Universe) -> Iterator[Change]:
+    """Yield every function from the values of a record to these values."""
     for images in itertools.product(universe.values, repeat=len(universe.values)):
         yield dict(zip(universe.values, images, strict=True)).__getitem__
 
 
 def _hidden(universe: Universe, changes: dict[int, Change]) -> Indices:
-    """Change some records of each secret; one is kept where its change is outside the universe."""
+    """Return the hiding function that changes some records; a secret whose change is outside the universe stays."""
     found = []
     for index, secret in enumerate(universe.secrets):
         changed = list(secret)  # pyright: ignore[reportArgumentType]
@@ -93,12 +95,13 @@ def _hidden(universe: Universe, changes: dict[int, Change]) -> Indices:
 
 
 def _subsets(universe: Universe) -> Iterator[tuple[Hashable, ...]]:
+    """Yield every set of values but the empty one."""
     for size in range(1, len(universe.values) + 1):
         yield from itertools.combinations(universe.values, size)
 
 
-def _boxes(universe: Universe, sides: list[tuple[Hashable, ...]]) -> Iterator[Indices]:
-    """Yield databases that agree outside one record, whose values are in one of the `sides`; no empty sets."""
+def _known_but_one(universe: Universe, sides: list[tuple[Hashable, ...]]) -> Iterator[Indices]:
+    """Yield the sets of databases that agree outside one record, whose value is in one of the `sides`; none empty."""
     for record in range(_records(universe)):
         # all that can be known of the other records, in the order of the universe
         rests = dict.fromkeys((secret[:record], secret[record + 1 :]) for secret in universe.secrets)  # pyright: ignore
@@ -109,4 +112,5 @@ def _boxes(universe: Universe, sides: list[tuple[Hashable, ...]]) -> Iterator[In
 
 
 def _members(universe: Universe, secrets: Iterator[tuple]) -> Indices:
+    """Return the indices of those secrets that are in the universe."""
     return np.array([universe.places[secret] for secret in secrets if secret in universe.places], dtype=np.int64)

@@ -70,6 +70,7 @@ class Numbers(LazyLabels):
 
     def _index(self, label: str) -> int:
         index = int(label)
+        # also reads " 1", "+1" and "01", which are no labels
         if not 0 <= index < self.size or str(index) != label:
             raise ValueError(label)
         return index
@@ -97,13 +98,13 @@ class Tuples(LazyLabels):
         if not (label.startswith("(") and label.endswith(")")):
             raise ValueError(label)
         index = 0
-        for part, inner in zip(self.parts, _parsed(label[1:-1], self.parts), strict=True):
+        for part, inner in zip(self.parts, _indices_in_parts(label[1:-1], self.parts), strict=True):
             index = index * len(part) + inner
         return index
 
 
-def _parsed(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
-    """Return the index of each name in its part; names may contain the separator themselves."""
+def _indices_in_parts(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
+    """Return the index in each part of the names in a text `a, b`; names may contain the separator themselves."""
     first, *rest = parts
     if not rest:
         return [first.index(text)]
@@ -111,7 +112,7 @@ def _parsed(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
     cut = text.find(_SEPARATOR)
     while cut >= 0:
         try:
-            return [first.index(text[:cut]), *_parsed(text[cut + len(_SEPARATOR) :], tuple(rest))]
+            return [first.index(text[:cut]), *_indices_in_parts(text[cut + len(_SEPARATOR) :], tuple(rest))]
         except ValueError:
             cut = text.find(_SEPARATOR, cut + 1)
     raise ValueError(text)

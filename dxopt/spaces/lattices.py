@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import shown
+from dxopt.numerics.coerce import short_repr
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.labels import Coordinates, Numbers, Tuples
 from dxopt.spaces.metrics import NORMS, Euclidean, Metric, OnNumbers, metric_named
@@ -22,7 +22,7 @@ MOST_COORDINATES = 200_000_000
 
 
 def require_room(field: str, sizes: Sequence[int], width: int, fix: str) -> None:
-    """Raise SpecError where all tuples of indices below these sizes, with `width` coordinates each, are too many."""
+    """Raise SpecError where a product of these sizes has too many points, of `width` coordinates each, for memory."""
     count = math.prod(sizes)
     if count * max(width, 1) > MOST_COORDINATES:
         shape = f" ({' x '.join(map(str, sizes))})" if 1 < len(sizes) <= 4 else ""
@@ -34,7 +34,7 @@ def require_room(field: str, sizes: Sequence[int], width: int, fix: str) -> None
 
 Array = NDArray[np.float64]
 
-_STEPS_AT_ONCE = 64
+_STEPS_AT_ONCE = 64  # steps of a line that are the diagonal of one block of distances
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
     >>> answers.distances[0].tolist()
     [0.0, 5.0, 10.0, 15.0]
     """
-    return _built(Structure("path", _whole((size,), "size"), _positive(step)), Euclidean(), unit)
+    return _built(Structure("path", _checked_shape((size,), "size"), _checked_spacing(step)), Euclidean(), unit)
 
 
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
@@ -130,7 +130,8 @@ def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidea
 def _lattice(
     kind: Literal["lattice", "torus"], shape: Sequence[int], spacing: float, metric: str
 ) -> tuple[Structure, Metric]:
-    structure = Structure(kind, _whole(shape), _positive(spacing))
+    """Return the structure of a grid or torus, and the metric of the grid; SpecError where an argument is wrong."""
+    structure = Structure(kind, _checked_shape(shape), _checked_spacing(spacing))
     if metric not in NORMS:
         fix = f"choose one of {', '.join(NORMS)}"
         if callable(metric):
@@ -141,6 +142,7 @@ def _lattice(
 
 
 def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
+    """Make the space of all points of a regular structure; SpecError where they are too many."""
     shape = structure.shape
     axes = len(shape)
     require_room("size" if structure.kind == "path" else "shape", shape, axes, "give fewer")
@@ -152,16 +154,17 @@ def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
     return MetricSpace(labels, points, metric.prepare(points), structure, unit=unit)
 
 
-def _whole(shape: Sequence[int] | int, field: str = "shape") -> tuple[int, ...]:
+def _checked_shape(shape: Sequence[int] | int, field: str = "shape") -> tuple[int, ...]:
+    """Return numbers of points as a tuple; SpecError unless each is a whole number of 1 or more."""
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if not sizes or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in sizes):
         if field == "size":
-            raise SpecError(field, f"is {shown(sizes[0])}", "give a whole number of points, 1 or more")
-        raise SpecError(field, f"is {shown(shape)}", "give positive whole numbers, such as (4, 3)")
+            raise SpecError(field, f"is {short_repr(sizes[0])}", "give a whole number of points, 1 or more")
+        raise SpecError(field, f"is {short_repr(shape)}", "give positive whole numbers, such as (4, 3)")
     return tuple(map(int, sizes))
 
 
-def _positive(spacing: float) -> float:
+def _checked_spacing(spacing: float) -> float:
     if not (np.isfinite(spacing) and spacing > 0):
         raise SpecError("spacing", f"is {spacing}", "give a positive number")
     return spacing

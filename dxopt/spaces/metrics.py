@@ -72,7 +72,7 @@ _SHORT = 20_000.0
 
 
 def beyond_degrees(places: NDArray) -> NDArray[np.int64]:
-    """Return the indices of places `(m, 2)` that are no latitude and longitude."""
+    """Return the indices of places `(m, 2)` that are no latitude and longitude; longitudes go to ±360 degrees."""
     return np.flatnonzero((np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360))
 
 
@@ -105,7 +105,7 @@ class Haversine(OnEarth):
     """Great-circle distance on a sphere of radius 6371.0088 km: 0.57 % too long at most, 0.45 % too short."""
 
     name = "haversine"
-    shrink: ClassVar[float] = 1.0
+    shrink: ClassVar[float] = 1.0  # what distances are divided by
 
     def block(self, rows: NDArray, columns: NDArray) -> Array:
         # contiguous, as other layouts may take another path through cos, an ulp away
@@ -167,7 +167,10 @@ def _ellipsoid() -> Any:
 
 
 def _by_chord(lat: Array, lon: Array, lat_other: Array, lon_other: Array) -> Array:
-    """Return metres between near places, `(p, 1)` and `(1, q)` in degrees; NaN or more between others."""
+    """Return the geodesic distances of near places in metres, `(p, 1)` and `(1, q)` in degrees.
+
+    For places further apart than `_SHORT` this has no meaning: it is NaN, or more than `_SHORT`.
+    """
     # 1. angles: differences in degrees are exact
     apart = np.radians(np.abs(lat - lat_other))
     around = np.radians(_between_meridians(lon, lon_other))
@@ -210,7 +213,7 @@ def _reduced(latitude: Array) -> Array:
 
 
 def _from_axis(latitude: Array, beta: Array) -> Array:
-    """Return metres to the axis of the Earth, exactly 0 at the poles."""
+    """Return the distance from the axis of the Earth in metres, exactly 0 at the poles."""
     return np.where(np.abs(latitude) == 90.0, 0.0, _MAJOR * np.cos(beta))
 
 
@@ -236,7 +239,7 @@ NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 
 
 def metric_named(metric: str | Metric, unit: str = "") -> Metric:
-    """Return a metric by its registered name, in a unit where it is on the Earth; an object as it is."""
+    """Return a metric by its registered name, in a unit where it is on the Earth; a metric object as it is."""
     if isinstance(metric, str):
         if metric not in METRICS:
             raise SpecError("metric", f"there is no {metric!r}", METRIC_NAMES.fix())

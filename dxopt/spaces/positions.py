@@ -60,7 +60,7 @@ class Positions:
 
 
 def to_corners(found: Positions) -> NDArray[np.float64] | None:
-    """Return the straight ways `(n, k, 3)` from points to the corners of their outlines, on the unit sphere."""
+    """Return vectors `(n, k, 3)` from points of the unit sphere to the corners of their outlines; None without."""
     if found.outlines is None:
         return None
     corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3)
@@ -91,18 +91,18 @@ def names_of(given: Any) -> tuple[str, ...]:
 
 def are_degrees(names: Sequence[str]) -> bool:
     """Return True if two names, in either order, mean a latitude and a longitude, as `pickup_lat` and `lng`."""
-    return len(names) == 2 and (_ordered(*names) or _ordered(names[1], names[0]))
+    return len(names) == 2 and (_is_latitude_first(*names) or _is_latitude_first(names[1], names[0]))
 
 
 def require_latitude_first(names: Sequence[str], field: str) -> None:
     """Raise SpecError where two names are those of a longitude and a latitude, in this order."""
-    if len(names) == 2 and _ordered(names[1], names[0]):
+    if len(names) == 2 and _is_latitude_first(names[1], names[0]):
         fix = f"places are (latitude, longitude): give [{names[1]!r}, {names[0]!r}]"
         raise SpecError(field, f"are {names[0]!r} and {names[1]!r}, in this order", fix)
 
 
-def _ordered(first: str, second: str) -> bool:
-    """Return True if the first name is a latitude and the second a longitude."""
+def _is_latitude_first(first: str, second: str) -> bool:
+    """Return True if the first name has a word for latitude and the second for longitude, as `start_lat`, `lng`."""
     return has_role(first, "latitude") and has_role(second, "longitude")
 
 
@@ -156,7 +156,7 @@ def as_wgs84(given: Any, field: str) -> Any:
 
 
 def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
-    """Return rows of finite numbers as an array `(m, columns)`; SpecError where they are none."""
+    """Return rows of coordinates as an array `(m, columns)`; SpecError unless they are as many finite numbers."""
     located = np.array(as_numbers(rows, "points", "give one row of coordinates per place"), order="C")
     if located.ndim != 2 or located.shape[1] != columns:
         what = "(latitude, longitude)" if columns == 2 else f"{columns} coordinates"
@@ -167,7 +167,10 @@ def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
 
 
 def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
-    """Return locations `(m, 2)`, those of GeoPandas from their CRS; SpecError where one is none or turned round."""
+    """Return locations `(m, 2)` as (latitude, longitude) in degrees, converted from their CRS if from GeoPandas.
+
+    SpecError where one is not on the Earth, or columns are named longitude and latitude, in this order.
+    """
     if has_geometry(degrees):
         degrees = degrees_of(degrees)
     require_latitude_first(names_of(degrees), "points")
@@ -177,34 +180,34 @@ def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
 
 
 def unrolled(longitudes: NDArray[np.float64], start: ArrayLike) -> NDArray[np.float64]:
-    """Return the same longitudes, in degrees, from `start - 180` up to `start + 180`; those in it as they are."""
+    """Shift longitudes by whole turns, to `start - 180` up to `start + 180` degrees; those there stay as they are."""
     turns = np.floor((longitudes - np.asarray(start) + 180.0) / 360.0)
     return np.where(turns == 0, longitudes, longitudes - 360.0 * turns)
 
 
-def together(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return locations `(n, 2)` whose longitudes do not jump at ±180°, if all lie within 180° of the first."""
+def unrolled_places(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return locations `(n, 2)` with longitudes that do not jump at ±180°, if all are within 180° of the first."""
     return np.column_stack([degrees[:, 0], unrolled(degrees[:, 1], float(degrees[0, 1]))])
 
 
 def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the unit vectors `(n, 3)` of locations `(n, 2)`."""
+    """Return the unit vectors `(n, 3)` of locations `(n, 2)`, (latitude, longitude) in degrees."""
     latitude, longitude = np.radians(degrees).T
-    to_axis = np.cos(latitude)
-    return np.column_stack([to_axis * np.cos(longitude), to_axis * np.sin(longitude), np.sin(latitude)])
+    cos_latitude = np.cos(latitude)
+    return np.column_stack([cos_latitude * np.cos(longitude), cos_latitude * np.sin(longitude), np.sin(latitude)])
 
 
 def distance_of(chords: ArrayLike, unit: str) -> NDArray[np.float64]:
-    """Return the great-circle distances over chords of the unit sphere."""
+    """Return the great-circle distances, in a unit, of places whose chords on the unit sphere have these lengths."""
     return angles_of(chords) * (EARTH_RADIUS_KM * OnEarth.units[unit])
 
 
 def angles_of(chords: ArrayLike) -> NDArray[np.float64]:
-    """Return the angles over chords of the unit sphere."""
+    """Return the angles, in radians, that chords of these lengths span on the unit sphere."""
     return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0))
 
 
-_WIDEST = 180.0
+_WIDEST = 180.0  # degrees of longitude from which on places have no local plane
 
 
 def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
@@ -231,7 +234,7 @@ def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
     if not len(located):
         raise SpecError("points", "are none", "give at least one place")
     radius = EARTH_RADIUS_KM * Haversine.units[Haversine(unit).prepare(located).unit]
-    located = together(located)
+    located = unrolled_places(located)
     latitude, longitude = located.T
     if np.abs(latitude).max() >= 90 or np.ptp(longitude) >= _WIDEST:
         wrong = f"have a pole among them or span {_WIDEST:g} degrees of longitude"

@@ -56,7 +56,7 @@ def product(*factors: MetricSpace) -> MetricSpace:
     for factor in factors:
         flat.extend(factor.structure.factors if isinstance(factor, ProductSpace) else [factor])
     sizes = tuple(map(len, flat))
-    located = _located(flat)
+    located = _coordinates(flat)
     require_room("factors", sizes, sum(part.shape[1] for part in located), _APART)
     structure = Structure("product", sizes, factors=tuple(flat))
     labels = Tuples(tuple(factor.labels for factor in flat))
@@ -116,19 +116,22 @@ class ProductSpace(MetricSpace):
 
 
 def _distinct(indices: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct indices, and which of them each index is."""
+    """Return the distinct indices, and for each index its place among them."""
     distinct, which = np.unique(indices, return_inverse=True)
     return distinct, which.reshape(-1)
 
 
-def _located(factors: list[MetricSpace]) -> list[NDArray[np.float64]]:
-    """Return the coordinates of each factor; none where one has no numbers for coordinates."""
+def _coordinates(factors: list[MetricSpace]) -> list[NDArray[np.float64]]:
+    """Return the coordinates of each factor; an empty list unless all of them have numbers for coordinates."""
     parts = [factor.points for factor in factors if factor.points is not None and factor.points.dtype == float]
     return parts if len(parts) == len(factors) else []
 
 
 def sides(space: MetricSpace) -> tuple[MetricSpace, ...]:
-    """Return the factors of a space under the sum of distances: itself alone where no others are known."""
+    """Return the factors whose product, under the sum of distances, is a space; itself alone where it has no others.
+
+    A grid under the Manhattan metric is the product of a line for each axis.
+    """
     structure = space.structure
     if structure.kind == "product":
         return structure.factors

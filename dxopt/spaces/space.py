@@ -402,6 +402,7 @@ class MetricSpace:
         return self.naming.one(name, label=label, index=index, point=point, called="point")
 
     def _located(self) -> NDArray:
+        """Return the points; SpecError where the space has only distances."""
         if self.points is None:
             raise SpecError("space", "has no points, only distances", "use its labels or indices")
         return self.points

@@ -45,7 +45,11 @@ class Spread:
 
     @property
     def telling(self) -> float:
-        """A distance to tell people of: 1 where some are as far apart, else a short one near what is typical."""
+        """A round distance at which texts say what privacy means.
+
+        1 if that is from the typical distance to the diameter, or no typical one is known; else the typical distance,
+        in one digit if three are not enough.
+        """
         typical = self.typical
         if self.diameter >= 1.0 >= typical or not (math.isfinite(typical) and typical > 0):
             return 1.0
@@ -59,27 +63,23 @@ def spread_of(space: MetricSpace) -> Spread:
     structure = space.structure
     match structure.kind:
         case "path" if space.points is not None:
-            return _on_a_line(space.points[:, 0])
+            places = space.points[:, 0]
+            beside = np.pad(np.abs(np.diff(places)), 1, constant_values=np.inf)
+            return Spread(float(abs(places[-1] - places[0])), np.minimum(beside[:-1], beside[1:]))
         case "lattice" | "torus":
             # no two points are further apart than some point is from the first, and all have a neighbour
-            return Spread(_largest(space.row(index=0)), np.full(len(space), space.nearest))
+            return Spread(_largest_finite(space.row(index=0)), np.full(len(space), space.nearest))
         case "product":
             parts = [spread_of(factor) for factor in structure.factors]
             # the nearest point differs in one coordinate; the furthest in all of them
             nearest = reduce(np.minimum.outer, (part.nearest for part in parts)).ravel()
             return Spread(sum(part.diameter for part in parts), nearest)
     if isinstance(space.given, Paths) and len(space) ** 2 > _MOST_CELLS:
-        return _along(space.given)
+        return _on_a_graph(space.given)
     return _by_rows(space)
 
 
-def _on_a_line(places: Array) -> Spread:
-    steps = np.abs(np.diff(places))
-    beside = np.concatenate([[np.inf], steps, [np.inf]])
-    return Spread(float(abs(places[-1] - places[0])), np.minimum(beside[:-1], beside[1:]))
-
-
-def _along(paths: Paths) -> Spread:
+def _on_a_graph(paths: Paths) -> Spread:
     """Measure by the edges at each point, and by searches that each start where the one before ended."""
     steps = paths.steps.tocoo()
     nearest = np.full(paths.size, np.inf)
@@ -109,11 +109,11 @@ def _by_rows(space: MetricSpace) -> Spread:
     nearest: list[Array] = []
     for rows in in_blocks(chosen, size):
         apart = space.block(rows, everything)
-        diameter = max(diameter, _largest(apart))
+        diameter = max(diameter, _largest_finite(apart))
         apart[np.arange(len(rows)), rows] = np.inf
         nearest.append(apart.min(axis=1))
     return Spread(diameter, np.concatenate(nearest))
 
 
-def _largest(distances: Array) -> float:
+def _largest_finite(distances: Array) -> float:
     return float(np.max(distances, where=np.isfinite(distances), initial=0.0))

@@ -87,8 +87,8 @@ class Universe:
         >>> print(dx.Universe.databases([0, 1], 2, absent=True, empty=False).labels)
         ('(0, 0)', '(0, 1)', '(0, ∅)', '(1, 0)', '(1, 1)', '(1, ∅)', '(∅, 0)', '(∅, 1)')
         """
-        listed = (*_distinct(values, "values"), *([None] if absent else []))
-        databases = _tuples(listed, _positive(records, "records"), "records")
+        listed = (*_checked_values(values, "values"), *([None] if absent else []))
+        databases = _tuples(listed, _checked_number(records, "records"), "records")
         nobody = None if empty else (None,) * records
         return cls("databases", tuple(one for one in databases if one != nobody), listed)
 
@@ -102,7 +102,7 @@ class Universe:
         >>> print(dx.Universe.graphs(3).labels[:5])
         ('{}', '{1-2}', '{0-2}', '{0-2, 1-2}', '{0-1}')
         """
-        _few(2, math.comb(_positive(nodes, "nodes"), 2), "nodes")
+        _require_few(2, math.comb(_checked_number(nodes, "nodes"), 2), "nodes")
         pairs = list(itertools.combinations(range(nodes), 2))
         chosen = _tuples((False, True), len(pairs), "nodes")
         graphs = (frozenset(pair for pair, there in zip(pairs, which, strict=True) if there) for which in chosen)
@@ -118,9 +118,9 @@ class Universe:
         >>> print(dx.Universe.streams("ab", 2, users=2).labels[:3])
         ('aa|aa', 'aa|ab', 'aa|ba')
         """
-        listed = _distinct(values, "values")
-        users = _positive(users, "users")
-        starts = range(0, _positive(times, "times") * users, users)
+        listed = _checked_values(values, "values")
+        users = _checked_number(users, "users")
+        starts = range(0, _checked_number(times, "times") * users, users)
         entries = _tuples(listed, times * users, "times")
         return cls("streams", tuple(tuple(one[i : i + users] for i in starts) for one in entries), listed)
 
@@ -134,14 +134,14 @@ class Universe:
         >>> print(dx.Universe.words("ab", 2, shortest=1).labels)
         ('a', 'b', 'aa', 'ab', 'ba', 'bb')
         """
-        letters = _distinct(alphabet, "alphabet")
-        longest = _positive(longest, "longest")
+        letters = _checked_values(alphabet, "alphabet")
+        longest = _checked_number(longest, "longest")
         shortest = longest if shortest is None else shortest
         if not (isinstance(shortest, Integral) and 0 <= shortest <= longest):
             raise SpecError("shortest", f"is {shortest}", f"give a length from 0 to {longest}")
-        _few(len(letters), longest, "longest")
+        _require_few(len(letters), longest, "longest")
         sizes = range(shortest, longest + 1)
-        _allow(sum(len(letters) ** size for size in sizes))
+        _require_few_secrets(sum(len(letters) ** size for size in sizes))
         words = itertools.chain.from_iterable(_tuples(letters, size, "longest") for size in sizes)
         return cls("words", tuple(words), letters)
 
@@ -169,19 +169,20 @@ class Universe:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The secrets as text: `(0, ∅)`, `{0-1, 1-2}`, `ab|ba`, `abba`; `10,2` where values are long."""
-        between = "" if all(len(_written(value)) == 1 for value in self.values) else ","
+        between = "" if all(len(_value_label(value)) == 1 for value in self.values) else ","
         return tuple(self._label(secret, between) for secret in self.secrets)
 
     def _label(self, secret: Any, between: str) -> str:
+        """Write a secret as text, with `between` between the letters of a word or the events of a stream."""
         match self.kind:
             case "databases":
-                return f"({', '.join(map(_written, secret))})" if len(secret) > 1 else _written(secret[0])
+                return f"({', '.join(map(_value_label, secret))})" if len(secret) > 1 else _value_label(secret[0])
             case "graphs":
                 return f"{{{', '.join(f'{a}-{b}' for a, b in sorted(secret))}}}"
             case "streams":
-                return "|".join(between.join(map(_written, events)) for events in secret)
+                return "|".join(between.join(map(_value_label, events)) for events in secret)
             case "words":
-                return between.join(map(_written, secret)) or "ε"
+                return between.join(map(_value_label, secret)) or "ε"
 
     def space(self, metric: str = "hamming", *, distance: Distance | None = None, unit: str = "") -> MetricSpace:
         """Put databases under a metric that sums over records, or takes their maximum (CABP13 §2, §5, §6.1).
@@ -216,7 +217,8 @@ class Universe:
             raise SpecError("metric", f"there is no {metric!r}", f"choose one of {', '.join(RECORD_METRICS)}")
         steps = self._between_values(metric, distance)
         records = len(self.secrets[0])  # pyright: ignore[reportArgumentType]
-        one = MetricSpace.from_distances(steps, labels=list(map(_written, self.values)), unit=unit)
+        one = MetricSpace.from_distances(steps, labels=list(map(_value_label, self.values)), unit=unit)
+        # all databases, under a sum over records
         if metric != "chebyshev" and len(self) == len(self.values) ** records:
             return product(*[one] * records)
         # otherwise record by record: each record adds its distances, or raises them to its own
@@ -249,11 +251,12 @@ def required_universe(universe: Any) -> None:
     required("universe", universe, Universe, "give a dx.Universe, such as dx.Universe.databases([0, 1], 2)")
 
 
-def _written(value: Hashable) -> str:
+def _value_label(value: Hashable) -> str:
     return _ABSENT if value is None else str(value)
 
 
-def _distinct(values: Iterable[Hashable], field: str) -> tuple[Hashable, ...]:
+def _checked_values(values: Iterable[Hashable], field: str) -> tuple[Hashable, ...]:
+    """List values; SpecError where there are none, one is twice, or one is None, which stands for absent records."""
     required(field, values, Iterable, "give a list of values")
     listed = tuple(values)
     if not all(isinstance(value, Hashable) for value in listed):
@@ -265,26 +268,31 @@ def _distinct(values: Iterable[Hashable], field: str) -> tuple[Hashable, ...]:
     return listed
 
 
-def _positive(number: int, field: str) -> int:
+def _checked_number(number: int, field: str) -> int:
+    """Return a whole number of 1 or more; SpecError where it is none."""
     required(field, number, Integral, "give a whole number from 1")
     if number < 1:
         raise SpecError(field, f"is {number}", "give 1 or more")
     return number
 
 
-def _few(values: int, size: int, field: str) -> None:
-    """Refuse more tuples of a size than a matrix has points, and tuples of more entries than that."""
+def _require_few(values: int, size: int, field: str) -> None:
+    """Refuse more tuples of a size than a matrix has points, and tuples of more entries than that.
+
+    Those would make values**size too large to compute.
+    """
     if size > MATRIX_POINTS:
         raise SpecError(field, f"makes secrets of {size:,} entries, over the {MATRIX_POINTS:,} allowed", "give fewer")
-    _allow(values**size)
+    _require_few_secrets(values**size)
 
 
-def _allow(count: int) -> None:
+def _require_few_secrets(count: int) -> None:
     if count > MATRIX_POINTS:
         counted = f"{count:,}" if count < 10**12 else "over 10^12"
         raise SpecError("universe", f"has {counted} secrets, over the {MATRIX_POINTS:,} allowed", "make it smaller")
 
 
 def _tuples(values: Sequence[Hashable], size: int, field: str) -> Iterable[tuple[Hashable, ...]]:
-    _few(len(values), size, field)
+    """Yield all tuples of a size, the last entry fastest; SpecError where they are too many for a universe."""
+    _require_few(len(values), size, field)
     return itertools.product(values, repeat=size)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, Field
 
 from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.prior import Prior as Belief
 from dxopt.model.prior_sets import PriorSet
 from dxopt.spaces.universes import Universe
 from dxopt.spec import fields as f
-from dxopt.spec.fields import bad, shown
 from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.priors import CornerPrior, Prior, build_priors
 from dxopt.spec.source import Source
@@ -23,16 +22,11 @@ from dxopt.spec.universes import Database, Databases
 
 Event = Annotated[list[f.Named], Field(min_length=1)]
 Events = Annotated[list[Annotated[list[Event], Field(min_length=2, max_length=2)]], Field(min_length=1)]
+Two = Annotated[f.Rows[f.NonNegative], Field(min_length=2, max_length=2)]
 Believed = Annotated[Annotated[list[Prior], Field(min_length=1)] | Prior, f.Shapes()]
 
 
-def _state(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise bad(f"is {shown(value)}", "give text or a whole number")
-    return str(value)
-
-
-State = Annotated[str, PlainValidator(_state), WithJsonSchema({"type": ["string", "integer"]})]
+State = Annotated[f.Label, AfterValidator(str)]
 
 
 class _Leveled(f.Section):
@@ -102,11 +96,10 @@ class Given(_Leveled):
     """Pairs of beliefs written out."""
 
     kind: Literal["pairs"] = Field(description="Pairs of beliefs written out.")
-    pairs: Annotated[list[f.Rows[f.NonNegative]], Field(min_length=1)] = Field(
+    pairs: Annotated[list[Two], Field(min_length=1)] = Field(
         description="Pairs of rows, each with one probability per point; meant both ways."
     )
     distances: list[f.Positive] | None = Field(None, description="Of each pair; 1 by default.")
-    shape: ClassVar[str] = "write [[p, ...], [p, ...]]"
 
 
 Beliefs = Annotated[Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov | Given, f.Kinds()]
@@ -133,10 +126,7 @@ def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior
         case Markov():
             return BeliefPairs.markov(asked.states, asked.length, asked.transition, asked.start, times=asked.times)
         case Given():
-            for number, pair in enumerate(asked.pairs):
-                if len(pair) != 2:
-                    raise source.error(("beliefs", "pairs", number), f"has {len(pair)} rows", asked.shape)
-            pairs = [(pair[0], pair[1]) for pair in asked.pairs]
+            pairs = [(first, second) for first, second in asked.pairs]
             return BeliefPairs.of(secrets.space, pairs, distances=asked.distances)
         case Correlated():
             universe = _universe(source, asked.kind, space, secrets)

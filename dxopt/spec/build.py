@@ -29,10 +29,6 @@ from dxopt.spec.tables import read_matrix
 from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
 
 _ROUNDING = 1e-9
-_FIXES = {
-    "prior": "give another one, as a corner prior changes with the level",
-    "objective": "give one max_loss",
-}
 
 
 @dataclass(frozen=True)
@@ -68,11 +64,6 @@ class Task:
     sweep: Sweep | None = None
     beliefs: tuple[Beliefs, ...] = ()
     records: int | None = None
-
-    @property
-    def source(self) -> Path:
-        """Path of the file."""
-        return self.origin.path
 
     def located(self, error: SpecError) -> SpecError:
         """Return an error met while solving, at its position in the file, if it is about the file."""
@@ -142,16 +133,18 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
     source = member.source
     sheet = member.sheet
     unsuited = {
-        "prior": depends_on_level(sheet.prior),
-        "objective": isinstance(sheet.sweep, LossFrontier),
-        "spanner": sheet.spanner is not None,
-        "priors": bool(sheet.priors),
+        "prior": (depends_on_level(sheet.prior), "give another one, as a corner prior changes with the level"),
+        "objective": (isinstance(sheet.sweep, LossFrontier), "give one max_loss"),
+        "spanner": (sheet.spanner is not None, "leave it out"),
+        "priors": (bool(sheet.priors), "leave it out"),
     }
-    for name, given in unsuited.items():
+    for name, (given, fix) in unsuited.items():
         if given:
-            raise source.error((name,), f"does not go with a {sweep}", _FIXES.get(name, "leave it out"))
+            raise source.error((name,), f"does not go with a {sweep}", fix)
     task = _tasks(member, secrets)[0]
-    named = [name for name in [*sheet.compare, *member.methods] if name in COMPARABLE_NAMES]
+    asked = source.root.value.get("method")
+    several = asked if isinstance(asked, list) else []
+    named = [name for name in [*sheet.compare, *several] if name in COMPARABLE_NAMES]
     methods = sweep.methods or tuple(dict.fromkeys(named)) or COMPARABLE
     return replace(
         task,
@@ -177,13 +170,14 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     loss = _losses(source, sheet.loss, secrets, reports, "loss")
     objective = _objective(source, sheet.objective, secrets)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
+    measures = tuple(entry for _, entry in listed(sheet.evaluate) if isinstance(entry, str))
     held_out = build_held_out(source, sheet.evaluate, secrets.space)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
     for index, (epsilon, title, prior, expect) in enumerate(each):
         pairs = build_pairs(source, sheet.beliefs, sheet.space, secrets, prior)
-        with source.within("loss"):
+        with source.within():
             problem = Problem(
                 secrets.space,
                 epsilon=epsilon,
@@ -203,7 +197,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
                 spanner=sheet.spanner,
                 tolerance=sheet.gap,
                 time_limit=sheet.time_limit,
-                evaluate=tuple(sheet.measures),
+                evaluate=measures,
                 held_out=held_out,
                 compare=tuple(sheet.compare),
                 priors={name: of_each[index] for name, of_each in others.items()},

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dxopt.errors import SpecError
-from dxopt.results.claims import read_claims
+from dxopt.results.claims import Claims, read_typed
 from dxopt.results.folder import CLAIMS, DESCRIPTION, MECHANISM, PROBLEM, holds_report
 from dxopt.spec import sheet as s
 from dxopt.spec.fields import shown
@@ -74,7 +74,7 @@ def _in_words(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str
     wrong = f"is {shown(detail['input'])}"
     if kind in _LIMITS:
         key, words = _LIMITS[kind]
-        return wrong, f"give a number {words} {context[key]:g}"
+        return wrong, f"give a number {words} {context[key]:.12g}"
     if kind == "list_type" and isinstance(detail["input"], str) and len(detail["input"]) <= _SHORT:
         return wrong, f"write a list, here [{detail['input']}]"
     return wrong, f"give {_TYPES[kind]}" if kind in _TYPES else detail["msg"]
@@ -111,12 +111,6 @@ class Member:
     names: tuple[str, ...]
     together: str
 
-    @property
-    def methods(self) -> list[str]:
-        """Return the methods that the file lists; none where it has one for all."""
-        asked = self.source.root.value.get("method")
-        return asked if isinstance(asked, list) else []
-
 
 @dataclass(frozen=True, eq=False)
 class ProblemFile:
@@ -141,16 +135,11 @@ class ProblemFile:
         return self.source.path
 
     @property
-    def sha256(self) -> str:
-        """Return the digest of its bytes."""
-        return self.source.sha256
-
-    @property
     def names(self) -> list[str]:
         """Return the names of its problems, or of its sweeps, in their order."""
         if self.saved is not None:
             try:
-                return [read_claims(self.path.parent).problem.name]
+                return [read_typed(self.path.parent / CLAIMS, Claims).problem.name]
             except SpecError as error:
                 raise self.saved.error((ARRAYS,), str(error)) from None
         if self.sweep is not None:
@@ -242,16 +231,13 @@ def _entries(source: Source, key: str) -> list[str]:
     entries = source.root.value[key]
     if not entries:
         raise source.error((key,), "has 0 entries", "give at least 1")
-    wanted = "names" if key == "method" else "names and mappings with a kind"
     if key == "prior" and all(isinstance(entry, int | float) for entry in entries):
         fix = "write prior: {kind: explicit, values: [...]} for probabilities"
         raise source.error((key,), "is a list of numbers", fix)
-    if not all(isinstance(entry, str | dict) for entry in entries):
-        raise source.error((key,), "is a list of something else", f"give one, or a list of {wanted}")
     for index, entry in enumerate(entries):
         if entry in entries[:index]:
             raise source.error((key, index), "is given twice", "keep one")
-    kinds = [str(entry.get("kind")) if isinstance(entry, dict) else entry for entry in entries]
+    kinds = [str(entry.get("kind")) if isinstance(entry, dict) else str(entry) for entry in entries]
     often = Counter(kinds)
     return [kind if often[kind] == 1 else f"{kind} {index}" for index, kind in enumerate(kinds, start=1)]
 

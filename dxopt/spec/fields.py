@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
@@ -27,6 +27,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from dxopt.errors import SpecError
@@ -119,26 +120,18 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
     if isinstance(value, str) and infinite and value in INFINITY:
         return math.inf
     if isinstance(value, str):
-        return _evaluated(value, at)
+        try:
+            evaluated = number_of(value, "number")
+        except SpecError as error:
+            raise bad(error.wrong, error.fix, *at) from None
+        if not is_expression(value):
+            raise bad(f"is {shown(value)}", f"write {evaluated!r} without quotes, as a plain decimal number", *at)
+        return evaluated
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise bad(f"is {shown(value)}", "give a number", *at)
-    return _finite(float(value), value, at)
-
-
-def _evaluated(text: str, at: tuple[str | int, ...]) -> float:
-    try:
-        value = number_of(text, "number")
-    except SpecError as error:
-        raise bad(error.wrong, error.fix, *at) from None
-    if not is_expression(text):
-        raise bad(f"is {shown(text)}", f"write {value!r} without quotes, as a plain decimal number", *at)
-    return value
-
-
-def _finite(value: float, written: Any, at: tuple[str | int, ...]) -> float:
     if not math.isfinite(value):
-        raise bad(f"is {written}, which is not a finite number", "give a finite number", *at)
-    return value
+        raise bad(f"is {value}, which is not a finite number", "give a finite number", *at)
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -222,33 +215,6 @@ def _node(value: Any, *at: int | str) -> str | int:
     return value
 
 
-def _named(value: Any) -> str | int | dict[str, Any]:
-    if not isinstance(value, dict):
-        return _node(value)
-    if len(value) != 1 or not {*value} <= {*_READERS}:
-        raise bad("is a mapping of something else", "give one of label, index and point, such as {index: 3}")
-    ((key, given),) = value.items()
-    return {key: _READERS[key](given)}
-
-
-def _index(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise bad(f"is {shown(value)}", "give a whole number of 0 or more", "index")
-    return value
-
-
-def _point(value: Any) -> tuple[float, ...]:
-    several = value if isinstance(value, list) else [value]
-    return tuple(number(part, "point", index) for index, part in enumerate(several))
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "label": lambda value: _node(value, "label"),
-    "index": _index,
-    "point": _point,
-}
-
-
 def _edge(value: Any) -> tuple[str, str, float]:
     if not isinstance(value, list) or len(value) not in (2, 3):
         raise bad(f"is {shown(value)}, not an edge", "write [from, to] or [from, to, length]")
@@ -271,24 +237,6 @@ _EDGE = {
     "maxItems": 3,
     "prefixItems": [_NODE, _NODE, {"type": ["number", "string"]}],
 }
-_SECRET = {
-    "anyOf": [
-        _NODE,
-        {
-            "type": "object",
-            "properties": {
-                "label": _NODE,
-                "index": {"type": "integer", "minimum": 0},
-                "point": {"type": ["array", "number", "string"], "items": {"type": ["number", "string"]}},
-            },
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": False,
-        },
-    ]
-}
-Named = Annotated[str | int | dict[str, Any], PlainValidator(_named), WithJsonSchema(_SECRET)]
-"""A point by its label; or a mapping with one of label, index and point."""
 Label = Annotated[str | int, PlainValidator(_node), WithJsonSchema(_NODE)]
 Edge = Annotated[tuple[str, str, float], PlainValidator(_edge), WithJsonSchema(_EDGE)]
 Cell = Annotated[str | int | float, PlainValidator(_cell), WithJsonSchema({"type": ["number", "string"]})]
@@ -427,7 +375,7 @@ def _shape_of_value(value: Any) -> str:
 
 def _shape_of_type(kind: Any) -> str:
     plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    shapes = {list: "a list", dict: "a mapping"}
+    shapes = {list: "a list", tuple: "a list", dict: "a mapping"}
     return "a mapping" if _is_section(plain) else shapes.get(get_origin(plain), "a value")
 
 
@@ -468,6 +416,42 @@ def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
     return value
 
 
+class EditorSchema(GenerateJsonSchema):
+    """Optional keys are left out, never null."""
+
+    def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        written = super().default_schema(schema)
+        if written.get("default", 0) is None:
+            del written["default"]
+        return written
+
+
+Coordinates = Annotated[list[Number], AfterValidator(tuple)]
+
+
+class Point(Section):
+    """A point by one of its label, its index and its coordinates."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+    label: Label | None = Field(None, description="Label of the point.")
+    index: Annotated[int, Field(ge=0)] | None = Field(None, description="Index of the point, counted from 0.")
+    point: Annotated[Coordinates | Number, Shapes()] | None = Field(None, description="Coordinates of the point.")
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            raise bad("is a mapping of something else", "give one of label, index and point, such as {index: 3}")
+        return self
+
+
+_POINT = Point.model_json_schema(schema_generator=EditorSchema)
+Named = Annotated[Point | Label, Shapes(), WithJsonSchema({"anyOf": [_NODE, _POINT]})]
+"""A point by its label; or a mapping with one of label, index and point."""
+
+
 def plain(value: Any) -> Any:
     """Return plain data without what a section has by default; its kind is kept."""
     if isinstance(value, BaseModel):
@@ -491,11 +475,5 @@ def too_many(count: int, noun: str, most: int = MAX_LOCATIONS) -> str:
     return f"makes {count:,} {noun} (limit {most:,})"
 
 
-def _capped(rows: list[Any]) -> list[Any]:
-    if len(rows) > MAX_LOCATIONS:
-        raise bad(too_many(len(rows), "locations"), "give fewer")
-    return rows
-
-
 Row = Annotated[list[T], Field(min_length=1)]
-Rows = Annotated[list[Row[T]], Field(min_length=1), AfterValidator(_rectangular), AfterValidator(_capped)]
+Rows = Annotated[list[Row[T]], Field(min_length=1, max_length=MAX_LOCATIONS), AfterValidator(_rectangular)]

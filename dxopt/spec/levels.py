@@ -85,19 +85,14 @@ class Range(f.Section):
 class RisingRange(f.Section):
     """Both ends of a range over which a curve is proven, and how closely."""
 
-    start: f.Number = Field(alias="from")
-    to: f.Number
+    start: f.Number = Field(alias="from", description="Smallest value.")
+    to: f.Number = Field(description="Largest value.")
     resolution: f.Fraction
-    finest: ClassVar[float] = 1 / MAX_FAMILY**2
-    """A concave curve is proven to a share of its rise by about as many solves as the root of the inverse."""
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
         if not self.start < self.to:
             raise bad(f"is {self.to:g}, not above from: {self.start:g}", "give a larger one", "to")
-        if self.resolution < self.finest:
-            wrong = f"is {self.resolution:g}, which takes more than {MAX_FAMILY:,} solves"
-            raise bad(wrong, f"give {self.finest:g} or more", "resolution")
         return self
 
 
@@ -106,10 +101,11 @@ class Frontier(RisingRange):
 
     start: Bearable = Field(alias="from", description="Smallest level.")
     to: Bearable = Field(description="Largest level.")
-    resolution: f.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
+    # a falling curve takes as many solves as the inverse of the share, and some more
+    resolution: Annotated[float, Field(ge=1 / MAX_FAMILY, lt=1), f.Written()] = Field(
+        description="How closely the loss is proven, as a share of its whole fall."
+    )
     forms: ClassVar[tuple[str, ...]] = _STEPS
-    finest: ClassVar[float] = 1 / MAX_FAMILY
-    """A falling curve takes the inverse of the share, and some more."""
 
     @property
     def sweep(self) -> EpsilonFrontier:
@@ -121,13 +117,9 @@ class Smallest(f.Section):
     """The smallest level at which a loss is possible."""
 
     max_loss: f.Number = Field(description="The loss that is to be possible.")
-    accuracy: f.Fraction = Field(1e-6, description="How closely the level is proven, relative.")
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        if self.accuracy < FINEST:
-            raise bad(f"is {self.accuracy:g}, finer than any proof", f"give {FINEST:g} or more", "accuracy")
-        return self
+    accuracy: Annotated[float, Field(ge=FINEST, lt=1), f.Written()] = Field(
+        1e-6, description="How closely the level is proven, relative."
+    )
 
     @property
     def sweep(self) -> SmallestEpsilon:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +15,23 @@ from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
 from dxopt.spaces.embeddings import embedding
-from dxopt.spaces.geo.hexagons import coarser, estimated
+from dxopt.spaces.geo.hexagons import advise, cell_count
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
-from dxopt.spaces.positions import require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
-from dxopt.spec.fields import MAX_LOCATIONS, number, too_many
-from dxopt.spec.source import Source, SpecFileError
+from dxopt.spec.fields import MAX_LOCATIONS, Point, number, too_many
+from dxopt.spec.source import Source, SpecFileError, readable
 from dxopt.spec.tables import Table, read_matrix
 from dxopt.spec.universes import Answers
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+M = TypeVar("M", bound=Sized)
+_SMALLER = ("nodes", "give a smaller graph")
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,11 @@ def _finite(space: MetricSpace) -> bool:
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
 
-def point_named(space: MetricSpace, name: str | int | dict[str, Any]) -> int:
-    """Return the index of the point with a label, or of a mapping with one of `label`, `index` and `point`."""
-    return space.index(**name) if isinstance(name, dict) else space.index(name)
+def point_named(space: MetricSpace, name: str | int | Point) -> int:
+    """Return the index of the point with a label, or of a section with one of `label`, `index` and `point`."""
+    if not isinstance(name, Point):
+        return space.index(name)
+    return space.index(**{key: getattr(name, key) for key in name.model_fields_set})
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:
@@ -77,8 +82,6 @@ def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Repor
     with source.within("reports"):
         if isinstance(asked, m.ReportsFile):
             earth = isinstance(space.metric, OnEarth)
-            if earth:
-                require_latitude_first(asked.columns, "columns")
             table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
             points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text, earth=earth)
         else:
@@ -100,17 +103,20 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             as_text = m.takes_text(asked.metric) and any(isinstance(c, str) for row in asked.values for c in row)
             return Secrets(_located(asked, _array(asked.values, "space", source, as_text)))
         case m.Embedding():
-            return Secrets(_words(source, asked))
+            given = asked.model_dump(include={"top", "words", "normalise", "metric"})
+            space = embedding(source.resolve(asked.file), **given)
+            return Secrets(_small(space, source, "file", "words", "give top or words"))
         case m.Lattice():
             make = grid if asked.kind == "grid" else torus
             return Secrets(make(asked.shape, spacing=asked.spacing, metric=asked.metric))
         case m.Line():
             return Secrets(line(asked.size, step=asked.step))
         case m.GraphFile():
-            return Secrets(MetricSpace.from_graph(_small(_graph(source, asked), source, "file"), asked.weight))
+            graph = _small(_graph(source, asked), source, "file", *_SMALLER)
+            return Secrets(MetricSpace.from_graph(graph, asked.weight))
         case m.GraphEdges():
             graph = _joined(asked.edges, directed=asked.directed)
-            return Secrets(MetricSpace.from_graph(_small(graph, source, "edges"), "length"))
+            return Secrets(MetricSpace.from_graph(_small(graph, source, "edges", *_SMALLER), "length"))
         case m.DistancesFile():
             blame = source.blame("space", "file")
             matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
@@ -141,31 +147,21 @@ def _located(
 def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roads) -> MetricSpace:
     match asked:
         case m.BoundingBox():
-            sides = (asked.south, asked.west, asked.north, asked.east)
-            return geo.bounding_grid(
-                *sides,
-                shape=asked.shape,
-                spacing=asked.spacing,
-                unit=asked.unit,
-                project=asked.project,
-                metric=asked.metric,
-            )
+            key, fix = "shape" if asked.spacing is None else "spacing", "check the corners, or ask for larger cells"
+            space = geo.bounding_grid(**asked.model_dump(exclude={"kind"}))
         case m.H3Box():
-            cells = estimated(asked.box, asked.resolution)
+            key, fix = "resolution", advise(asked.box, MAX_LOCATIONS)
+            cells = cell_count(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
-                wrong = too_many(round(cells), "cells or so")
-                raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
+                raise source.error(("space", key), too_many(round(cells), "cells or so"), fix)
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
         case m.H3Cells():
             return geo.h3_cells(cells=asked.cells, unit=asked.unit, metric=asked.metric)
         case m.Roads():
+            key, fix = "file", "give a smaller network"
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
             space = geo.roads(source.resolve(asked.file), **given)
-    if len(space) > MAX_LOCATIONS:
-        roads = isinstance(asked, m.Roads)
-        key, fix = ("file", "give a smaller network") if roads else ("resolution", coarser(asked.box, MAX_LOCATIONS))
-        raise source.error(("space", key), too_many(len(space), "locations"), fix)
-    return space
+    return _small(space, source, key, "locations", fix)
 
 
 def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
@@ -183,18 +179,8 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         labels = [cells[row] for row in rows]
     as_text = None if m.takes_text(asked.metric) else False
     earth = asked.metric in METRICS_ON_EARTH
-    if earth:
-        require_latitude_first(asked.columns, "columns")
     points = _coordinates(source, "space", table, asked.columns, rows, as_text, earth=earth)
     return Secrets(_located(asked, points, labels), table, rows)
-
-
-def _words(source: Source, asked: m.Embedding) -> MetricSpace:
-    given = asked.model_dump(include={"top", "words", "normalise", "metric"})
-    space = embedding(source.resolve(asked.file), **given)
-    if len(space) > MAX_LOCATIONS:
-        raise source.error(("space", "file"), too_many(len(space), "words"), "give top or words")
-    return space
 
 
 def _coordinates(
@@ -244,12 +230,8 @@ def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
     import networkx as nx
 
     path = source.resolve(asked.file)
-    try:
+    with readable(path, blame, Exception):  # the reader of GraphML lets whatever it meets escape
         return nx.read_graphml(BytesIO(content(path, MOST_GRAPH)))
-    except FileNotFoundError:
-        raise blame(f"there is no file {str(path)!r}", "check the name") from None
-    except Exception as error:  # the reader lets whatever it meets escape
-        raise blame(f"{str(path)!r} cannot be read as GraphML ({error})", "mend the file or its name") from None
 
 
 def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: str = "length") -> nx.Graph:
@@ -260,7 +242,8 @@ def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: s
     return graph
 
 
-def _small(graph: nx.Graph, source: Source, key: str) -> nx.Graph:
-    if len(graph) > MAX_LOCATIONS:
-        raise source.error(("space", key), too_many(len(graph), "nodes"), "give a smaller graph")
-    return graph
+def _small(found: M, source: Source, key: str, noun: str, fix: str) -> M:
+    """Return a space or a graph that has no more points than the limit."""
+    if len(found) > MAX_LOCATIONS:
+        raise source.error(("space", key), too_many(len(found), noun), fix)
+    return found

@@ -16,7 +16,7 @@ from dxopt.spaces.geo.points import known
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec.fields import bad
-from dxopt.spec.levels import RisingRange
+from dxopt.spec.levels import MAX_FAMILY, RisingRange
 from dxopt.spec.locations import point_named
 from dxopt.spec.source import FieldPath, Source, stem
 from dxopt.spec.tables import Table
@@ -71,9 +71,10 @@ class LeastLoss(f.Section):
 class Budgets(RisingRange):
     """The largest error at every loss budget of a range."""
 
-    start: f.Number = Field(alias="from", description="Smallest budget.")
-    to: f.Number = Field(description="Largest budget.")
-    resolution: f.Fraction = Field(description="How closely the error is proven, as a share of its whole rise.")
+    # a concave curve is proven to a share of its rise by about as many solves as the root of the inverse
+    resolution: Annotated[float, Field(ge=1 / MAX_FAMILY**2, lt=1), f.Written()] = Field(
+        description="How closely the error is proven, as a share of its whole rise."
+    )
 
     @property
     def sweep(self) -> LossFrontier:
@@ -132,9 +133,8 @@ class HeldOut(f.Section):
             raise bad("is missing", "add columns or label", "columns")
         if self.columns is not None and self.label is not None:
             raise bad("is given beside columns", "keep one of the two", "label")
-        for name in ("within", "positions"):
-            if self.label is not None and getattr(self, name):
-                raise bad("goes with columns only", "leave it out", name)
+        if self.label is not None and self.positions:
+            raise bad("goes with columns only", "leave it out", "positions")
         return self
 
     @property
@@ -176,10 +176,10 @@ def _built(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int
     given: dict[str, Any] = {"weights": weights, "counts": counts, "within": asked.within, "name": asked.title}
     if asked.columns is None:
         given["label"] = table.column(asked.label or "", source.blame(*where, "label"))
-    else:
-        blames = [source.blame(*where, "columns", index) for index in range(len(asked.columns))]
-        given["point"] = table.places(asked.columns, blames, earth=known(space) is not None)
     with source.within(*where):
+        if asked.columns is not None:
+            blames = [source.blame(*where, "columns", index) for index in range(len(asked.columns))]
+            given["point"] = table.places(asked.columns, blames, earth=known(space) is not None)
         return observed(space, **given)
 
 

@@ -19,12 +19,11 @@ from dxopt.model.prior_sets import PriorSet
 from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as HowSmooth
 from dxopt.spaces.geo.points import known
-from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
-from dxopt.spec.source import Source
-from dxopt.spec.tables import Blame, Table
+from dxopt.spec.source import Blame, Source
+from dxopt.spec.tables import Table
 
 
 class Kernel(f.Section):
@@ -137,9 +136,6 @@ def _corner(
 ) -> Beliefs:
     if epsilon is None:
         raise source.error(where, "corner needs an epsilon", "add epsilon, or give another prior")
-    if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
-        fix = "give the points labels of their own, or write {index: …}"
-        raise source.error((*where, "point"), f"{asked.point!r} names several points", fix)
     return corner_prior(secrets.space, epsilon, index=point_named(secrets.space, asked.point))
 
 
@@ -158,11 +154,7 @@ def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., 
 
 
 def _explicit(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
-    """Return the probabilities that are written out: one for each point, which sum to 1."""
-    size = len(secrets.space)
-    if len(values) != size:
-        some = f"{len(values)} value{'' if len(values) == 1 else 's'}"
-        raise blame(f"has {some} for {size:,} points", "give one probability for each, in their order")
+    """Return the probabilities that are written out, which sum to 1."""
     total = math.fsum(values)
     if not abs(total - 1) <= 1e-9:
         divided = f": divide each by {total:.12g}" if total > 0 else ""
@@ -229,8 +221,6 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
-    if known(secrets.space) is not None:
-        require_latitude_first(asked.columns, "columns")
     table = Table.read(source.resolve(asked.file), blame("file"))
     blames = [blame("columns", index) for index in range(len(asked.columns))]
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
@@ -272,17 +262,6 @@ class BoxPriors(f.Section):
     ratio: f.Positive | None = Field(
         None, description="How many times as large, or as small, each probability may be; above 1."
     )
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        bounds = self.lower is not None or self.upper is not None
-        if bounds and self.around is not None:
-            raise bad("is given beside bounds", "keep one of the two", "around")
-        if not bounds and self.around is None:
-            raise bad("has no bounds", "add lower, upper, or around and ratio")
-        if (self.around is None) is not (self.ratio is None):
-            raise bad("goes with around", "give both around and ratio, or neither", "ratio")
-        return self
 
 
 class Total(f.Section):
@@ -340,22 +319,11 @@ def _set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: float |
                 return Beliefs.hull([one(prior, "priors", place) for place, prior in enumerate(asked.priors)])
             case BallPriors():
                 return Beliefs.ball(one(asked.around, "around"), total_variation=asked.total_variation)
-            case BoxPriors() if asked.around is not None:
-                return Beliefs.box(around=one(asked.around, "around"), ratio=asked.ratio)
             case BoxPriors():
-                _require_each(source, asked, len(secrets.space))
-                return Beliefs.box(asked.lower, asked.upper)
+                around = None if asked.around is None else one(asked.around, "around")
+                return Beliefs.box(asked.lower, asked.upper, around=around, ratio=asked.ratio)
             case FittingPriors():
                 return _fitting(source, asked, secrets)
-
-
-def _require_each(source: Source, asked: BoxPriors, size: int) -> None:
-    for name in ("lower", "upper"):
-        bounds = getattr(asked, name)
-        if bounds is not None and len(bounds) != size:
-            some = f"{len(bounds)} number{'' if len(bounds) == 1 else 's'}"
-            wrong = f"has {some} for {size:,} points"
-            raise source.error(("prior", name), wrong, "give one for each, in their order")
 
 
 def _fitting(source: Source, asked: FittingPriors, secrets: Secrets) -> PriorSet:

@@ -13,6 +13,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.spec.build import load
 from dxopt.spec.family import LISTED
+from dxopt.spec.fields import EditorSchema
 from dxopt.spec.sheet import Sheet
 from dxopt.studies.questions import AtLevels, EpsilonFrontier, SmallestEpsilon
 
@@ -28,22 +29,9 @@ _WITHOUT_LEVEL = {
 }
 
 
-class _EditorSchema(GenerateJsonSchema):
-    """Optional keys are left out, never null."""
-
-    def nullable_schema(self, schema: Any) -> dict[str, Any]:
-        return self.generate_inner(schema["schema"])
-
-    def default_schema(self, schema: Any) -> dict[str, Any]:
-        written = super().default_schema(schema)
-        if written.get("default", 0) is None:
-            del written["default"]
-        return written
-
-
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a problem file, for editors."""
-    schema = Sheet.model_json_schema(schema_generator=_EditorSchema)
+    schema = Sheet.model_json_schema(schema_generator=EditorSchema)
     schema["title"] = "dxopt problem"
     for key in LISTED:
         schema["properties"][key] = _or_several(schema["properties"][key])

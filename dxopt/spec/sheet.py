@@ -17,7 +17,7 @@ from dxopt.spec.belief_pairs import Beliefs
 from dxopt.spec.fields import bad
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
 from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Learns, Loss, Objective, listed
-from dxopt.spec.priors import Believed, HullPriors, Prior, PriorSection, depends_on_level
+from dxopt.spec.priors import Believed, Prior, PriorSection, depends_on_level
 from dxopt.spec.spaces import Reports, Space
 from dxopt.studies.questions import SmallestEpsilon, Sweep
 
@@ -121,11 +121,7 @@ class Sheet(f.Section):
         yield "epsilon", not protected, "is missing", "add epsilon, or privacy with a level and a radius"
         pairs = "pairs" in self.model_fields_set and not self.delta
         yield "pairs", pairs, "go with a positive delta only", "add delta, or leave them out"
-        relaxed = self.delta > 0 and not private
-        yield "delta", relaxed, f"is {self.delta:g} without an epsilon to relax", "add epsilon, or privacy"
         beside_beliefs = {
-            "delta": self.delta > 0,
-            "objective": not (expected or worst),
             "method": not optimal,
             "spanner": self.spanner is not None,
             "compare": self.compare,
@@ -146,10 +142,6 @@ class Sheet(f.Section):
         without = bool(self.priors) and worst
         yield "priors", without, "do not matter for the worst loss", "leave them out, or ask for expected_loss"
         regret = wanted == WorstRegret.name
-        single = several and not (expected or regret)
-        yield "objective", single, f"{wanted} does not go with a set of priors", "ask for expected_loss or regret"
-        no_hull = regret and not isinstance(self.prior, HullPriors)
-        yield "objective", no_hull, "regret needs a hull of priors", "give prior: {kind: hull, priors: [...]}"
         swept = regret and self.sweep is not None
         yield "objective", swept, f"regret does not go with the {self.sweep}", "give one epsilon, or a list"
         spanner = self.spanner is not None
@@ -182,11 +174,6 @@ class Sheet(f.Section):
         yield "expect", several and not self.is_family, "is a list where there is one epsilon", "give one value"
         given = len(self.expect) if isinstance(self.expect, list) else size
         yield "expect", given != size, f"has {given} entries for a family of {size}", "give one per epsilon"
-
-    @property
-    def measures(self) -> list[str]:
-        """Return the measures that are asked for, by name."""
-        return [entry for _, entry in listed(self.evaluate) if isinstance(entry, str)]
 
     @property
     def sweep(self) -> Sweep | None:

@@ -19,7 +19,7 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scanner import ScannerError
 
 from dxopt.errors import Option, SpecError, Spelling
-from dxopt.runtime.reading import TooLarge, content
+from dxopt.runtime.reading import content
 
 FieldPath = tuple[str | int, ...]
 
@@ -108,42 +108,39 @@ class Source:
         chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
+    def _along(self, path: FieldPath) -> list[Node]:
+        """Return the nodes on the way to a path, from the root to the last one that the file has."""
+        nodes = [self.root]
+        for part in self._whole(path):
+            if part not in nodes[-1].parts:
+                break
+            nodes.append(nodes[-1].parts[part])
+        return nodes
+
     def _position(self, path: FieldPath, at_key: bool) -> Position:
         """Return the position of the value, or the key, at `path`, or of the nearest key above."""
-        node = self.root
-        position = node.start
-        whole = self._whole(path)
-        for depth, part in enumerate(whole):
-            if part not in node.parts:
-                return position
-            position = node.keys[part] if isinstance(part, str) else node.parts[part].start
-            node = node.parts[part]
-            is_last = depth == len(whole) - 1
-            if is_last and not at_key and isinstance(node.value, str | int | float):
-                position = node.start
-        return position
+        nodes = self._along(path)
+        if len(nodes) == 1:
+            return self.root.start
+        last = self._whole(path)[len(nodes) - 2]
+        is_scalar = isinstance(nodes[-1].value, str | int | float)
+        if isinstance(last, int) or (is_scalar and self.has(path) and not at_key):
+            return nodes[-1].start
+        return nodes[-2].keys[last]
 
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
         """Return the key that sorts errors in file order; a missing value is at the end of its mapping."""
-        if not missing:
-            return self._position(path, at_key=True), True
-        node = self.root
-        for part in self._whole(path)[:-1]:
-            node = node.parts.get(part, node)
-        return node.end, False
+        if missing:
+            return self._along(path[:-1])[-1].end, False
+        return self._position(path, at_key=True), True
 
     def has(self, path: FieldPath) -> bool:
         """Return whether the file writes anything at `path`."""
-        node = self.root
-        for part in self._whole(path):
-            if part not in node.parts:
-                return False
-            node = node.parts[part]
-        return True
+        return len(self._along(path)) == len(self._whole(path)) + 1
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
-        """Give a SpecError the position of the key in `section` that it names, or of the section."""
+        """Give a SpecError the position of the key in `section`, or in the file, that it names; or of the section."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield
@@ -152,7 +149,7 @@ class Source:
         except SpecError as error:
             # The field of the error may be a key here, or what it is about may be written under another key.
             options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
-            path = next((path for path in options if self.has(path)), section)
+            path = next((path for path in options if self.has(path)), section or (error.field,))
             named = path != section or error.field in section
             wrong = error.wrong if named else f"{error.field}: {error.wrong}"
             raise self.error(path, wrong, error.fix_in(Option.in_file)) from None
@@ -189,9 +186,10 @@ def read(path: Path) -> Source:
         If it cannot be read, is not UTF-8, is not one YAML mapping, repeats a key, tags a value, or grows
         without measure through its aliases.
     """
-    raw = _bytes(path)
-    text = _decoded(path, raw)
     wrong = partial(SpecFileError, str(path))
+    with readable(path, partial(wrong, 1, 1, "file"), ValueError):
+        raw = content(path, MAX_BYTES)
+    text = _decoded(path, raw)
     try:
         root = _Composer(path, text).document()
     except ReaderError as error:
@@ -214,20 +212,25 @@ def read(path: Path) -> Source:
     return Source(path, root, hashlib.sha256(raw).hexdigest())
 
 
-def _bytes(path: Path) -> bytes:
-    wrong = partial(SpecFileError, str(path), 1, 1, "file")
+Blame = Callable[[str, str], SpecFileError]
+"""Makes an error out of what is wrong and what would be right, at the key that asks for a file."""
+
+
+@contextmanager
+def readable(path: Path, blame: Blame, *errors: type[Exception]) -> Iterator[None]:
+    """Make a complaint of whatever goes wrong while a file is read; `errors` are those of its reader."""
     try:
-        return content(path, MAX_BYTES)
+        yield
+    except SpecFileError:
+        raise
     except FileNotFoundError:
-        raise wrong("does not exist", "check the name") from None
+        raise blame(f"there is no file {str(path)!r}", "check the name") from None
     except IsADirectoryError:
-        raise wrong("is a folder", "name a YAML file") from None
-    except TooLarge:
-        raise wrong(f"is larger than {MAX_BYTES:,} bytes", "put large tables into CSV files") from None
-    except OSError as error:
-        raise wrong(f"cannot be read ({error.strerror})", "check the name and the permissions") from None
-    except ValueError as error:
-        raise wrong(f"cannot be read ({error})", "name a YAML file") from None
+        raise blame(f"{str(path)!r} is a folder", "name a file") from None
+    except UnicodeDecodeError:
+        raise blame(f"{path.name} is not UTF-8", "save it as UTF-8") from None
+    except (OSError, *errors) as error:
+        raise blame(f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
 
 
 def _decoded(path: Path, raw: bytes) -> str:

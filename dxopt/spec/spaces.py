@@ -7,9 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from dxopt.errors import SpecError
 from dxopt.spaces.geo import Box
-from dxopt.spaces.metrics import METRICS, METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.metrics import METRICS, METRICS_ON_EARTH
 from dxopt.spec import fields as f
 from dxopt.spec import universes as u
 from dxopt.spec.fields import bad
@@ -29,14 +28,6 @@ class _Boxed(f.Section):
     unit: f.UnitOnEarth = Field("km", description=UNIT)
     metric: f.EarthMetric = Field("haversine", description=METRIC)
 
-    @model_validator(mode="after")
-    def _box(self) -> Self:
-        try:
-            Box(self.south, self.west, self.north, self.east)
-        except SpecError as error:
-            raise bad(error.wrong, error.fix, error.field) from None
-        return self
-
     @property
     def box(self) -> Box:
         """The area."""
@@ -52,18 +43,6 @@ class BoundingBox(_Boxed):
     )
     spacing: f.Positive | None = Field(None, description="Instead of shape: about how long the sides of a cell are.")
     project: bool = Field(False, description="Straight distances on a local map, instead of those on the globe.")
-
-    @model_validator(mode="after")
-    def _cells(self) -> Self:
-        if self.shape is not None and self.spacing is not None:
-            raise bad("is given beside shape", "keep one of the two", "spacing")
-        if self.shape is None and self.spacing is None:
-            raise bad("is missing", "add shape or spacing", "shape")
-        cells = math.prod(self.shape or self.box.shape(self.spacing or 0.0, self.unit))
-        if cells > f.MAX_LOCATIONS:
-            key, fix = ("shape", "make it smaller") if self.spacing is None else ("spacing", "enlarge it")
-            raise bad(f.too_many(cells, "cells"), f"check the corners or {fix}", key)
-        return self
 
 
 class H3Box(_Boxed):
@@ -123,11 +102,7 @@ class _Metric(f.Section):
 
     @model_validator(mode="after")
     def _on_earth(self) -> Self:
-        if self.metric in METRICS_ON_EARTH:
-            if self.unit not in (None, *OnEarth.units):
-                wrong = f"there is no {self.unit!r} on the Earth"
-                raise bad(wrong, f"choose one of {', '.join(OnEarth.units)}", "unit")
-        elif self.project:
+        if self.project and self.metric not in METRICS_ON_EARTH:
             fix = "leave it out, or use metric: haversine or geodesic"
             raise bad(f"{self.metric} is not about places on the Earth", fix, "project")
         return self
@@ -154,14 +129,6 @@ class PointsValues(_Metric):
     kind: Literal["points"] = Field(description="Points and a metric between them.")
     values: f.Rows[f.Cell] = Field(description="One row of coordinates per point; text for hamming and discrete.")
 
-    @model_validator(mode="after")
-    def _numeric(self) -> Self:
-        if not takes_text(self.metric):
-            for i, row in enumerate(self.values):
-                for j, cell in enumerate(row):
-                    f.number(cell, "values", i, j)
-        return self
-
 
 class Embedding(f.Measured):
     """Words and their vectors."""
@@ -178,12 +145,6 @@ class Embedding(f.Measured):
     )
     normalise: bool = Field(False, description="Divide each vector by its length, so that distances go by the angle.")
     metric: Annotated[str, f.OneOf(VECTOR_METRICS)] = Field("euclidean", description="Metric between vectors.")
-
-    @model_validator(mode="after")
-    def _one_choice(self) -> Self:
-        if self.top is not None and self.words is not None:
-            raise bad("is given beside top", "keep one of the two", "words")
-        return self
 
 
 class Lattice(f.Measured):
@@ -206,15 +167,8 @@ class Line(f.Measured):
     """Equally spaced numbers."""
 
     kind: Literal["line"] = Field(description="Points 0, step, 2·step, … on a line.")
-    size: f.Count = Field(description="Number of points.")
+    size: Annotated[int, Field(ge=1, le=f.MAX_REGULAR), f.AS_WRITTEN] = Field(description="Number of points.")
     step: f.Positive = Field(1.0, description="Distance between neighbours.")
-
-    @field_validator("size")
-    @classmethod
-    def _small(cls, size: int) -> int:
-        if size > f.MAX_REGULAR:
-            raise bad(f.too_many(size, "points", f.MAX_REGULAR), "give a smaller size")
-        return size
 
 
 class GraphFile(f.Measured):

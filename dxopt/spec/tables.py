@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from dxopt.runtime.column_names import NAME_THEM, listed, looks_like_data
 from dxopt.runtime.reading import MOST_TABLE, opened
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
-from dxopt.spec.source import SpecFileError
+from dxopt.spaces.positions import require_latitude_first
+from dxopt.spec.source import Blame, readable
 
-Blame = Callable[[str, str], SpecFileError]
-"""Makes an error out of what is wrong and what would be right, at the key that asked for the table."""
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _LONGEST_LINE = 10_000_000
 """Letters: a row of 400,000 numbers."""
@@ -94,7 +93,9 @@ class Table:
     def places(
         self, names: Sequence[str], blames: Sequence[Blame], rows: Sequence[int] | None = None, *, earth: bool
     ) -> NDArray[np.float64]:
-        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees."""
+        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees, latitude first."""
+        if earth:
+            require_latitude_first(names, "columns")
         found = np.stack([self.numbers(name, blame, rows) for name, blame in zip(names, blames, strict=True)], axis=1)
         beyond = beyond_degrees(found).tolist() if earth and len(names) == 2 else []
         if beyond:
@@ -140,19 +141,11 @@ def _number(cell: str, file: str, line: int, column: str, blame: Blame, *, infin
 @contextmanager
 def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]]]]:
     """Rows and their line numbers; whatever goes wrong with the file becomes a complaint."""
-    try:
-        with TextIOWrapper(opened(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file:
-            yield _even(csv.reader(_lines(file), strict=True), path.name, blame)
-    except SpecFileError:
-        raise
-    except FileNotFoundError:
-        raise blame(f"there is no file {str(path)!r}", "check the name") from None
-    except IsADirectoryError:
-        raise blame(f"{str(path)!r} is a folder", "name a file") from None
-    except UnicodeDecodeError:
-        raise blame(f"{path.name} is not UTF-8", "save it as UTF-8") from None
-    except (OSError, ValueError, csv.Error) as error:
-        raise blame(f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
+    with (
+        readable(path, blame, ValueError, csv.Error),
+        TextIOWrapper(opened(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
+    ):
+        yield _even(csv.reader(_lines(file), strict=True), path.name, blame)
 
 
 def _lines(file: TextIO) -> Iterator[str]:

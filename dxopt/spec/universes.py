@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema, model_validator
 
 from dxopt.spaces import queries
 from dxopt.spaces.neighbours import RELATIONS, neighbours
@@ -20,56 +19,23 @@ BY_CODE = ("generic", "generic_one_way")
 LISTED = ("listed", "listed_one_way")
 _NAMES = tuple(name for name in RELATIONS if name not in (*BY_CODE, *LISTED))
 _ATTRIBUTE = {"type": ["number", "string"]}
-_VALUE = {"anyOf": [_ATTRIBUTE, {"type": "array", "items": _ATTRIBUTE}]}
 
 
-def _value(value: Any, *at: int) -> Any:
-    """Return a number, text, or a list of attributes as a tuple."""
-    if isinstance(value, list) and value and not at:
-        return tuple(_value(part, index) for index, part in enumerate(value))
+def _attribute(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise bad(f"is {shown(value)}", "give a number, text, or a list of attributes", *at)
+        raise bad(f"is {shown(value)}", "give a number, text, or a list of attributes")
     return value
 
 
-def _record(value: Any) -> Any:
-    """Return a value, or None for an absent record."""
-    return None if value is None else _value(value)
-
-
-def _database(value: Any) -> tuple[Any, ...]:
-    """Return a database from a list of records."""
-    if not isinstance(value, list) or not value:
-        raise bad(f"is {shown(value)}, no database", "write [record, ...], with ~ for an absent one")
-    return tuple(_record(record) for record in value)
-
-
-def _databases(value: Any) -> tuple[Any, Any]:
-    """Return two databases, each from a list of records."""
-    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, list) for one in value):
-        raise bad(f"is {shown(value)}, not a pair of databases", "write [[record, ...], [record, ...]]")
-    first, second = (tuple(map(_record, one)) for one in value)
-    return first, second
-
-
-def _pair(value: Any) -> tuple[Any, Any]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise bad(f"is {shown(value)}, not a pair", "write [value, value]")
-    return _value(value[0]), _value(value[1])
-
-
-Value = Annotated[Any, PlainValidator(_value), WithJsonSchema(_VALUE)]
-Record = Annotated[Any, PlainValidator(_record), WithJsonSchema({"anyOf": [*_VALUE["anyOf"], {"type": "null"}]})]
-Database = Annotated[tuple[Any, ...], PlainValidator(_database), WithJsonSchema({"type": "array", "minItems": 1})]
-Pair = Annotated[
-    tuple[Any, Any],
-    PlainValidator(_pair),
-    WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": _VALUE}),
-]
+Attribute = Annotated[Any, PlainValidator(_attribute), WithJsonSchema(_ATTRIBUTE)]
+Attributes = Annotated[tuple[Attribute, ...], Field(min_length=1), BeforeValidator(tuple)]
+Value = Annotated[Attributes | Attribute, f.Shapes()]
+Absent = {"anyOf": [_ATTRIBUTE, {"type": "array", "items": _ATTRIBUTE}, {"type": "null"}]}
+Record = Annotated[Value | None, WithJsonSchema(Absent)]
+Database = Annotated[list[Record], Field(min_length=1), AfterValidator(tuple)]
+Pair = Annotated[list[Value], Field(min_length=2, max_length=2), AfterValidator(tuple)]
 Joined = Annotated[
-    tuple[Any, Any],
-    PlainValidator(_databases),
-    WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "array"}}),
+    list[Annotated[list[Record], AfterValidator(tuple)]], Field(min_length=2, max_length=2), AfterValidator(tuple)
 ]
 Values = Annotated[list[Value], Field(min_length=1)]
 Relation = Annotated[str, f.OneOf(_NAMES, ", or make a graph of what else are neighbours")]
@@ -84,20 +50,9 @@ class _Related(f.Measured):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        asked = self.asked
-        takes = [] if asked is None else [field.name for field in fields(RELATIONS.get(asked))]  # pyright: ignore
-        for name in self.parameters:
-            if name in self.model_fields_set and name not in takes:
-                wrong = f"does not go with neighbours: {asked}" if asked else "goes with neighbours only"
-                raise bad(wrong, "leave it out", name)
-            if name in takes and name not in self.model_fields_set:
-                raise bad(f"{asked} needs {name}", f"add {name}", "neighbours")
+        if self.neighbours is None and self.chosen:
+            raise bad("goes with neighbours only", "leave it out", next(iter(self.chosen)))
         return self
-
-    @property
-    def asked(self) -> str | None:
-        """Return the relation that is asked for."""
-        return self.neighbours
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -106,7 +61,7 @@ class _Related(f.Measured):
 
     def space(self, universe: Universe) -> MetricSpace:
         """Return the space of the secrets of its universe."""
-        return neighbours(universe, str(self.asked), unit=self.unit or "", **self.chosen)
+        return neighbours(universe, self.neighbours, unit=self.unit or "", **self.chosen)
 
 
 class Databases(_Related):

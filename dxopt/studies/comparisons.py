@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ from dxopt.runtime.progress import showing, step
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.options import Progress
 from dxopt.solving.solve import solve
-from dxopt.studies.own import Methods, Own, checked_methods, name_of
+from dxopt.studies.own import Methods, Own, checked_methods
 
 
 def _under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
@@ -86,18 +87,17 @@ def ordered(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
     """
     written = {name: one.matrix for name, one in mechanisms.items() if isinstance(one, MatrixMechanism)}
     found: dict[Refined, Arrays] = {}
-    for better, one in written.items():
-        for worse, other in written.items():
-            if better == worse or one.size * other.shape[1] > MOST_CELLS:
-                continue
-            answer = compared(one, other)
-            refined = Refined(better, worse, answer.holds)
-            if answer.holds:
-                found[replace(refined, shortfall=answer.high)] = {"remap": answer.remap}
-            elif answer.holds is False and answer.witness is not None:
-                found[replace(refined, shortfall=answer.low)] = {"gains": answer.witness.gains}
-            else:
-                found[refined] = {}
+    for (better, one), (worse, other) in permutations(written.items(), 2):
+        if one.size * other.shape[1] > MOST_CELLS:
+            continue
+        answer = compared(one, other)
+        refined = Refined(better, worse, answer.holds)
+        if answer.holds:
+            found[replace(refined, shortfall=answer.high)] = {"remap": answer.remap}
+        elif answer.holds is False and answer.witness is not None:
+            found[replace(refined, shortfall=answer.low)] = {"gains": answer.witness.gains}
+        else:
+            found[refined] = {}
     return found
 
 
@@ -213,19 +213,18 @@ def compare(
             decided = verdict(problem.prior, problem.space, problem.epsilon)
             regular = Regularity(decided.status, decided.reason)
         order = {} if stop.interrupted else ordered(there)
-    evidence = Evidence(problem, entries, others, remaps, tuple(order.values()))
-    return stop.delivered(Comparison.of(evidence, tuple(order), regular, interrupted=stop.interrupted))
+    evidence = Evidence(problem, entries, others, remaps, order)
+    return stop.delivered(Comparison.of(evidence, regular, interrupted=stop.interrupted))
 
 
 def _made(
-    problem: Problem, methods: Iterable[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
+    problem: Problem, asked: list[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
 ) -> dict[str, Entry]:
     """Return the mechanisms by name, or why there are none, until the first Ctrl-C."""
     entries: dict[str, Entry] = {}
-    asked = list(methods)
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
-        name = name_of(method)
+        name = method if isinstance(method, str) else method.name
         if stop.interrupted and not (name == OPTIMAL and reference is not None):
             entries[name] = Entry(note=_NOT_STARTED)
         elif isinstance(method, Own):
@@ -268,11 +267,10 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
 def _of_own(problem: Problem, own: Own, tolerance: float) -> Entry:
     """Return a mechanism of one's own as a report, or why it has no proof."""
     began = time.perf_counter()
-    mechanism = own.proven_or_why(problem)
-    if isinstance(mechanism, str):
-        return Entry(note=mechanism)
     try:
-        found = proven_answer(problem, mechanism)
+        found = proven_answer(problem, own.proven(problem))
+    except SpecError as error:
+        return Entry(note="; ".join(filter(None, (error.wrong, error.fix))))
     except CertificateError as error:
         return Entry(note=str(error))
     proof = found.certificate
@@ -304,6 +302,4 @@ def _measured(problem: Problem, name: str) -> Entry:
     spent = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
     if spent > problem.objective.max_loss:
         return Entry(note=f"the expected loss {spent:.6g} is over its budget {problem.objective.max_loss:.6g}")
-    epsilon = evaluate.smallest_epsilon(mechanism, problem.delta, pairs=problem.pairs)
-    note = "" if epsilon <= problem.epsilon else "a baseline, not private at this level"
-    return Entry(measured=mechanism, note=note)
+    return Entry(measured=mechanism)

@@ -16,14 +16,14 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.number_syntax import Written
-from dxopt.results.explanation import choices_of, of_mechanism, of_problem
+from dxopt.results.explanation import of_mechanism, of_problem
 from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.reading import is_file
 from dxopt.studies.sweeps import sweep
-from dxopt.words.result import Choice, Explanation
+from dxopt.words.result import Explanation
 
 
 def explain(
@@ -101,10 +101,9 @@ def _of_report(told: Explanation, report: Report, values: int) -> Explanation:
     return told.told_of(values, report.mechanism, believed)
 
 
-def _choices(reports: Iterable[Report], values: int | None) -> tuple[Choice, ...]:
-    """Return the costs of the levels of some reports, and of several published values together where asked for."""
-    told = (one.explanation if values is None else _of_report(one.explanation, one, values) for one in reports)
-    return choices_of(told)
+def _choices(reports: Iterable[Report], values: int | None) -> tuple[Explanation, ...]:
+    """Return the reports at several levels explained, and several published values together where asked for."""
+    return tuple(one.explanation if values is None else _of_report(one.explanation, one, values) for one in reports)
 
 
 def _explained(

@@ -8,6 +8,7 @@ import numpy as np
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
+from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
@@ -17,7 +18,6 @@ from dxopt.solving.options import Progress
 from dxopt.studies.series import (
     answering,
     closed_in,
-    positive,
     require_above,
     require_falling,
     require_share,
@@ -83,8 +83,8 @@ def frontier(
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "use dx.budget_frontier, or another objective")
     require_falling(problem)
-    least = positive("low", low)
-    most = positive("high", high)
+    least = checked_level(low, "low")
+    most = checked_level(high, "high")
     require_above(least, most)
     require_share("resolution", resolution)
     with running(progress, time_limit, partial, cluster, device) as (tell, stop):

@@ -9,8 +9,10 @@ import numpy as np
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError, ExpectedLoss
+from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
-from dxopt.numerics.number_syntax import Written, ordered
+from dxopt.numerics.coerce import as_number
+from dxopt.numerics.number_syntax import Written, ordered_texts
 from dxopt.numerics.rounding import ALIKE
 from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
@@ -20,8 +22,6 @@ from dxopt.solving.options import Progress
 from dxopt.studies.series import (
     Answer,
     answering,
-    finite,
-    positive,
     require_above,
     require_falling,
     require_share,
@@ -100,7 +100,9 @@ def smallest_epsilon(
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
     require_falling(problem)
-    budget = finite("max_loss", max_loss)
+    budget = as_number(max_loss, "max_loss", fix := "give a finite number")
+    if not math.isfinite(budget):
+        raise SpecError("max_loss", f"is {budget:g}", fix)
     require_share("accuracy", accuracy)
     require_share("tolerance", tolerance)
     if accuracy < FINEST:
@@ -247,7 +249,7 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
     proof = search.known[-1].certificate
     if search.high is None and last >= ends[1]:
         proven = proof.bound > search.budget
-        budget, least = ordered(search.budget, proof.bound if proven else proof.value)
+        budget, least = ordered_texts(search.budget, proof.bound if proven else proof.value)
         kind = "the least loss" if proven else "found"
         wrong = f"is {budget}, below {least}, {kind} at epsilon = {last:.6g}"
         raise SpecError("max_loss", wrong, "raise it" if high is None else "raise it, or `high`")
@@ -255,8 +257,8 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
 
 def _range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
     """Return levels to search between: those given, or where all budgets are next to 0, or ask nothing any more."""
-    least = 0.0 if low is None else positive("low", low)
-    most = math.inf if high is None else positive("high", high)
+    least = 0.0 if low is None else checked_level(low, "low")
+    most = math.inf if high is None else checked_level(high, "high")
     if low is None or high is None:
         distances = problem.space.distances
         # Budgets εd below ALIKE count as 0: at the least ε that is so of the farthest pair, and of all others. At the

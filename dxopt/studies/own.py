@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,6 @@ class Own:
 
     name: str
     given: Given
-
-    def proven_or_why(self, problem: Problem) -> Mechanism | str:
-        """Return the mechanism with its proof, or why there is none, as the note of its row."""
-        try:
-            return self.proven(problem)
-        except SpecError as error:
-            return "; ".join(filter(None, (error.wrong, error.fix)))
 
     def proven(self, problem: Problem) -> Mechanism:
         """Prove the mechanism as private as the problem asks for, and within its budget.
@@ -101,11 +95,6 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
     return list(found.values())
 
 
-def name_of(method: str | Own) -> str:
-    """Return the name of the row of a mechanism."""
-    return method if isinstance(method, str) else method.name
-
-
 def _listed(methods: Methods) -> list[Any]:
     """Return one mechanism as a list of one, and a mapping as pairs."""
     if isinstance(methods, Mapping):
@@ -160,9 +149,5 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
     plain = plain or "own mechanism"
     if plain.startswith(_TAKEN) or plain in COMPARABLE:
         plain = f"own {plain}"
-    number = 1
-    free = plain
-    while free in taken:
-        number += 1
-        free = f"{plain} {number}"
-    return free
+    names = chain([plain], (f"{plain} {number}" for number in count(2)))
+    return next(name for name in names if name not in taken)

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import WorstRegret
-from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import as_number
-from dxopt.numerics.number_syntax import Written
 from dxopt.results.frontier import ProvenRange
 from dxopt.results.report import Report
 from dxopt.runtime.cluster import using
@@ -105,22 +103,6 @@ def stopped(stop: Stop) -> Status:
     if stop.interrupted:
         return Status.INTERRUPTED
     return Status.TIME_LIMIT if stop.expired else Status.FEASIBLE
-
-
-def positive(name: str, given: Written) -> float:
-    """Return an ε given under a name; raise SpecError unless it is positive and finite."""
-    try:
-        return checked_level(given)
-    except SpecError as error:
-        raise error.at(name) from None
-
-
-def finite(name: str, given: float) -> float:
-    """Return a number given under a name; raise SpecError unless it is finite."""
-    number = as_number(given, name, "give a finite number")
-    if not math.isfinite(number):
-        raise SpecError(name, f"is {number:g}", "give a finite number")
-    return number
 
 
 def require_above(low: float, high: float) -> None:

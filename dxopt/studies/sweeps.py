@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dxopt.errors import SpecError
+from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
@@ -17,7 +18,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.options import Progress
 from dxopt.studies.comparisons import compare
 from dxopt.studies.own import Methods, checked_methods
-from dxopt.studies.series import answering, positive, require_falling, running, stopped
+from dxopt.studies.series import answering, require_falling, running, stopped
 
 
 @announcing(level=False)
@@ -102,7 +103,7 @@ def checked_levels(epsilons: Iterable[Written]) -> tuple[float, ...]:
     """Return levels in increasing order; SpecError unless they are positive, finite and different."""
     if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
         raise SpecError("epsilons", f"are {epsilons!r}", "give a list of numbers")
-    levels = sorted(positive("epsilons", level) for level in epsilons)
+    levels = sorted(checked_level(level, "epsilons") for level in epsilons)
     if not levels:
         raise SpecError("epsilons", "are none", "give at least 1")
     for below, above in pairwise(levels):

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.multipliers import Costs
-from dxopt.verify.exact import Exact, at_most, decayed, dot, total
+from dxopt.verify.exact import Exact, at_most, decay_bounds, dot, total
 from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.privacy import Channel
 from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 Sums = tuple[list[list[int]], list[list[int]]]
+"""θK and θ'K of all pairs, `(p, m)` each, as integers in one unit."""
 PREFIX = "belief_"
 _KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
 _SUM = Fraction(1, 10**9)
@@ -65,7 +66,7 @@ class Beliefs:
         return cls(first, second, [Fraction(one) for one in distances.tolist()], Fraction(epsilon), names)
 
     def expected(self, channel: Channel) -> Sums:
-        """Return θK and θ'K, `(p, m)`, in one unit."""
+        """Return θK and θ'K, `(p, m)`: the probabilities of reports under both beliefs of each pair, in one unit."""
         # both sides as rows of one array, so that they are over the same power of two
         exact = Exact.of(np.concatenate([self.first, self.second]))
         columns = list(zip(*channel.rows, strict=True))
@@ -73,8 +74,8 @@ class Beliefs:
         return sums[: len(self.first)], sums[len(self.first) :]
 
 
-def violated(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
-    """Return the first pair and report that break a budget of 0 or more; None proves that there is none."""
+def first_violation(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
+    """Return the first pair and report that break their budget, None if none do; negative budgets are skipped."""
     for pair, (ours, theirs, budget) in enumerate(zip(*sums, budgets, strict=True)):
         for report, (left, right) in enumerate(zip(ours, theirs, strict=True)):
             if budget >= 0 and left and not at_most(left, budget, right):
@@ -83,13 +84,13 @@ def violated(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
 
 
 def is_least(sums: Sums, budgets: Sequence[Fraction]) -> bool:
-    """Return whether some pair breaks t - (1 + t)·1e-11 for budgets t, or all these are below 0."""
+    """Return whether no smaller level would do: a pair breaks t - (1 + t)·1e-11 for budgets t, or all are below 0."""
     reduced = [budget - (1 + budget) * _AGREEMENT for budget in budgets]
-    return max(reduced) < 0 or violated(sums, reduced) is not None
+    return max(reduced) < 0 or first_violation(sums, reduced) is not None
 
 
-def charged(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
-    """Costs that the multipliers of beliefs were taken from, rounded down."""
+def less_beliefs(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
+    """Return costs less what the multipliers of a dual of beliefs take from them, rounded down (see the module)."""
     count, reports = len(beliefs.first), len(costs.rows[0])
     multiplier = numbers(dual, "multiplier", None)
     belief, report = (
@@ -100,16 +101,17 @@ def charged(costs: Costs, beliefs: Beliefs, dual: Arrays) -> Costs:
     largest: dict[tuple[int, int], float] = {}
     for pair, z, amount in zip(*(one[good].tolist() for one in (belief, report, multiplier)), strict=True):
         largest[pair, z] = max(amount, largest.get((pair, z), 0.0))
-    amounts = Exact.of(np.array([*largest.values(), 0.0]))
+    amounts = Exact.of(np.array([*largest.values(), 0.0]))  # with a 0, as there may be none
     likely = Exact.of(np.concatenate([beliefs.first, beliefs.second]))
     farthest = min(beliefs.epsilon * max(beliefs.distances), Fraction(_FARTHEST))
+    # a unit in which costs and λ θ' are exact, and the least λ e^{-εd} nearly so
     exact = amounts.bits + likely.bits
     bits = max(costs.bits, exact + 2 * int(farthest) + _GUARD_BITS)
     rows = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
     for (pair, z), amount in zip(largest, amounts.rows[0], strict=False):
         # λ θ' is taken from the costs of the report, and λ e^{-εd} θ, rounded down, is given
         taken = amount << bits - exact
-        given, _ = decayed(taken, beliefs.epsilon * beliefs.distances[pair])
+        given, _ = decay_bounds(taken, beliefs.epsilon * beliefs.distances[pair])
         for row, one, other in zip(rows, likely.rows[pair], likely.rows[count + pair], strict=True):
             row[z] += given * one - taken * other
     return Costs(rows, bits)

@@ -1,8 +1,9 @@
-"""Places on the Earth that positions are moved to: how far apart those of two positions may be, derived again.
+"""Places on the Earth that positions are moved to: how far apart those of two near positions may be, derived again.
 
-Everything is on the sphere: the region of a centre a lies in the half-spaces x·(a - c) ≥ 0 of its nearest neighbours
-c, and in those of 16 great circles, in the directions of the compass, that touch the circle around it. The corners of
-the polygon that these leave are cross products of two normals, in all half-spaces.
+Everything is on the sphere. The region of a centre are the positions that are nearer to it than to any other, within
+a given angle of it. It lies in a polygon, which is computed instead: half-spaces x·(a - c) ≥ 0 of the centre a and
+its nearest neighbours c, and those of 16 great circles that touch the circle around it, in the directions of the
+compass. The corners of the polygon are cross products of two normals, in all half-spaces.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Region:
 
 
 def region(centres: Array, a: int, within: float) -> Region:
-    """Return a polygon that holds the region of one of the centres `(n, 3)`, for an angle up to `WIDEST`."""
+    """Return a polygon that holds the region of centre a of the centres `(n, 3)`, within an angle up to `WIDEST`."""
+    # 1. half-spaces of great circles that touch the circle around the centre
     centre = centres[a]
     east = np.array([-centre[1], centre[0], 0.0]) if centre[:2].any() else np.array([0.0, 1.0, 0.0])
     east /= math.hypot(*east)
@@ -44,11 +46,15 @@ def region(centres: Array, a: int, within: float) -> Region:
     turns = np.arange(_TANGENTS)[:, None] * (2 * math.pi / _TANGENTS)
     inward = -np.sin(turns) * east - np.cos(turns) * north
     normals = math.sin(within) * centre + math.cos(within) * inward
+    # 2. half-spaces nearer to the centre than to a neighbour; to leave some out only widens the polygon: those at
+    #    nearly the same place, and those too far away to cut anything off
     ways = centre - centres
     lengths = np.sqrt((ways**2).sum(axis=1))
     near = np.argsort(lengths, kind="stable")[: _NEIGHBOURS + 1]
     near = near[(lengths[near] > _SAME * within) & (lengths[near] < 1)]
     normals = np.vstack([ways[near] / lengths[near, None], normals])
+    # 3. corners: where two great circles meet, on the side of the centre, in all half-spaces; in order around it,
+    #    those at one place once
     i, j = np.triu_indices(len(normals), 1)
     found = np.cross(normals[i], normals[j])
     size = np.sqrt((found**2).sum(axis=1))
@@ -60,18 +66,19 @@ def region(centres: Array, a: int, within: float) -> Region:
     return Region(normals, found[steps > _TOLERANCE * within])
 
 
-def apart(one: Region, other: Region) -> float:
-    """Return the angle between two polygons: 0 unless a half-space of one has no corner of the other."""
+def angle_between(one: Region, other: Region) -> float:
+    """Return the least angle between two polygons: 0 unless a half-space of one has no corner of the other."""
     if not (_separates(one, other) or _separates(other, one)):
         return 0.0
-    return min(_to_sides(one.corners, other.corners), _to_sides(other.corners, one.corners))
+    return min(_angle_to_sides(one.corners, other.corners), _angle_to_sides(other.corners, one.corners))
 
 
 def _separates(one: Region, other: Region) -> bool:
+    """Return whether some half-space of one polygon has no corner of the other, so that the two do not meet."""
     return bool((other.corners @ one.normals.T < 0).all(axis=0).any())
 
 
-def _to_sides(corners: Array, around: Array) -> float:
+def _angle_to_sides(corners: Array, around: Array) -> float:
     """Return the least angle from corners `(k, 3)` to the sides of a polygon `(m, 3)`."""
     following = np.roll(around, -1, axis=0)
     across = np.cross(around, following)
@@ -87,14 +94,14 @@ def _to_sides(corners: Array, around: Array) -> float:
 
 
 _LONGER = {"geodesic": 1.0045}
-"""Largest ratio of a distance to the great circle,"""
+"""Largest ratio of a distance to the great circle, by metric; 1 for others."""
 _SHORTER = {"geodesic": 1.005615, "conservative_haversine": 1.005615}
-"""and these as distances."""
+"""Largest ratio of the great circle to a distance, by metric; 1 for others."""
 _MOST = 2_000
-"""Distances between centres are looked at up to so many of them."""
+"""With more centres than this, distances between them are not looked at."""
 _SLACK = 1e-6
 _GAP_SLACK, _GAP_ROUNDING = 5e-7, 1e-7
-"""So much more, in parts of the radius and of h, may be between regions that are within the radius."""
+"""Regions count as within the radius up to these shares of the radius and of the reach more, for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +147,9 @@ class Cells:
     def across(self, radius: float, within: float | None = None) -> float | None:
         """Return the largest distance of centres that have positions within the radius of each other.
 
-        It is the largest distance of two centres whose regions are within the radius: that of a centre has the
-        positions that are nearest to it, at most `within` away, the reach where it is not given. Of many centres it
-        is r + 2h. None where distances are not those of positions.
+        It is the largest distance of two centres whose regions are within the radius r, where h is how far a position
+        may be from its centre: `within`, or the reach where that is not given. Of many centres, or wide regions, it
+        is bounded by r + 2h. None where distances are not those of positions.
         """
         if self.metric not in (*ON_EARTH, "euclidean"):
             return None
@@ -155,7 +162,7 @@ class Cells:
         angle = radius * shorter / self.earth
         wide = max(sphere / self.earth, angle * (1 + _SLACK)) > WIDEST
         if wide or not sphere > 0:
-            limit = most if wide else radius
+            limit = most if wide else radius  # all positions are at centres if the sphere is 0
             return float(np.max(self.distances, where=self.distances <= limit, initial=0.0)) or most
         return _furthest(self.distances, centres, radius, most, sphere / self.earth, angle) or most
 
@@ -193,7 +200,7 @@ def _angle(chord: float) -> float:
 
 
 def _widest(centres: Array) -> float:
-    """Return the largest angle from a place `(n, 3)` to the nearest other one; 0 where all are one."""
+    """Return the largest angle from a place `(n, 3)` to the nearest other one; 0 where all are the same place."""
     widest = 0.0
     for centre in centres:
         chords = np.sqrt(((centres - centre) ** 2).sum(axis=1))
@@ -203,9 +210,10 @@ def _widest(centres: Array) -> float:
 
 
 def _stretches(metric: str | None, centres: Array, within: float) -> tuple[float, float]:
-    """Return the largest ratio of a distance to the great circle, and the other way round, near to the centres.
+    """Return the largest ratio of a distance to the great circle, and that of the great circle to a distance.
 
-    A local map has all parallels as long as that in the middle: steps east are stretched by the ratio of both.
+    For positions within an angle of the centres, under a metric on the Earth or in the plane of a local map. Such
+    a map has all parallels as long as that in the middle: steps east are stretched by the ratio of both.
     """
     if metric != "euclidean":
         return _LONGER.get(str(metric), 1.0), _SHORTER.get(str(metric), 1.0)
@@ -218,7 +226,11 @@ def _stretches(metric: str | None, centres: Array, within: float) -> tuple[float
 
 
 def _furthest(distances: Array, centres: Array, near: float, most: float, within: float, angle: float) -> float:
-    """Return the largest distance up to the first bound, or to the second of centres with regions an angle apart."""
+    """Return the largest distance that is at most `near`, or at most `most` with regions at most `angle` apart.
+
+    Regions are the positions within the angle `within` of a centre. From the furthest centres to nearer ones, so that
+    the first two whose regions are that near decide.
+    """
     longest = np.triu(np.maximum(distances, distances.T))
     first, second = np.nonzero((longest > near) & (longest <= most))
     far = longest[first, second]
@@ -228,6 +240,6 @@ def _furthest(distances: Array, centres: Array, near: float, most: float, within
         for a in pair:
             if a not in found:
                 found[a] = region(centres, a, within)
-        if apart(found[pair[0]], found[pair[1]]) <= angle * (1 + _GAP_SLACK) + _GAP_ROUNDING * within:
+        if angle_between(found[pair[0]], found[pair[1]]) <= angle * (1 + _GAP_SLACK) + _GAP_ROUNDING * within:
             return float(far[k])
     return float(np.max(distances, where=distances <= near, initial=0.0))

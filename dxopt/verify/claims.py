@@ -36,6 +36,7 @@ _ENTRIES = {
 }
 """The entries of claims.json and of the objects in it."""
 _ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
+"""Beginnings of the names of arrays in problem.npz."""
 _WHERE = "arrays: problem.npz\n"
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
@@ -185,7 +186,7 @@ def check_privacy(result: Result) -> str:
         levels = Levels.of(result.distances, result.bound, Fraction(epsilon))
         violated = violation(result.channel, levels)
         if violated is not None:
-            raise Broken(f"{distinguished(result, violated)} at epsilon {epsilon:.17g}")
+            raise Broken(f"{violation_text(result, violated)} at epsilon {epsilon:.17g}")
         if not is_least(result.channel, levels):
             raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
         return f"epsilon {epsilon:.10g} holds for {pairs} in {result.matrix.shape[1]:,} reports"
@@ -193,7 +194,7 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
     largest, violated = excess(result.channel, result.asked_levels, Fraction(delta))
     if violated is not None:
-        raise Broken(f"{distinguished(result, violated)} by more than delta {delta:.17g}")
+        raise Broken(f"{violation_text(result, violated)} by more than delta {delta:.17g}")
     if largest < Fraction(delta) - LEAST_DELTA:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs}"
@@ -212,7 +213,7 @@ def claimed_levels(result: Result) -> tuple[float, float]:
     return epsilon, delta
 
 
-def distinguished(result: Result, violated: Triple) -> str:
+def violation_text(result: Result, violated: Triple) -> str:
     """Return as text the secrets that a report tells apart."""
     x, other, z = violated
     return (
@@ -223,7 +224,7 @@ def distinguished(result: Result, violated: Triple) -> str:
 
 def check_value(result: Result) -> str:
     """Check the value, to 1e-12 of the size of its terms, and that the expected loss is within its budget."""
-    claimed = require_value(result, attained(result))
+    claimed = require_value(result, attained_value(result))
     if result.objective != "adversary_error":
         return f"{result.objective.replace('_', ' ')} {claimed:.12g}"
     spent = result.worth.expected_loss(result.losses).high
@@ -240,7 +241,7 @@ def require_value(result: Result, exact: Enclosed) -> float:
     return claimed
 
 
-def attained(result: Result) -> Enclosed:
+def attained_value(result: Result) -> Enclosed:
     """Return the exact value of the objective."""
     if result.objective == "expected_loss":
         return result.worth.expected_loss(result.losses)
@@ -281,16 +282,17 @@ def check_gap(result: Result) -> str:
     if status not in STATUSES:
         raise Broken(f"claims.json: status is {status!r}")
     tolerance = as_number(result.claims["tolerance"], "claims.json: tolerance")
-    close = gap <= tolerance and _within(result, value, limit, tolerance)
+    close = gap <= tolerance and _is_within_tolerance(result, value, limit, tolerance)
     if not 0 <= tolerance < math.inf or (status == "optimal") != close:
         raise Broken(f"claims.json: status {status} does not fit a gap of {gap:.3g}, tolerance {tolerance:.3g}")
     return f"value and bound are {gap:.3g} of the value apart: {status}"
 
 
-def _within(result: Result, value: float, limit: float, tolerance: float) -> bool:
-    """Return whether |value - bound| ≤ tolerance · max(|value|, 1e-12 s), s the largest loss that counts, at most 1.
+def _is_within_tolerance(result: Result, value: float, limit: float, tolerance: float) -> bool:
+    """Return whether |value - bound| ≤ tolerance·max(|value|, 1e-12·s), with s the largest loss that counts, up to 1.
 
-    In doubles, as the status was decided. Losses of mechanisms that are not written down are not looked at.
+    Where all losses are tiny, a gap relative to 1e-12 says nothing. In doubles, as the status was decided. Losses of
+    mechanisms that are not written down are not looked at.
     """
     least = float(AGREEMENT)
     if abs(value) >= least or value == limit or not result.written:
@@ -300,11 +302,10 @@ def _within(result: Result, value: float, limit: float, tolerance: float) -> boo
 
 
 def check_within(result: Result) -> str:
-    """Check that ε times the largest distance of secrets that the radius comes to is at most the level.
+    """Check the promise of a level within a radius: ε times the largest distance of secrets is at most the level.
 
-    For positions it is the largest distance of two centres of cells whose regions are within the radius of each
-    other: that of a centre has the positions that are nearest to it, at most h away, where h is the largest distance
-    of a centre to a corner of its cell. Of many cells it is r + 2h.
+    Between secrets, that distance is the radius. Between positions it is that of the furthest two secrets to which
+    positions within the radius of each other are moved, as `Cells.across` finds it.
     """
     claimed = result.named["within"]
     if not isinstance(claimed, dict) or {*claimed} != {"level", "radius", "positions"}:
@@ -321,7 +322,7 @@ def check_within(result: Result) -> str:
 
 
 def _across(result: Result, radius: float) -> float:
-    """Return the largest distance of centres of cells that have positions within the radius."""
+    """Return the largest distance of two centres of cells that have positions within the radius of each other."""
     outlined = "space.positions.outlines" in result.mechanism
     cells = Cells.of(result.mechanism, result.distances) if outlined else None
     far = None if cells is None else cells.across(radius)
@@ -331,7 +332,7 @@ def _across(result: Result, radius: float) -> float:
 
 
 def claims_beliefs(result: Result) -> bool:
-    """Return whether any file claims something about pairs of beliefs."""
+    """Return whether any file claims something about pairs of beliefs, so that all of them are to be checked."""
     arrays = any(key.startswith(beliefs.PREFIX) for key in result.problem)
     return arrays or result.certificate.get("belief_level") is not None or "belief" in result.dual
 
@@ -355,7 +356,7 @@ def check_beliefs(result: Result) -> str:
         raise Broken(f"pairs of beliefs do not go with delta or {result.objective}")
     sums = pairs.expected(result.channel)
     budgets = [Fraction(claimed) * distance for distance in pairs.distances]
-    found = beliefs.violated(sums, budgets)
+    found = beliefs.first_violation(sums, budgets)
     if found is not None:
         pair, report = found
         told = f"are told apart by report {result.report(report)} at belief_level {claimed:.17g}"

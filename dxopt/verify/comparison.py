@@ -1,5 +1,8 @@
 """The comparison in a report's folder, proven again: its parts, their order, and the verdict on the prior.
 
+- π: the prior; Φ[x, y] = e^{-εd(x, y)}; μ: the solution of Φμ = π. The prior is regular if some μ ≥ 0 solves it.
+- r = μ / π, A: the system Ar = 1 on classes of secrets; Y: any matrix near its inverse, s: any vector near r.
+
 Statement. Points are put in the coarsest classes in which all have the same probability and the same numbers of
 points of each class at each distance, from them and to them. Averaging over classes commutes with Φ, so that there is
 a solution μ ≥ 0 exactly where there is one that is constant on classes: Ar = 1 with A[i, j] = Σ_y Φ[x_i, y] π_j / π_i
@@ -36,7 +39,7 @@ from dxopt.verify import claims
 from dxopt.verify.exact import BITS, Exact, at_most, dot, exp_bounds
 from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json
 from dxopt.verify.folder import Result, as_number
-from dxopt.verify.parts import COMPARISON, Checks, in_one, part_folders, require_all, under, unlike
+from dxopt.verify.parts import COMPARISON, Checks, differing_entry, one_check, part_folders, require_all, under_prior
 from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
 
@@ -57,10 +60,10 @@ def check_verdict(result: Result, status: object) -> str:
     if not result.private:
         raise Broken("comparison.json: there is a verdict, but no privacy was asked for")
     # What is true: a reason that is decided exactly, or else the sign of μ, enclosed by doubles.
-    found = next(_exactly_irregular(result), None)
+    found = next(_proofs_of_irregularity(result), None)
     if found is None:
-        weights = _weights(result)
-        low, high = (np.full(1, -np.inf), np.full(1, np.inf)) if weights is None else weights
+        enclosed = _enclosed_mu(result)
+        low, high = (np.full(1, -np.inf), np.full(1, np.inf)) if enclosed is None else enclosed
         x = int(high.argmin())
         if high[x] < 0:
             found = f"μ is {high[x]:.3g} or less at {result.secret(x)}"
@@ -72,8 +75,8 @@ def check_verdict(result: Result, status: object) -> str:
     return found or "every entry of μ is 0 or more"
 
 
-def _exactly_irregular(result: Result) -> Iterator[str]:
-    """Yield reasons, decided exactly, why no μ ≥ 0 solves it."""
+def _proofs_of_irregularity(result: Result) -> Iterator[str]:
+    """Yield reasons, decided exactly, why no μ ≥ 0 solves Φμ = π."""
     prior = result.prior
     distances = result.distances
     # 1. Some μ_w > 0 makes π_y > 0; a secret at finite distance to y is at finite distance to w, so that it is likely
@@ -106,8 +109,11 @@ def _exactly_irregular(result: Result) -> Iterator[str]:
         yield f"{result.secret(int(a))} is more than e^(epsilon d) as likely as {result.secret(int(b))}"
 
 
-def _weights(result: Result) -> tuple[Array, Array] | None:
-    """Enclose μ, constant on classes, for each secret; None where the system is singular or nearly so."""
+def _enclosed_mu(result: Result) -> tuple[Array, Array] | None:
+    """Return a lower and an upper bound on μ for each secret; None where doubles do not enclose it.
+
+    As μ / π is constant on classes, there is one equation for each class. Unproved where there are too many secrets.
+    """
     # 1. Secrets of probability 0 are far from all others here: μ is 0 there, and they are left out.
     support = np.flatnonzero(result.prior > 0)
     if len(support) > _MOST_SECRETS:
@@ -117,14 +123,14 @@ def _weights(result: Result) -> tuple[Array, Array] | None:
     classes = _classes(inside, result.prior[support])
     first, sizes = np.unique(classes, return_index=True, return_counts=True)[1:]
     weight = result.prior[support][first]
-    if weight.max() > _SPREAD * weight.min():
+    if weight.max() > _SPREAD * weight.min():  # scaled too badly for doubles
         return None
     # 3. A[i, j] = Σ_y Φ[x_i, y] π_j / π_i over y in class j: columns sorted by class are summed class by class.
     order = np.argsort(classes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    factors = _factors(inside[np.ix_(first, order)], Fraction(result.epsilon))
+    factors = _decay_factors(inside[np.ix_(first, order)], Fraction(result.epsilon))
     system = np.add.reduceat(factors, starts, axis=1) * (weight[None] / weight[:, None])
-    solved = _enclosed(system, (int(sizes.max()) + 16) * _ROOM)
+    solved = _enclosed_solution(system, (int(sizes.max()) + 16) * _ROOM)
     if solved is None:
         return None
     # 4. μ = rπ, rounded outwards, the same for all members of a class.
@@ -134,7 +140,7 @@ def _weights(result: Result) -> tuple[Array, Array] | None:
     return low, high
 
 
-def _factors(distances: Array, level: Fraction) -> Array:
+def _decay_factors(distances: Array, level: Fraction) -> Array:
     """Return e^{-εd} within 2^-52 relative, 0 where d is infinite or the factor below e^-700."""
     distinct, which = np.unique(distances, return_inverse=True)
     found = []
@@ -145,8 +151,8 @@ def _factors(distances: Array, level: Fraction) -> Array:
     return np.array(found)[which.reshape(distances.shape)]
 
 
-def _enclosed(system: Array, relative: float) -> tuple[Array, Array] | None:
-    """Bound the solution of Ar = 1 for all A within a relative error of a system `(k, k)`.
+def _enclosed_solution(system: Array, relative: float) -> tuple[Array, Array] | None:
+    """Return lower and upper bounds on r, where Ar = 1, for all A within a relative error of a system `(k, k)`.
 
     None where no such A is proven to be invertible. Doubles throughout: Y is any approximate inverse, s any
     approximate solution, and all that is off is counted in bounds that are widened by the roundings of computing
@@ -188,8 +194,8 @@ def _classes(distances: Array, prior: Array) -> NDArray[np.int64]:
     """Return the class `(s,)` of each point, numbered from 0: the coarsest classes of the statement above."""
     levels, kinds = np.unique(distances, return_inverse=True)
     kinds = kinds.reshape(distances.shape)
-    # Points differ by probability at first, then by which classes they see at which distances, from them and to
-    # them, until that makes no more classes. A pair (class, distance) is one integer; sorting counts them.
+    # Classes are those of equal probability at first. They are split by which classes their points see at which
+    # distances, from them and to them, until none splits. A pair (class, distance) is one integer; sorting counts.
     classes = np.unique(prior, return_inverse=True)[1]
     while True:
         views = [np.sort(classes[None] * len(levels) + view, axis=1) for view in (kinds, kinds.T)]
@@ -224,7 +230,7 @@ def _check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof:
 
 
 def _shortfall(better: Array, worse: Array, remap: Array) -> Fraction:
-    """Return max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]); Broken where R has more than 1 in a row."""
+    """Return max_x Σ_w max(0, B[x, w] - (AR)[x, w]), no less than t; Broken where R has more than 1 in a row."""
     entries, wanted = Exact.of(better), Exact.of(worse)
     columns = Exact.of(remap.T)
     if any(sum(row) > 1 << columns.bits for row in zip(*columns.rows, strict=True)):
@@ -239,7 +245,7 @@ def _shortfall(better: Array, worse: Array, remap: Array) -> Fraction:
 
 
 def _advantage(better: Array, worse: Array, gains: Array) -> Fraction:
-    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y]."""
+    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], no more than t."""
     guesses = Exact.of(gains.T)
     size = sum(map(max, zip(*guesses.rows, strict=True)))
     if not size:
@@ -248,7 +254,7 @@ def _advantage(better: Array, worse: Array, gains: Array) -> Fraction:
 
 
 def _gained(channel: Array, guesses: Exact) -> Fraction:
-    """Return Σ_z max_y Σ_x Y[x, y] K[x, z]."""
+    """Return Σ_z max_y Σ_x Y[x, y] K[x, z]: what the best answer y to each report gains, given gains Y."""
     columns = Exact.of(channel.T)
     best = sum(max(dot(guess, column) for guess in guesses.rows) for column in columns.rows)
     return Fraction(best, 1 << columns.bits + guesses.bits)
@@ -297,7 +303,10 @@ def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Cal
 
 @dataclass(frozen=True)
 class _Compared:
-    """A comparison in the folder of a report, with other priors and the checks of its parts by name."""
+    """A comparison in the folder of a report: its files, other priors by name, and a check of each part by name.
+
+    `_known` keeps what `_result_of_row` returned, by the name of the row.
+    """
 
     result: Result
     folder: Path
@@ -317,7 +326,7 @@ class _Compared:
         arrays = read_arrays(folder, WITNESSES)
         names = [str(name) for name in arrays.get("priors", ())]
         priors = numbers(arrays, "probabilities", len(names), result.size) if names else ()
-        parts = {path.name: in_one(path.name, list(checks(path))) for path in part_folders(folder)}
+        parts = {path.name: one_check(path.name, list(checks(path))) for path in part_folders(folder)}
         return cls(result, folder, content, arrays, dict(zip(names, priors, strict=True)), parts)
 
     def check_files(self) -> str:
@@ -335,8 +344,8 @@ class _Compared:
                 raise Broken(f"{CLAIMS}: {row['name']} has {', '.join(row)}, and the prior {row['prior']!r}")
         return f"{len(rows)} rows, {len(self.parts)} parts"
 
-    def _proven(self, name: str, prior: str) -> Result:
-        """Return a part; Broken where it does not hold, or is about another problem."""
+    def _proven_part(self, name: str, prior: str) -> Result:
+        """Return a part, or the report itself; Broken where it fails, or is about another problem or prior."""
         found = self.result
         if name != OWN:
             if self.parts[name].status is Outcome.FAILS:
@@ -344,22 +353,25 @@ class _Compared:
             found = Result.read(self.folder / PARTS / name)
         elif not prior:
             return found
-        like = self._under(prior) if prior else self.result
-        if where := unlike(found, like, names=["name", "prior"]):
+        like = self._under_prior(prior) if prior else self.result
+        if where := differing_entry(found, like, names=["name", "prior"]):
             raise Broken(f"{PARTS}/{name}: it is about another problem: another {where}")
         return found
 
-    def _under(self, prior: str) -> Result:
-        """Return the report under another prior."""
-        return under(self.result, self.priors[prior], prior)
+    def _under_prior(self, prior: str) -> Result:
+        """Return the report with another prior, given by name."""
+        return under_prior(self.result, self.priors[prior], prior)
 
-    def _channel(self, index: int, row: Row) -> Result:
-        """Return the channel of a row as that of the report, under whose problem it is looked at."""
+    def _result_of_row(self, index: int, row: Row) -> Result:
+        """Return the report with the channel of a row in place of its own, and the row as what is claimed of it.
+
+        The channel is that of a part, or of a baseline, whose matrix is in comparison.npz.
+        """
         source = f"{CLAIMS}: {row['name']}"
         if row["name"] in self._known:
             return self._known[row["name"]]
         if row["part"] is not None:
-            mechanism = self._proven(row["part"], row["prior"]).mechanism
+            mechanism = self._proven_part(row["part"], row["prior"]).mechanism
         elif row["prior"]:
             raise Broken(f"{source}: a baseline is the optimum for no prior")
         else:
@@ -372,18 +384,18 @@ class _Compared:
 
     def check_row(self, index: int, row: Row) -> str:
         """Prove the part of a row, and check what its channel is worth, also under other priors."""
-        about = self._channel(index, row)
+        about = self._result_of_row(index, row)
         about.require_written()
         if row["part"] is None:
             claims.check_rows(about)
-        claims.require_value(about, claims.attained(about))
+        claims.require_value(about, claims.attained_value(about))
         if {*row["under"]} != {*self.priors}:
             raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name in self.priors:
-            other = self._under(name)
+            other = self._under_prior(name)
             claimed = {"value": row["under"][name]}
             moved = replace(about, named=other.named, problem=other.problem, certificate=claimed)
-            claims.require_value(moved, claims.attained(moved))
+            claims.require_value(moved, claims.attained_value(moved))
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"
         if row["part"] != OWN:
@@ -391,10 +403,10 @@ class _Compared:
         return "proven as a part"
 
     def check_priors(self) -> str:
-        """Check that each of the other priors is one."""
+        """Check that each of the other priors is a distribution."""
         for name in self.priors:
             try:
-                claims.check_prior(self._under(name))
+                claims.check_prior(self._under_prior(name))
             except Broken as error:
                 raise Broken(f"{WITNESSES}: the prior {name}: {error}") from None
         return f"{len(self.priors)} priors"
@@ -408,7 +420,7 @@ class _Compared:
                 continue
             if not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
                 raise Broken(f"{CLAIMS}: whether {better} refines {entry['worse']} is no question about two rows")
-            one, other = (self._channel(*rows[name]).matrix for name in (better, entry["worse"]))
+            one, other = (self._result_of_row(*rows[name]).matrix for name in (better, entry["worse"]))
             _check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
             counts[entry["holds"]] += 1
         return f"refines {counts[True]}, does not refine {counts[False]}, is left undecided beside {counts[None]}"

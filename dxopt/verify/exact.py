@@ -24,6 +24,7 @@ _MANTISSA = 53
 _BEYOND = 3000
 """2^3000 is less than e^2200."""
 MULTIPLES = 10 * HUGE
+"""Claimed logarithms are at most this: what is measured are products of few doubles."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def total(array: Array) -> Fraction:
     return Fraction(sum(exact.rows[0]), 1 << exact.bits)
 
 
-def weighed(weights: Sequence[float], values: Sequence[Fraction]) -> Fraction:
+def weighted_sum(weights: Sequence[float], values: Sequence[Fraction]) -> Fraction:
     """Return Σ weights·values for finite doubles and rationals."""
     pairs = zip(weights, values, strict=True)
     return sum((Fraction(weight) * value for weight, value in pairs if weight), Fraction(0))
@@ -130,7 +131,7 @@ def at_most(left: int, exponent: Fraction, right: int) -> bool:
         bits *= 2
 
 
-def decayed(amount: int, exponent: Fraction) -> tuple[int, int]:
+def decay_bounds(amount: int, exponent: Fraction) -> tuple[int, int]:
     """Return integers at most and at least amount·e^-exponent, for an amount and an exponent from 0 on."""
     if exponent > HUGE:
         return 0, (amount >> _BEYOND) + 1
@@ -147,7 +148,7 @@ def logarithm_of_two() -> tuple[Fraction, Fraction]:
 def is_power(number: Fraction, exponent: float, slack: Fraction, *, of_two: bool = False) -> bool:
     """Return whether b^(exponent - slack) ≤ number ≤ b^(exponent + slack), for b = e or 2.
 
-    Exponents beyond those of products of doubles count as wrong.
+    So a claimed logarithm is checked without computing one. Exponents beyond `MULTIPLES` count as wrong.
     """
     if abs(exponent) > MULTIPLES:
         return False

@@ -69,8 +69,8 @@ def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
     return path
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; ValueError where it has an entry twice."""
+def unique_entries(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON from its entries; ValueError where one is there twice, as readers would differ."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an entry is there twice")
@@ -80,7 +80,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return the object in a JSON file; Broken where it is none."""
     try:
-        content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=once)
+        content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=unique_entries)
     except Exception as error:  # what a damaged file raises is up to its readers
         raise _unreadable(name, error) from None
     if not isinstance(content, dict):
@@ -94,8 +94,8 @@ def require_format(name: str, content: Mapping[str, Any]) -> None:
         raise Broken(f"{name}: the format is {content.get('format')!r}, not {FORMAT}")
 
 
-def unchecked(folder: Path) -> list[str]:
-    """Return the names of files without any claim: notes, tables for people, pictures, pages."""
+def unclaimed_files(folder: Path) -> list[str]:
+    """Return the names of files that claim nothing, for the note of a verdict: notes, tables for people, pictures."""
     known = {*_CLAIMS, DIGESTS, PARTS} - {HELD_OUT}
     return sorted(path.name for path in folder.iterdir() if path.name not in known)
 
@@ -103,25 +103,25 @@ def unchecked(folder: Path) -> list[str]:
 def read_arrays(folder: Path, name: str) -> Arrays:
     """Return the arrays of a file `*.npz`; Broken where one cannot be read."""
     try:
-        with _Sips(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
+        with _SmallReads(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
             members = {member.filename.removesuffix(".npy"): member for member in stored.infolist()}
             if len(members) > _MOST_ARRAYS or len(members) < len(stored.infolist()):
                 raise ValueError(f"an array is there twice, or it has more than {_MOST_ARRAYS:,}")
             if sum(member.file_size for member in members.values()) > _LARGEST:
                 raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
-            return {key: _array(stored, member) for key, member in members.items()}
+            return {key: _read_array(stored, member) for key, member in members.items()}
     except Exception as error:
         raise _unreadable(name, error) from None
 
 
 def _unreadable(name: str, error: Exception) -> Broken:
-    """Return why a file cannot be read."""
+    """Return the error to raise for a file that cannot be read, with the reason."""
     if isinstance(error, FileNotFoundError):
         return Broken(f"{name} is missing")
     return Broken(f"{name} is damaged ({' '.join(str(error).split())})")
 
 
-class _Sips(io.FileIO):
+class _SmallReads(io.FileIO):
     """A file read in small pieces, as `ZipFile` would read a directory that claims gigabytes in one."""
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -133,8 +133,8 @@ class _Sips(io.FileIO):
         return found
 
 
-def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Return one array; ValueError where it claims to be larger than what is stored of it, or holds objects."""
+def _read_array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """Return one array; ValueError, before it is made, where it claims another size than is stored; no objects."""
     with stored.open(member) as stream:
         read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
         shape, _, dtype = read(stream)
@@ -169,24 +169,24 @@ def indices(arrays: Arrays, key: str, size: int, *shape: int) -> NDArray[np.int6
     return found.astype(np.int64)
 
 
-def alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
+def are_alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return whether two arrays are equal, with NaN equal to NaN, as coordinates of null values are."""
     return np.array_equal(array, other, equal_nan=array.dtype.kind == other.dtype.kind == "f")
 
 
 def part(arrays: Arrays, name: str) -> Arrays:
-    """Return the arrays below a name, under their names there."""
+    """Return the arrays whose keys begin with "name/", without that beginning: those of a part or factor."""
     start = f"{name}/"
     return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
 
 
 def number(arrays: Arrays, key: str) -> float:
-    """Return a single double."""
+    """Return the double of an array without axes; Broken where it is none."""
     return float(numbers(arrays, key))
 
 
-def _inside(name: str) -> bool:
-    """Return whether it names a file of the folder, or the digests of a part."""
+def _is_inside(name: str) -> bool:
+    """Return whether a name is that of a file in the folder itself, or of the digests of a part, not outside it."""
     return Path(name).name == name or (_PART.fullmatch(name) is not None and ".." not in Path(name).parts)
 
 
@@ -205,7 +205,7 @@ def check_digests(folder: Path) -> str:
     claimed = content.get("sha256")
     if content.get("format") != 1 or not isinstance(claimed, dict):
         raise Broken(f"{DIGESTS} is of no known format")
-    missing = [name for name in claimed if not _inside(name) or not (folder / name).is_file()]
+    missing = [name for name in claimed if not _is_inside(name) or not (folder / name).is_file()]
     if missing:
         raise Broken(f"missing: {', '.join(missing)}")
     # 2. Nothing that a claim may rest on is without a digest.

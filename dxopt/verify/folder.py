@@ -39,11 +39,13 @@ def label(arrays: Arrays, index: int, prefix: str = "space") -> str:
 
 
 def _parts(arrays: Arrays, prefix: str) -> list[str]:
+    """Return the prefixes of the parts of a product, numbered from 0 until one is missing."""
     each = (f"{prefix}.{part}" for part in count())
     return list(takewhile(lambda part: f"{part}.kind" in arrays, each))
 
 
 def _size(arrays: Arrays, prefix: str) -> int:
+    """Return the number of points of a space, from its arrays."""
     kind = str(arrays[f"{prefix}.kind"])
     if kind == "product":
         return math.prod(_size(arrays, part) for part in _parts(arrays, prefix))
@@ -73,7 +75,7 @@ class Result:
 
     @classmethod
     def read(cls, folder: Path) -> Result:
-        """Read the files; Broken names one that cannot be."""
+        """Read the files; Broken names the first one that cannot be read."""
         claims = read_json(folder, CLAIMS)
         require_format(CLAIMS, claims)
         named, certificate = claims.get("problem"), claims.get("certificate")
@@ -94,12 +96,15 @@ class Result:
             raise Unproved("the channel is not written down in the files")
 
     def claimed(self, name: str) -> float:
-        """Return a number of the certificate, where null is infinite; Broken where it is none."""
+        """Return a number of the certificate, where null is infinite; Broken where it is none.
+
+        A certificate without delta claims privacy without δ; all other numbers must be there.
+        """
         return as_number(self.certificate.get(name, 0.0 if name == "delta" else None), f"{self.source}: {name}")
 
     @cached_property
     def epsilon(self) -> float:
-        """The level that was asked for; infinite where none was."""
+        """The level ε that was asked for; infinite where no privacy was."""
         found = number(self.problem, "epsilon")
         if found < 0:
             raise Broken(f"problem.npz: epsilon is {found}")
@@ -127,7 +132,7 @@ class Result:
 
     @cached_property
     def distances(self) -> Array:
-        """d, `(n, n)`, of 0 or more."""
+        """d, `(n, n)`, of 0 or more: in problem.npz, or in mechanism.npz where the space is given by them."""
         self.require_written()
         if "distances" in self.problem:
             found = numbers(self.problem, "distances", self.size, self.size)
@@ -150,7 +155,7 @@ class Result:
 
     @cached_property
     def all_losses(self) -> Array:
-        """l, `(n, m)`, perhaps infinite."""
+        """l, `(n, m)`, as in the file; infinite ones are allowed where they do not count (see `losses`)."""
         self.require_written()
         return numbers(self.problem, "losses", self.size, self.matrix.shape[1])
 
@@ -167,7 +172,7 @@ class Result:
 
     @property
     def objective(self) -> str:
-        """Its name."""
+        """The name of the objective, as in claims.json."""
         return str(self.named.get("objective"))
 
     @cached_property
@@ -183,7 +188,7 @@ class Result:
 
     @property
     def sign(self) -> int:
-        """1 where bounds are below values, as less is better; -1 for the error of an adversary, where more is."""
+        """1 where less is better, so that bounds are below values; -1 for an adversary's error, where more is."""
         return -1 if self.objective == "adversary_error" else 1
 
     @cached_property
@@ -198,20 +203,20 @@ class Result:
 
     @cached_property
     def channel(self) -> Channel:
-        """K in integers."""
+        """The matrix K in integers, for exact proofs of privacy."""
         return Channel.of(self.matrix)
 
     @cached_property
     def worth(self) -> Worth:
-        """The values of K under the prior."""
+        """The matrix K with the prior, from which values of objectives are computed."""
         if not np.isfinite(self.prior).all():
             raise Broken("prior: it is not finite")
         return Worth(self.matrix, self.prior)
 
     @cached_property
     def asked_levels(self) -> Levels:
-        """Budgets at the level that was asked for."""
-        level = Fraction(self.epsilon) if self.private else Fraction(1)
+        """Budgets at the requested ε, for the dual and for δ; the claimed, least ε has its own (claims.py)."""
+        level = Fraction(self.epsilon) if self.private else Fraction(1)  # unused: no pair is bound; no Fraction is ∞
         return Levels.of(self.distances, self.bound, level)
 
     @cached_property
@@ -235,7 +240,7 @@ class Result:
 
     @cached_property
     def beliefs(self) -> Beliefs | None:
-        """The pairs of beliefs that must not be told apart, where there are some."""
+        """The pairs of beliefs that must not be told apart; None where none were asked for."""
         return Beliefs.read(self.problem, self.size)
 
     @cached_property
@@ -247,7 +252,7 @@ class Result:
 
     @property
     def secrets(self) -> bool:
-        """True if the reports are the secrets."""
+        """True if the reports are the secrets, as in a product, and by default where the file does not say."""
         return "which" in self.mechanism or bool(self.mechanism.get("secrets", True))
 
     def secret(self, x: int) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.claims import distinguished
+from dxopt.verify.claims import violation_text
 from dxopt.verify.exact import BITS, MULTIPLES, Exact, exp_bounds, exponential, is_power
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit import claims as implicit
@@ -26,14 +26,14 @@ _RECORDS = re.compile(r"expected loss of (\d+) records|(epsilon|delta) of one re
 
 
 def check_measure(result: Result, name: str, claimed: object) -> str:
-    """Check a measure of the channel, to 1e-12 of the size of its terms."""
+    """Check a measure of the channel by its name in `evaluation`, to 1e-12 of the size of its terms."""
     number = as_number(claimed, f"claims.json: {name}")
     if name == "expected_loss" and not result.written:
-        _agree(name, implicit.expected_loss(result), number)
+        _require_exact(name, implicit.expected_loss(result), number)
         return f"{number:.12g}"
     result.require_written()
     if name in _EXACT:
-        _agree(name, _EXACT[name](result), number)
+        _require_exact(name, _EXACT[name](result), number)
     elif name in _RATIOS:
         ratio = _RATIOS[name](result)
         if not is_power(ratio, number, AGREEMENT, of_two=True):
@@ -53,22 +53,23 @@ def check_measure(result: Result, name: str, claimed: object) -> str:
     return f"{number:.12g}"
 
 
-def _agree(name: str, exact: Enclosed, claimed: float) -> None:
+def _require_exact(name: str, exact: Enclosed, claimed: float) -> None:
     """Broken unless a number is the exact one to 1e-12 of the size of its terms."""
     if not exact.agrees(claimed):
         raise Broken(f"claims.json: {name} is {float(exact.low):.17g}, not {claimed:.17g}")
 
 
-def _agree_product(name: str, claimed: float, level: float, distance: float) -> None:
-    """Broken unless a number is level·distance, which may be infinite."""
+def _require_product(name: str, claimed: float, level: float, distance: float) -> None:
+    """Broken unless a number is level·distance; where that is infinite, it is no Fraction and compared in doubles."""
     if math.isinf(level) or math.isinf(distance):
         if claimed != level * distance:
             raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
         return
-    _agree(name, _exactly(Fraction(level) * Fraction(distance)), claimed)
+    _require_exact(name, _exactly(Fraction(level) * Fraction(distance)), claimed)
 
 
 def _exactly(number: Fraction) -> Enclosed:
+    """Return an exact number as an enclosure of no width."""
     return Enclosed(number, number, number)
 
 
@@ -102,31 +103,32 @@ _LARGEST = Fraction(10**308)
 
 
 class _Case(NamedTuple):
-    """Odds of a secret after an event Z, A(Z) B(Z) / (C(Z) D(Z)), by what each report adds to the four.
+    """Factor A B / (C D) between two beliefs in one secret after an event Z, by what each report adds to the four.
 
-    A and C are the probabilities of Z at this secret, B and D those of Z under the prior the other way round.
+    - A: the probability of Z given the secret, and D: that of Z under the prior; the first belief goes with A / D.
+    - C and B: the same two for the other belief. One of the two is formed with hiding, the other without.
     """
 
     reports: list[tuple[int, int, int, int]]
 
     def over(self, first: int, second: int) -> Polynomial:
-        """Return AB for a weight of 1 for one report and t for another, as a polynomial in t."""
+        """Return A B for a weight of 1 for one report and t for another, as a polynomial in t."""
         return _product(self.reports[first][:2], self.reports[second][:2])
 
     def under(self, first: int, second: int) -> Polynomial:
-        """Return CD likewise."""
+        """Return C D, likewise a polynomial in t."""
         return _product(self.reports[first][2:], self.reports[second][2:])
 
     def silent_pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs in which one report has no weight in C or in D."""
+        """Yield the pairs of reports whose first one adds nothing to C or D, so that the factor may be infinite."""
         for first, (_, _, c, d) in enumerate(self.reports):
             if c == 0 or d == 0:
                 yield from ((first, second) for second in range(len(self.reports)))
 
     def pairs_above(self, factor: Fraction) -> Iterator[tuple[int, int]]:
-        """Yield pairs of reports that may exceed a factor: the larger ratios A/C and B/D of the two come to it."""
+        """Yield pairs of reports that may exceed a factor: the larger A/C of the two times the larger B/D does."""
         # in doubles, to a relative 1e-15; infinite over 0, and 0 for 0/0
-        one, other = (np.array([_over(report[part], report[part + 2]) for report in self.reports]) for part in (0, 1))
+        one, other = (np.array([_ratio(four[part], four[part + 2]) for four in self.reports]) for part in (0, 1))
         if float(one.max() * other.max()) * (1 + _MARGIN) <= factor:
             return
         least = float(min(factor, _LARGEST))
@@ -141,26 +143,28 @@ def is_largest(
 ) -> bool:
     """Return whether e^exponent, up to e^±slack, is the largest factor between beliefs with hiding and without.
 
-    For any weights of reports: weights from 0 to 1 are events that a coin tells, and their scale cancels. If some
-    weights exceed a factor f, two reports do, as two linear conditions have a solution with two. Whether AB > f CD
-    for a pair of reports and some t is decided by the signs of a quadratic.
+    Hiding reports secret `instead[x]` in place of x; `weights` are the prior and `rows` the channel, as integers.
+    For any weights of reports: those from 0 to 1 are events that a coin tells, and their scale cancels.
+    If some weights exceed a factor f, two reports do, as two linear conditions have a solution with two. Whether
+    A B > f C D for a pair of reports and some t is decided by the signs of a quadratic.
     """
     cases = list(_cases(weights, rows, instead))
-    endless = any(_endless(case, *pair) for case in cases for pair in case.silent_pairs())
+    endless = any(_is_unbounded(case, *pair) for case in cases for pair in case.silent_pairs())
     if endless or not 0 <= exponent <= MULTIPLES:
         return endless and math.isinf(exponent)
     low, high = exponential(Fraction(exponent) - slack)[0], exponential(Fraction(exponent) + slack)[1]
-    return (low <= 1 or exceeded(cases, low)) and not exceeded(cases, high)
+    return (low <= 1 or is_exceeded(cases, low)) and not is_exceeded(cases, high)
 
 
-def exceeded(cases: Sequence[_Case], factor: Fraction) -> bool:
-    """Return whether some weights of two reports exceed a factor."""
+def is_exceeded(cases: Sequence[_Case], factor: Fraction) -> bool:
+    """Return whether some weights of two reports exceed a factor in one of the cases."""
     return any(
         _exceeds(case.over(*pair), case.under(*pair), factor) for case in cases for pair in case.pairs_above(factor)
     )
 
 
 def _cases(weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Sequence[int]) -> Iterator[_Case]:
+    """Yield the factor and its inverse for each possible secret, without reports that are never given."""
     plain = [sum(map(int.__mul__, weights, column)) for column in zip(*rows, strict=True)]
     hidden = [sum(map(int.__mul__, weights, column)) for column in zip(*(rows[x] for x in instead), strict=True)]
     for secret, weight in enumerate(weights):
@@ -170,7 +174,8 @@ def _cases(weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Seque
                 yield _Case([report for report in zip(*four, strict=True) if report[1] or report[3]])
 
 
-def _over(one: int, other: int) -> float:
+def _ratio(one: int, other: int) -> float:
+    """Return a ratio as a double: infinite over 0 or where it is too large, 0 for 0/0."""
     try:
         return one / other if other else math.inf if one else 0.0
     except OverflowError:
@@ -178,13 +183,13 @@ def _over(one: int, other: int) -> float:
 
 
 def _product(one: tuple[int, ...], other: tuple[int, ...]) -> Polynomial:
-    """Return (u + tu')(v + tv')."""
+    """Return (u + t u')(v + t v') as a polynomial in t, given (u, v) and (u', v')."""
     (u, v), (more_u, more_v) = one, other
     return u * v, u * more_v + more_u * v, more_u * more_v
 
 
-def _endless(case: _Case, first: int, second: int) -> bool:
-    """Return whether the factor is infinite for a weight, or grows without end as one of the two vanishes."""
+def _is_unbounded(case: _Case, first: int, second: int) -> bool:
+    """Return whether the factor of two reports is infinite, or has no bound, as the weight of one vanishes."""
     for one, other in ((first, second), (second, first)):
         over, under = case.over(one, other), case.under(one, other)
         if under[0] == 0 and (over[0] > 0 or (under[1] == 0 and over[1] > 0)):
@@ -205,7 +210,7 @@ _AT_MOST = ", at most"
 
 
 def _check_beliefs(result: Result, name: str, claimed: float) -> None:
-    """Check the most that reports reveal about some beliefs, or, by its name, the promise of privacy on it."""
+    """Check the most that reports reveal about some beliefs; of a name with "at most", what privacy promises."""
     asked = {entry["name"]: entry for entry in result.claims.get("beliefs", ())}.get(name.removesuffix(_AT_MOST))
     if asked is None:
         raise Unproved(f"{claimed:.12g}: claims.json does not say what it is about")
@@ -220,7 +225,7 @@ def _check_beliefs(result: Result, name: str, claimed: float) -> None:
         # twice the largest distance of a secret to the one that it was replaced by, or that of two members
         rows = np.arange(result.size) if hiding else np.array(members)[:, None]
         distance = float(result.distances[rows, members].max())
-        _agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
+        _require_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
         return
     # The claim is the logarithm of the largest factor of all events: ln f = claimed is checked as f = e^claimed.
     slack = AGREEMENT * max(1, Fraction(min(claimed, MULTIPLES)))
@@ -228,17 +233,17 @@ def _check_beliefs(result: Result, name: str, claimed: float) -> None:
         weights = Exact.of(result.prior).rows[0]
         found = is_largest(weights, result.channel.rows, members, claimed, slack)
     else:
-        largest = _of_knowing(result, members)
+        largest = _largest_move(result, members)
         found = math.isinf(claimed) if largest is None else claimed >= 0 and is_power(largest, claimed, slack)
     if not found:
         raise Broken(f"claims.json: {name} is not {claimed:.17g}")
 
 
-def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
-    """Bound the move of the probability of a member, a factor from 1 on; None where to 0.
+def _largest_move(result: Result, members: Sequence[int]) -> Fraction | None:
+    """Return the largest factor, from 1 on, by which a report changes the belief in a member; None where to 0.
 
-    The secret is known to be a member. After report z, the probability of x changes by K[x, z] over the mean of K[·,
-    z] under the prior on the members; the scale of the integers cancels. No event moves it further than its reports.
+    The secret is known to be one of these members. Report z changes the probability of x by K[x, z] over the mean of
+    K[·, z] under the prior on the members; the scale of the integers cancels. No event changes it more than a report.
     """
     weights = [Fraction(float(result.prior[x])) for x in members]
     total = sum(weights)
@@ -260,9 +265,10 @@ _SMALLEST = 2.0**-1022
 
 
 def check_error_bound(result: Result, claimed: float) -> None:
-    """Check by the best pair, or the best secret with its k nearest: found in doubles, then exact for the best one.
+    """Check the lower bound on any mechanism's error by the best pair, or the best secret with its k nearest (HLM14).
 
-    A number is no proven bound above what is shown exactly, and 1e-11 below it is not the best.
+    That one is found in doubles, and the bound is then exact. Above it the claimed number is not proven; more than
+    1e-11 below it, it is not the best.
     """
     distances = result.distances
     level = Fraction(result.epsilon)
@@ -281,7 +287,7 @@ def check_error_bound(result: Result, claimed: float) -> None:
     x, other = np.unravel_index(int(pairs.argmax()), pairs.shape)
     if pairs[x, other] > 0:
         apart = Fraction(float(distances[x, other]))
-        found = rest * apart / (1 + _exponential(level * apart))
+        found = rest * apart / (1 + _exp_above(level * apart))
     # Thm 7: with k others within d of a secret, and all secrets at least r apart, some secret errs by
     # (1 - δ) r k / (k + e^{εd}) at least.
     nearest = distances[~np.eye(len(distances), dtype=bool)].min(initial=np.inf)
@@ -293,14 +299,14 @@ def check_error_bound(result: Result, claimed: float) -> None:
         if shares[x, rank] > 0:
             apart = Fraction(float(np.sort(np.delete(distances[x], x))[rank]))
             count = int(counts[rank])
-            packed = rest * Fraction(float(nearest)) * count / (count + _exponential(level * apart))
+            packed = rest * Fraction(float(nearest)) * count / (count + _exp_above(level * apart))
             found = max(found, packed)
     if not found * (1 - Fraction(_LEAST)) - 4 * LEAST <= Fraction(claimed) <= found * (1 + AGREEMENT) + 4 * LEAST:
         raise Broken(f"claims.json: error_bound is {float(found):.17g}, not {claimed:.17g}")
 
 
-def _exponential(exponent: Fraction) -> Fraction:
-    """Return a number above e^exponent, by a relative 2^-100 or so."""
+def _exp_above(exponent: Fraction) -> Fraction:
+    """Return a number at least e^exponent, by a relative 2^-100 or so."""
     return Fraction(exp_bounds(exponent)[1], 1 << BITS)
 
 
@@ -309,17 +315,20 @@ _BUDGET = 699
 
 
 def _check_records(result: Result, name: str, claimed: float, count: str | None) -> None:
-    """Check what n records lose, n times what one does, or the δ of one, or its εd for the largest distance d."""
+    """Check what `count` records lose, `count` times what one does; or the δ or the level of one record (no count).
+
+    That level is εd for the largest distance d, as replacing one record may change it to any other.
+    """
     delta = result.claimed("delta") if result.private else 0.0
     largest = float(result.distances.max())
     if count is not None:
         one = result.worth.expected_loss(result.losses)
-        _agree(name, Enclosed(int(count) * one.low, int(count) * one.high, int(count) * one.size), claimed)
+        _require_exact(name, Enclosed(int(count) * one.low, int(count) * one.high, int(count) * one.size), claimed)
     elif name.startswith("delta"):
         if claimed != delta:
             raise Broken(f"claims.json: {name} is {delta:.17g}, not {claimed:.17g}")
     elif result.private and (not result.delta or result.named.get("pairs") == "all"):
-        _agree_product(name, claimed, result.claimed("epsilon"), largest)
+        _require_product(name, claimed, result.claimed("epsilon"), largest)
     elif not 0 < largest < math.inf:
         raise Unproved(f"{claimed:.12g}: it is of a distance {largest:g}")
     else:
@@ -330,11 +339,12 @@ def _check_records(result: Result, name: str, claimed: float, count: str | None)
 def _check_least_level(result: Result, epsilon: float, delta: Fraction, claim: str) -> None:
     """Broken unless ε is the least at which all pairs are (εd, δ)-private, to 1e-9 with δ and to 1e-12 without.
 
-    Infinite is right where no level gives all pairs apart a budget of 700 or less.
+    Infinite is right where even budgets of 699 for all pairs at a distance do not make them private.
     """
     bound = bound_pairs(result.distances, "all")
 
     def broken(distances: Array, level: Fraction) -> Triple | None:
+        """Return the first pair and report that break privacy at a level; None where none do."""
         levels = Levels.of(distances, bound, level)
         return excess(result.channel, levels, delta)[1] if delta else violation(result.channel, levels)
 
@@ -346,7 +356,7 @@ def _check_least_level(result: Result, epsilon: float, delta: Fraction, claim: s
         raise Broken(f"{claim}: epsilon is {epsilon:.17g}")
     found = broken(result.distances, Fraction(epsilon))
     if found is not None:
-        raise Broken(f"{claim}: {distinguished(result, found)} at epsilon {epsilon:.17g}")
+        raise Broken(f"{claim}: {violation_text(result, found)} at epsilon {epsilon:.17g}")
     if delta:
         least = not epsilon or broken(result.distances, Fraction(epsilon) * _LESS) is not None
     else:

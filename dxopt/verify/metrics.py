@@ -1,14 +1,15 @@
 """Metrics between points: whether distances are those of the points, or which of them contradict these.
 
-The inverse problem is solved as by Karney: one end is put on the southern side, further from the equator than the
-other, where the difference of longitudes rises with the azimuth at this end. Newton's method in the azimuth is kept
-in brackets, so that it ends near antipodes as well. The integrals are summed by Gauss' rule rather than from series;
-what is left of the longitude is made up for to first order. Distances are right to 1e-7 m, nearly always to 1e-8 m.
+`geodesics` measures the shortest ways on the ellipsoid, solving the inverse problem as Karney (2013) does: one end is
+put on the southern side, further from the equator than the other, where the difference of longitudes rises with the
+azimuth at this end. Newton's method in the azimuth is kept in brackets, so that it ends near antipodes as well. The
+integrals are summed by Gauss' rule rather than from series; what is left of the longitude is made up for to first
+order. Distances are right to 1e-7 m, nearly always to 1e-8 m.
 
 Great circles are measured by straight lines through the Earth: points become unit vectors, and a distance becomes the
 chord that it spans, by sines that are summed here. Angles are reduced in degrees, where that is exact or nearly so.
 All of this moves a chord by less than 1e-14, which is what is let pass beside the agreement that every metric has.
-Ways on the ellipsoid are derived by `ellipsoid`, to 1e-7 m, which is let pass there.
+On the ellipsoid 1e-7 m are let pass.
 """
 
 from __future__ import annotations
@@ -34,13 +35,17 @@ _SECOND = _SQUARED / (1 - _SQUARED)
 _TINY = 1e-150
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(14)
 _NEWTON = 25
+"""Newton's steps; after these brackets are halved alone."""
 _MOST = 120
+"""Largest number of steps of both kinds."""
 _ENOUGH = 1e-15
+"""Radians of longitude that count as no miss; smaller steps, relative, are lost in rounding."""
 _NEAR = 1e-10
+"""Radians of longitude within which a step that is lost in rounding is the last one."""
 
 
 def geodesics(here: Array, others: Array) -> Array:
-    """Metres `(m,)` from a place `(2,)` to others `(m, 2)`, all latitude and longitude in degrees."""
+    """Return metres `(m,)` on the ellipsoid from a place `(2,)` to others `(m, 2)`, latitudes and longitudes."""
     # 1. turned round so that -90 <= φ1 <= φ2 <= -φ1 and 0 <= λ <= 180, which changes no distance
     lat = np.broadcast_to(here[0], len(others))
     swap = np.abs(lat) < np.abs(others[:, 0])
@@ -62,11 +67,12 @@ def geodesics(here: Array, others: Array) -> Array:
 
 
 def _turned(longitude: Array) -> Array:
+    """Return longitudes from -360 up to 360 brought to -180 up to 180."""
     return np.where(np.abs(longitude) > 180, longitude - np.copysign(360.0, longitude), longitude)
 
 
 def _on_meridian(first: Array, last: Array, around: Array) -> Array:
-    """Metres along a meridian, over the southern pole where the other end is half a turn away."""
+    """Return metres along a meridian, over the southern pole where the other end is half a turn away."""
     start, end = (np.arctan2(*_reduced(latitude)) for latitude in (first, last))
     start = np.where((around == math.pi) & (first > -90.0), -math.pi - start, start)
     half = (end - start) / 2
@@ -83,7 +89,10 @@ class _Ends(NamedTuple):
     cos2: Array
 
     def reached(self, sine: Array, cosine: Array) -> tuple[Array, Array, Array]:
-        """Longitude gained, its derivative and the metres of ways with an azimuth at the first end (Eqs. 5 to 11)."""
+        """Follow ways with an azimuth, given by sine and cosine, at the first end up to the latitude of the other.
+
+        Returns the longitude gained, its derivative by the azimuth, and the metres (Karney 2013, Eqs. 5 to 11).
+        """
         # 1. the great circle on the auxiliary sphere: α0, σ and ω at both ends, and cos α2
         sine0 = sine * self.cos1
         cosine0 = np.hypot(cosine, sine * self.sin1)
@@ -116,7 +125,7 @@ class _Ends(NamedTuple):
 
 
 def _reduced(latitude: Array) -> tuple[Array, Array]:
-    """Sine and cosine of the reduced latitude."""
+    """Return sine and cosine of the reduced latitude, the cosine a little above 0 at the poles, as it divides."""
     phi = np.radians(latitude)
     sine, cosine = (1 - FLATTENING) * np.sin(phi), np.where(np.abs(latitude) == 90.0, _TINY, np.cos(phi))
     length = np.hypot(sine, cosine)
@@ -124,7 +133,7 @@ def _reduced(latitude: Array) -> tuple[Array, Array]:
 
 
 def _by_azimuth(first: Array, last: Array, around: Array) -> Array:
-    """Metres of ways over these longitudes."""
+    """Return metres of the shortest ways between latitudes, over longitudes `around`: the azimuth is searched for."""
     sin1, cos1 = _reduced(first)
     every = _Ends(np.minimum(sin1, -_TINY), cos1, *_reduced(last))
     # 1. the azimuth on a sphere, and brackets: due north gains no longitude, due south half a turn
@@ -175,7 +184,7 @@ def _unit(sine: Array, cosine: Array) -> tuple[Array, Array]:
 
 
 def _between(azimuth: tuple[Array, Array], below: tuple[Array, ...], above: tuple[Array, ...]) -> NDArray[np.bool_]:
-    """Return whether azimuths are above some and below others, all from 0 to π."""
+    """Return whether azimuths from 0 to π are no less than `below` and no more than `above`, as sines and cosines."""
     sine, cosine = azimuth
     return (sine * below[1] - cosine * below[0] >= 0) & (above[0] * cosine - above[1] * sine >= 0)
 
@@ -192,7 +201,7 @@ _TERMS = 15
 
 
 def _euclidean(apart: Array) -> Array:
-    """Return the norm of the last axis, by ratios, as squares of large or small numbers are out of range."""
+    """Return the norms of the last axis, by ratios to the largest, as squares may be out of range."""
     scale = apart.max(axis=-1)
     ratio = apart / np.where(scale > 0, scale, 1.0)[..., None]
     return scale * np.sqrt((ratio**2).sum(axis=-1))
@@ -234,7 +243,7 @@ class Measured:
     points : (n, k) array
     others : (m, k) array
     around : (k,) array, optional
-        The way round a torus along each axis.
+        The length of a torus along each axis, after which it begins again.
     """
 
     def __init__(
@@ -268,7 +277,7 @@ class Measured:
             self.scale = float(width)
 
     def row(self, x: int) -> Array:
-        """Return what `claimed` is compared with: distances from one point, or chords on great circles."""
+        """Return distances `(m,)` from one point; on great circles chords of the unit sphere, as `off` compares."""
         if self.metric == "geodesic":
             return geodesics(self.points[x], self.others) * self.scale
         if self.metric in ON_VALUES:
@@ -284,7 +293,7 @@ class Measured:
         return NORMS[self.metric](apart)
 
     def off(self, x: int, claimed: Array) -> NDArray[np.int64]:
-        """Return the points to which the distances `(m,)` claimed from one point are not those of the points."""
+        """Return the indices of the others whose claimed distance `(m,)` from one point is wrong."""
         found = self.row(x)
         if self.metric not in GREAT_CIRCLES:
             slack = ACCURACY * self.scale if self.metric == "geodesic" else 0.0
@@ -295,8 +304,8 @@ class Measured:
         chords = 2 * _sine(np.where(long, 0.0, half))
         return np.flatnonzero(long | ~(np.abs(chords - found) <= AGREEMENT * found + _CHORD_SLACK))
 
-    def shown(self, x: int, other: int) -> float:
-        """Return a distance, for messages."""
+    def distance(self, x: int, other: int) -> float:
+        """Return one distance, for messages: on great circles that of the chord."""
         found = float(self.row(x)[other])
         return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
 
@@ -327,7 +336,7 @@ def require_measured(
         if len(bad):
             other = int(bad[0])
             way = f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}"
-            raise Broken(f"{way}, but the {measured.metric} one is {measured.shown(x, other):.17g}")
+            raise Broken(f"{way}, but the {measured.metric} one is {measured.distance(x, other):.17g}")
 
 
 def on_sphere(degrees: Array) -> Array:
@@ -352,11 +361,12 @@ def cosine_of_degrees(latitudes: Array) -> Array:
 
 
 def _sine_of_degrees(angles: Array) -> Array:
+    """Return the sine of angles from -90 to 90 degrees."""
     return _sine(angles * (math.pi / 180))
 
 
 def _sine(angles: Array) -> Array:
-    """Return the sine of angles of at most a right one, by its series."""
+    """Return the sine of angles up to a right one, by its series, as no library is trusted."""
     square = angles * angles
     found = np.ones_like(angles)
     for term in range(2 * _TERMS, 0, -2):
@@ -365,7 +375,7 @@ def _sine(angles: Array) -> Array:
 
 
 def _radius(parameters: Mapping[str, Any], metric: str) -> float:
-    """Return the radius of great circles, or a metre of the ellipsoid, in the unit of the distances."""
+    """Return what a metric is scaled by: the radius for great circles, or a metre for the ellipsoid, in its unit."""
     unit = parameters.get("unit", "km")
     if not isinstance(unit, str) or unit not in EARTH_RADIUS:
         raise Unproved(f"{metric} distances in {unit!r:.40} are not derived from points")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import bound
-from dxopt.verify.claims import STATUSES, attained
+from dxopt.verify.claims import STATUSES, attained_value
 from dxopt.verify.exact import at_most
 from dxopt.verify.files import FRONTIER, LEVEL, PARTS, SWEEP, number, read_json, require_format
 from dxopt.verify.folder import Result, as_number
@@ -59,7 +59,7 @@ class Part:
 
     @cached_property
     def price(self) -> Fraction:
-        """Largest worth of a unit of loss in error, by the dual; 0 where it has none."""
+        """By how much the error grows at most with each unit of the loss budget, by the dual; 0 without one."""
         price = number(self.result.dual, "price") if "guesses" in self.result.dual else 0.0
         return Fraction(max(price, 0.0)) if math.isfinite(price) else Fraction(0)
 
@@ -69,12 +69,12 @@ class Part:
         return self.result.claims["status"] == "optimal"
 
     def tangent(self, budget: Fraction) -> Fraction:
-        """Return an upper bound on the error at any budget."""
+        """Return the upper bound on the adversary's error at any budget that this part's dual proves."""
         return self.bound + self.price * (budget - Fraction(self.max_loss))
 
 
 def part_folders(folder: Path) -> list[Path]:
-    """Return the parts in their order, without the comparison; Broken unless their names count them."""
+    """Return the parts in their order, without the comparison; Broken unless they are named 000, 001 and so on."""
     inside = folder / PARTS
     there = [path for path in inside.iterdir() if path.name != COMPARISON] if inside.is_dir() else []
     found = sorted(there, key=lambda path: (len(path.name), path.name))
@@ -87,19 +87,19 @@ def part_folders(folder: Path) -> list[Path]:
 def read_parts(
     folder: Path, checks: Checks, varied: str, like: Result | None, tell: Tell
 ) -> tuple[list[Check], list[Part]]:
-    """Prove every part again, and return those that can be read at all, in their order.
+    """Prove every part again: return a check of each, and those that can be read at all, in their order.
 
     Parameters
     ----------
     folder : Path
     checks : callable
-        Of a result folder.
+        Checks a result folder.
     varied : str
-        "epsilon" or "max_loss": where parts differ. Empty where it is not compared here.
+        "epsilon" or "max_loss", in which alone parts may differ. Empty where they are not compared here.
     like : Result or None
-        What they are parts of, if it is a report itself; else they are to be as the first one.
+        The report that parts must be like; None compares them with the first of them.
     tell : callable
-        Given a line of text for each.
+        Given a line of text for each part.
     """
     parts: list[Part] = []
     found: list[Check] = []
@@ -107,12 +107,12 @@ def read_parts(
     for count, path in enumerate(folders, 1):
         name = f"{PARTS}/{path.name}"
         tell(f"{name}, {count} of {len(folders)}")
-        check = in_one(name, list(checks(path)))
+        check = one_check(name, list(checks(path)))
         wrong = ""
         try:
             result = Result.read(path)
             like = like or result
-            if varied and (where := unlike(result, like, varied=varied)):
+            if varied and (where := differing_entry(result, like, varied=varied)):
                 wrong = f"it is about another problem: another {where}"
         except Broken as error:
             wrong = str(error)
@@ -123,13 +123,13 @@ def read_parts(
 
 
 def require_all(checks: Sequence[Check]) -> None:
-    """Unproved unless all parts hold."""
+    """Unproved unless all parts hold, as what rests on them is proven no further than they are."""
     left = [check.name for check in checks if check.status is not Outcome.HOLDS]
     if left:
         raise Unproved(f"it agrees with its parts, but these do not hold or are not re-proved: {', '.join(left)}")
 
 
-def in_one(name: str, checks: Sequence[Check]) -> Check:
+def one_check(name: str, checks: Sequence[Check]) -> Check:
     """Return all checks of a part as one: the worst outcome, with all that have it."""
     for wanted in (Outcome.FAILS, Outcome.NOT_REPROVED):
         some = [f"{check.name}: {check.detail}" for check in checks if check.status is wanted]
@@ -138,8 +138,11 @@ def in_one(name: str, checks: Sequence[Check]) -> Check:
     return Check(name, Outcome.HOLDS, f"{len(checks)} claims")
 
 
-def unlike(result: Result, other: Result, *, varied: str = "", names: Sequence[str] = ()) -> str | None:
-    """Return the entry in which two problems differ, but for what is varied and some names; None where in none."""
+def differing_entry(result: Result, other: Result, *, varied: str = "", names: Sequence[str] = ()) -> str | None:
+    """Return the first entry in which two problems differ, None if there is none.
+
+    Not compared are the array `varied`, and the entries `names` of claims.json.
+    """
     for key in sorted({*result.named, *other.named} - {"within", *names}):
         if result.named.get(key) != other.named.get(key):
             return key
@@ -159,8 +162,8 @@ def _same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
     return mine.dtype.kind == theirs.dtype.kind and np.array_equal(mine, theirs)
 
 
-def under(result: Result, prior: NDArray[np.float64], name: str) -> Result:
-    """Return a result under another prior, alone where there is a set: losses are then expected under it."""
+def under_prior(result: Result, prior: NDArray[np.float64], name: str) -> Result:
+    """Return a result with another prior; where there was a set of them, the objective is then the expected loss."""
     named = {**result.named, "prior": name}
     if result.objective in ("worst_expected_loss", "regret"):
         named["objective"] = "expected_loss"
@@ -169,7 +172,10 @@ def under(result: Result, prior: NDArray[np.float64], name: str) -> Result:
 
 
 def check_optima(result: Result | None, parts: Sequence[Part]) -> str:
-    """Check that each part is about the same problem under one member, and proves its optimum in problem.npz."""
+    """Check that each part is the problem under one prior of the set, and proves its optimum in problem.npz.
+
+    A regret is measured against these optima.
+    """
     if result is None or result.priors is None or not result.priors.regret:
         raise Broken(f"there are {PARTS}, but nothing rests on them")
     members = result.problem["prior_set.members"]
@@ -180,24 +186,25 @@ def check_optima(result: Result | None, parts: Sequence[Part]) -> str:
     for part, member, name, low, high in each:
         if not part.result.written or not result.written:
             raise Broken(f"{part.check.name}: its channel is not written down")
-        if where := unlike(part.result, under(result, member, name), names=["name"]):
+        if where := differing_entry(part.result, under_prior(result, member, name), names=["name"]):
             raise Broken(f"{part.check.name}: it is about another problem: another {where}")
         if (part.bound, part.value) != (low, high):
             raise Broken(f"{part.check.name}: its optimum is not the one in problem.npz")
     return f"{len(parts)} optima, each proven as a part"
 
 
-def _agree(name: str, key: str, claimed: object, known: object) -> None:
+def _require_equal(name: str, key: str, claimed: object, known: object) -> None:
     """Broken unless an entry of a file is the known one."""
     if claimed != known:
         raise Broken(f"{name}: {key} is {_text(claimed)}, not {_text(known)}")
 
 
 def _text(content: object) -> str:
+    """Return a claim as text, doubles with all their digits."""
     return f"{content:.17g}" if isinstance(content, float) else repr(content)
 
 
-def _agree_closely(name: str, key: str, claimed: float, known: Fraction, size: Fraction) -> None:
+def _require_close(name: str, key: str, claimed: float, known: Fraction, size: Fraction) -> None:
     """Broken unless a number is the known one up to 1e-12 of a size."""
     if abs(Fraction(claimed) - known) > AGREEMENT * size:
         raise Broken(f"{name}: {key} is {claimed:.17g}, not {float(known):.17g}")
@@ -215,7 +222,7 @@ def _read_answer(folder: Path, name: str, *keys: str) -> dict[str, Any]:
     return content
 
 
-def _finite(content: Mapping[str, Any], key: str, name: str) -> float:
+def _finite_number(content: Mapping[str, Any], key: str, name: str) -> float:
     """Return a finite number of a JSON file."""
     found = as_number(content[key], f"{name}: {key}")
     if not math.isfinite(found):
@@ -227,11 +234,11 @@ def _finite_list(content: Mapping[str, Any], key: str, name: str) -> list[float]
     """Return finite numbers of a JSON file."""
     if not isinstance(content[key], list):
         raise Broken(f"{name}: {key} is no list")
-    return [_finite({key: entry}, key, f"{name}, entry {index}") for index, entry in enumerate(content[key])]
+    return [_finite_number({key: entry}, key, f"{name}, entry {index}") for index, entry in enumerate(content[key])]
 
 
 def _require_parts(name: str, parts: Sequence[Part], least: int, count: int) -> None:
-    """Broken unless there are as many parts as levels or budgets, and so many at least."""
+    """Broken unless there are as many parts as `count` levels or budgets, and at least `least`."""
     if not least <= len(parts) == count:
         raise Broken(f"{name}: it is about {count} points, but there are {len(parts)} {PARTS}")
 
@@ -244,12 +251,12 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
     """Check that the loss is possible at `epsilon`, by the report, and not at `below`, by the part's dual."""
     content = _read_answer(folder, LEVEL, "max_loss", "accuracy", "epsilon", "below", "resolution")
     # 1. The file agrees with the report, if a level was found, and the part, if one was refuted.
-    most, accuracy, below = (_finite(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
+    most, accuracy, below = (_finite_number(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
     epsilon = as_number(content["epsilon"], f"{LEVEL}: epsilon")
     for some in (report, *(part.result for part in parts)):
         if some is not None and some.objective not in _FALLING:
             raise Broken(f"{LEVEL}: {some.objective} is no loss that falls as epsilon grows")
-    _agree(LEVEL, "epsilon", epsilon, math.inf if report is None else report.epsilon)
+    _require_equal(LEVEL, "epsilon", epsilon, math.inf if report is None else report.epsilon)
     # 2. The ends, and how many parts there are to be: one for the lower end, unless that is 0.
     _check_ends(content, epsilon, below, accuracy)
     if len(parts) != (below > 0):
@@ -257,11 +264,11 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
     # 3. At epsilon the loss of the report is small enough; at below no private channel has one, by the dual of the
     #    part.
     if report is not None:
-        loss = attained(report).high
+        loss = attained_value(report).high
         if loss > Fraction(most):
             raise Broken(f"{LEVEL}: at epsilon {epsilon:.17g} the loss is {float(loss):.17g}, over {most:.17g}")
     for part in parts:
-        _agree(LEVEL, "below", below, part.result.epsilon)
+        _require_equal(LEVEL, "below", below, part.result.epsilon)
         proven, _ = bound(part.result.asked, part.result.dual)
         if proven <= Fraction(most):
             raise Broken(f"{LEVEL}: at {below:.17g} no loss over {float(proven):.17g} is proven, but {most:.17g}")
@@ -270,18 +277,18 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
 
 
 def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy: float) -> None:
-    """Check the order of the ends, how far they are apart, and whether that is as near as was asked for."""
+    """Check that `below` < `epsilon`, their ratio, and that the status is optimal where they are as near as asked."""
     if not 0 <= below < epsilon or not 0 < accuracy < 1:
         raise Broken(f"{LEVEL}: below is {below:.17g}, epsilon {epsilon:.17g}, accuracy {accuracy:.17g}")
     status = content["status"]
     if below == 0 or math.isinf(epsilon):
-        _agree(LEVEL, "resolution", content["resolution"], None)
+        _require_equal(LEVEL, "resolution", content["resolution"], None)
         if status == "optimal":
             raise Broken(f"{LEVEL}: status is optimal, but one end is missing")
         return
     ratio = Fraction(epsilon) / Fraction(below)
-    claimed = _finite(content, "resolution", LEVEL)
-    _agree_closely(LEVEL, "resolution", claimed, ratio - 1, max(ratio - 1, Fraction(1)))
+    claimed = _finite_number(content, "resolution", LEVEL)
+    _require_close(LEVEL, "resolution", claimed, ratio - 1, max(ratio - 1, Fraction(1)))
     # The search ends where ln(epsilon / below) ≤ accuracy, computed in doubles: both outcomes get room for that.
     reach = Fraction(accuracy) * (1 + Fraction(1, 10**6))
     slack = (reach * _ROUNDING + AGREEMENT) * (1 if status == "optimal" else -1)
@@ -291,14 +298,14 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
 
 
 def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
-    """Check that the levels are those of the parts, the first of those asked for."""
+    """Check that the levels are those of the parts, in order the first of those asked for, and the status."""
     content = _read_answer(folder, SWEEP, "asked", "epsilons")
     asked, levels = (_finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
     if not asked or min(asked) <= 0 or any(below >= above for below, above in pairwise(asked)):
         raise Broken(f"{SWEEP}: asked is {asked}, which are no increasing levels")
-    _agree(SWEEP, "epsilons", levels, asked[: len(levels)])
+    _require_equal(SWEEP, "epsilons", levels, asked[: len(levels)])
     _require_parts(SWEEP, parts, 1, len(levels))
-    _agree(SWEEP, "epsilons", levels, [part.result.epsilon for part in parts])
+    _require_equal(SWEEP, "epsilons", levels, [part.result.epsilon for part in parts])
     whole = len(parts) == len(asked) and all(part.optimal for part in parts)
     status = content["status"]
     if (status == "optimal" and not whole) or (status == "feasible" and len(parts) < len(asked)):
@@ -308,20 +315,20 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
 
 @dataclass(frozen=True)
 class _Band:
-    """The band between values and bounds.
+    """The band between values and bounds of a frontier, in which the optimum lies at every level or budget.
 
     Attributes
     ----------
     points : list of Fraction
         Levels or budgets.
     widths : list of Fraction
-        The widest between each of them and the next one.
+        The widest place of the band between each point and the next one.
     gaps : list of Fraction
-        Value against bound at each of them.
+        How far value and bound are apart at each point.
     whole : Fraction
         How far the values fall or rise from the first to the last.
     size : Fraction
-        Of the terms that these are differences of.
+        The size of the terms that these are differences of, for roundings.
     """
 
     points: list[Fraction]
@@ -345,15 +352,15 @@ def check_frontier(folder: Path, parts: Sequence[Part]) -> str:
     # 1. Levels or budgets are those of the parts, in increasing order.
     points = _finite_list(content, key, FRONTIER)
     _require_parts(FRONTIER, parts, 2, len(points))
-    _agree(FRONTIER, key, points, [part.max_loss if by_budget else part.result.epsilon for part in parts])
+    _require_equal(FRONTIER, key, points, [part.max_loss if by_budget else part.result.epsilon for part in parts])
     if any(below >= above for below, above in pairwise(points)):
         raise Broken(f"{FRONTIER}: {key} do not increase")
     # 2. The objective fits.
-    wanted = _finite(content, "wanted", FRONTIER)
+    wanted = _finite_number(content, "wanted", FRONTIER)
     if not 0 < wanted < 1:
         raise Broken(f"{FRONTIER}: wanted is {wanted:.17g}")
     objective = parts[0].result.objective
-    _agree(FRONTIER, "objective", content["objective"], objective)
+    _require_equal(FRONTIER, "objective", content["objective"], objective)
     if (objective == "adversary_error") is not by_budget:
         raise Broken(f"{FRONTIER}: no frontier of {objective} is over {key}")
     # 3. Values, bounds and prices, the band between them, and what is claimed of its width.
@@ -370,7 +377,7 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part], levels: list[Fract
     values = list(accumulate((part.value for part in parts), min))
     bounds = list(accumulate((part.bound for part in reversed(parts)), max))[::-1]
     for key, known in (("values", values), ("bounds", bounds)):
-        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
+        _require_equal(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     return _Band(
         points=levels,
         widths=[above - below for above, below in zip(values, bounds[1:], strict=False)],
@@ -384,35 +391,38 @@ def _by_budget(content: dict[str, Any], parts: Sequence[Part], budgets: list[Fra
     """Return the band of errors over budgets: tangents above, chords below."""
     values, bounds, prices = ([getattr(part, name) for part in parts] for name in ("value", "bound", "price"))
     for key, known in (("values", values), ("bounds", bounds), ("prices", prices)):
-        _agree(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
+        _require_equal(FRONTIER, key, _finite_list(content, key, FRONTIER), list(map(float, known)))
     width = budgets[-1] - budgets[0]
     return _Band(
         points=budgets,
-        widths=[_furthest(first, second) for first, second in pairwise(parts)],
+        widths=[_widest_above_chord(first, second) for first, second in pairwise(parts)],
         gaps=[above - below for above, below in zip(bounds, values, strict=True)],
         whole=bounds[-1] - values[0],
         size=max(abs(part.value) + abs(part.bound) + part.price * width for part in parts),
     )
 
 
-def _chord(first: Part, second: Part, budget: Fraction) -> Fraction:
+def _on_chord(first: Part, second: Part, budget: Fraction) -> Fraction:
     """Return the error of a mixture of two mechanisms, at a budget between theirs."""
     start, end = Fraction(first.max_loss), Fraction(second.max_loss)
     return first.value + (budget - start) / (end - start) * (second.value - first.value)
 
 
-def _furthest(first: Part, second: Part) -> Fraction:
-    """Return the most that both tangents are above the chord."""
+def _widest_above_chord(first: Part, second: Part) -> Fraction:
+    """Return the most by which the lesser tangent is above the chord between two budgets."""
     # The least of two lines less a third is concave: it is largest where the two meet, or at an end.
     start, end = budgets = [Fraction(first.max_loss), Fraction(second.max_loss)]
     if turn := first.price - second.price:
         meet = (second.tangent(Fraction(0)) - first.tangent(Fraction(0))) / turn
         budgets += [meet] if start < meet < end else []
-    return max(min(first.tangent(at), second.tangent(at)) - _chord(first, second, at) for at in budgets)
+    return max(min(first.tangent(at), second.tangent(at)) - _on_chord(first, second, at) for at in budgets)
 
 
 def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Band, allowed: Fraction) -> None:
-    """Check that they are those between straight pieces that are further above a chord than the resolution."""
+    """Check that breakpoints are the budgets between straight pieces at which errors are well above a chord.
+
+    A height over the chord counts from `allowed` on: the resolution that was asked for, times the whole range.
+    """
     claimed = _finite_list(content, "breakpoints", FRONTIER)
     slack = AGREEMENT * band.size
     inside = [float(budget) for budget in band.points[1:-1]]
@@ -423,18 +433,18 @@ def _check_breakpoints(content: dict[str, Any], parts: Sequence[Part], band: _Ba
         # A breakpoint is more than `allowed` above the chord of its neighbours, and the band is no wider than that on
         # both sides; this is by how much both hold, at the lesser one.
         straight = allowed - max(band.widths[index - 1 : index + 1])
-        kinked = min(here.value - _chord(before, after, band.points[index]) - allowed, straight)
+        kinked = min(here.value - _on_chord(before, after, band.points[index]) - allowed, straight)
         if (kinked < -slack) if budget in claimed else (kinked > slack):
             raise Broken(f"{FRONTIER}: breakpoints: {budget:.17g} is {'no' if budget in claimed else 'one'} of them")
 
 
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:
-    """Check the widest as a share of the whole, and whether the status is that of a run that ended so."""
+    """Check the resolution, the widest place of the band as a share of the whole, and that the status fits it."""
     # 1. The resolution, which counts as 0 where nothing falls or rises.
-    claimed = _finite(content, "resolution", FRONTIER)
+    claimed = _finite_number(content, "resolution", FRONTIER)
     known = max(max(band.widths) / band.whole, Fraction(0)) if band.whole > 0 else Fraction(0)
     size = max(known, Fraction(1)) * (1 + band.size / band.whole if band.whole > 0 else 1)
-    _agree_closely(FRONTIER, "resolution", claimed, known, size)
+    _require_close(FRONTIER, "resolution", claimed, known, size)
     # 2. A run is optimal if it reached the resolution that was asked for, or if all its parts are optimal and no
     #    point between them could make the band narrower; it is feasible if it ended, but with a part that is not
     #    optimal.

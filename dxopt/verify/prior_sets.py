@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import weighed
+from dxopt.verify.exact import weighted_sum
 from dxopt.verify.files import Arrays, number, numbers
 from dxopt.verify.verdict import Broken
 
@@ -32,10 +32,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Totals:
-    """Rows A `(q, n)`, from low to high, and numbers y `(q,)` that bound the largest loss.
+    """The set `fitting`: `low` ≤ Aπ ≤ `high`, with `forms` A `(q, n)`; `multipliers` y bound the largest loss.
 
-    Σ_x π_x r_x ≤ Σ_i max(y_i low_i, y_i high_i) + max_x (r_x - Σ_i y_i A_ix) Σ_x π_x, of which the last is the row of
-    the sum again.
+    With r the losses of secrets, Σ_x π_x r_x ≤ Σ_i max(y_i low_i, y_i high_i) + max_x (r_x - Σ_i y_i A_ix) Σ_x π_x;
+    the last term is added to the y of the last row, the sum of π.
     """
 
     forms: Array
@@ -46,7 +46,7 @@ class Totals:
 
     @property
     def reach(self) -> NDArray[np.bool_]:
-        """Secrets that count in no row that leaves nothing to them."""
+        """Secrets that may have mass: 0 in every row without negative entries whose upper end is 0, up to slack."""
         empty = np.array([high <= self.slack for high in self.high]) & (self.forms.min(axis=1) >= 0)
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
@@ -54,19 +54,19 @@ class Totals:
         """Bound the largest loss from above, by the numbers y."""
         numbers = [Fraction(one) for one in self.multipliers.tolist()]
         columns = self.forms.T.tolist()
-        left = [losses[x] - weighed(columns[x], numbers) for x in np.flatnonzero(self.reach).tolist()]
+        left = [losses[x] - weighted_sum(columns[x], numbers) for x in np.flatnonzero(self.reach).tolist()]
         numbers[-1] += max(left)
         sides = zip(numbers, self.low, self.high, strict=True)
         return sum((max(y * low, y * high) for y, low, high in sides), Fraction(0))
 
-    def require(self, members: Array) -> None:
-        """Broken unless these are priors of the set."""
+    def require_members(self, members: Array) -> None:
+        """Broken unless all rows of `members` are priors of the set."""
         if not (np.isfinite(members) & (members >= 0)).all() or (members[:, ~self.reach] > 0).any():
             raise Broken("dual.npz: a member of the set of priors is no distribution of it")
         for place, member in enumerate(members):
             shares = [Fraction(one) for one in member.tolist()]
             for form, low, high in zip(self.forms.tolist(), self.low, self.high, strict=True):
-                total = weighed(form, shares)
+                total = weighted_sum(form, shares)
                 if not low <= total <= high:
                     raise Broken(f"dual.npz: member {place} does not fit a total: {float(total):.17g}")
 
@@ -89,7 +89,7 @@ class Part:
         """Return the loss of each row, given that of each secret."""
         if self.members is None:
             return [losses[x] for x in self.secrets.tolist()]
-        return [weighed(member, losses) for member in self.members.tolist()]
+        return [weighted_sum(member, losses) for member in self.members.tolist()]
 
     @property
     def rows(self) -> int:
@@ -108,7 +108,7 @@ class Part:
         return found
 
     def largest(self, losses: Sequence[Fraction]) -> Fraction:
-        """Return the largest loss of weights on the rows."""
+        """Return the largest loss of any weights on the rows that this part allows."""
         worth = self.worth(losses)
         return sum((weight * worth[row] for row, weight in self.worst(worth).items()), Fraction(0))
 
@@ -128,11 +128,11 @@ class Priors:
         """True if losses count against the optimum for each member, known to be from `lowest` to `highest`."""
         return bool(self.lowest)
 
-    def of(self, members: Array) -> Priors:
-        """Return the mixtures of some priors of a set that fits totals; Broken where they are none."""
+    def mixtures(self, members: Array) -> Priors:
+        """Return the mixtures of some priors that a dual names; Broken unless all fit the totals of the set."""
         if self.totals is None:
             raise Broken("dual.npz: the set of priors has no other members")
-        self.totals.require(members)
+        self.totals.require_members(members)
         return Priors(self.size, (Part(Fraction(1), np.flatnonzero(members.max(axis=0) > 0), members=members),))
 
     @property
@@ -155,8 +155,8 @@ class Priors:
             return max(lost - low for lost, low in zip(members.worth(losses), self.lowest, strict=True))
         return sum((part.largest(losses) for part in self.parts), Fraction(0))
 
-    def begin(self, losses: Array) -> Array:
-        """Return weights of a prior that loses much, given what each secret loses about."""
+    def worst_weights(self, losses: Array) -> Array:
+        """Return weights of the prior that loses most if secrets lose this, in place of those of a dual."""
         found = []
         for part in self.parts:
             own = np.zeros(part.rows)
@@ -165,18 +165,18 @@ class Priors:
             found.append(own)
         return np.concatenate(found)
 
-    def mixed(self, weights: Array) -> tuple[list[int], int, Fraction, Fraction]:
-        """Return the prior that weights of a dual give, each cut off at its cap, and how far it is in the set.
+    def prior_of_weights(self, weights: Array) -> tuple[list[int], int, Fraction, Fraction]:
+        """Return the prior that weights of a dual give, each cut off at its cap, and what makes it one of the set.
 
         Returns
         -------
         prior : list of n integers
-            Over 2^bits.
+            The probabilities times 2^bits.
         bits : int
         divisor : Fraction
             Divided by it, no part has more than its mass. Without caps any sum will do: it may be less than 1.
         short : Fraction
-            The mass that is then still missing.
+            The mass that is still missing after this division.
         """
         if len(weights) != sum(part.rows for part in self.parts):
             raise Broken(f"dual.npz: {len(weights)} weights do not fit the set of priors")
@@ -190,7 +190,7 @@ class Priors:
             each = list(map(Fraction, (own if part.caps is None else np.minimum(own, part.caps)).tolist()))
             sums.append(sum(each, Fraction(0)))
             for place, x in enumerate(part.secrets.tolist()):
-                exact[x] += each[place] if part.members is None else weighed(part.members[:, x].tolist(), each)
+                exact[x] += each[place] if part.members is None else weighted_sum(part.members[:, x].tolist(), each)
         bits = max(share.denominator for share in exact).bit_length() - 1
         prior = [share.numerator * ((1 << bits) // share.denominator) for share in exact]
 
@@ -205,7 +205,7 @@ class Priors:
 
 
 def everyone(size: int) -> Priors:
-    """All priors."""
+    """Return the set of all priors on so many secrets."""
     return Priors(size, (Part(Fraction(1), np.arange(size)),))
 
 
@@ -223,7 +223,7 @@ def read_priors(problem: Arrays, prior: Array) -> Priors:
         radius = number(problem, "prior_set.radius")
         if not 0 < radius < 1:
             raise Broken(f"problem.npz: the set of priors has a radius of {radius:g}")
-        return _joined(size, [(radius, np.full(size, np.inf)), (1 - radius, prior)])
+        return _set_of_parts(size, [(radius, np.full(size, np.inf)), (1 - radius, prior)])
     lower, upper = (numbers(problem, f"prior_set.{end}", size) for end in ("lower", "upper"))
     good = (lower >= 0) & (lower <= upper) & (upper <= 1)
     if not good.all() or math.fsum(lower) > 1 + _SUM or math.fsum(upper) < 1 - _SUM:
@@ -232,11 +232,11 @@ def read_priors(problem: Arrays, prior: Array) -> Priors:
         raise Broken("problem.npz: the prior is not between the bounds")
     least = math.fsum(lower)
     room = upper - lower
-    return _joined(size, [(least, lower), (min(max(1 - least, 0.0), math.fsum(room)), room)])
+    return _set_of_parts(size, [(least, lower), (min(max(1 - least, 0.0), math.fsum(room)), room)])
 
 
 def read_regret(problem: Arrays, prior: Array) -> Priors:
-    """Return the hull in problem.npz, and what it says of the optimum for each of its members."""
+    """Return the hull in problem.npz, with bounds on the optimum for each of its members, which regret is against."""
     found = read_priors(problem, prior)
     if len(found.parts) != 1 or found.parts[0].members is None:
         raise Broken("problem.npz: the regret is not about a hull of priors")
@@ -249,6 +249,7 @@ def read_regret(problem: Arrays, prior: Array) -> Priors:
 
 
 def _hull(problem: Arrays, prior: Array) -> Priors:
+    """Read the members of a hull; Broken unless they are distributions whose mean is the prior."""
     members = numbers(problem, "prior_set.members", problem["prior_set.names"].size, len(prior))
     if not len(members) or not (np.isfinite(members) & (members >= 0)).all():
         raise Broken("problem.npz: a member of the set of priors is no distribution")
@@ -261,6 +262,7 @@ def _hull(problem: Arrays, prior: Array) -> Priors:
 
 
 def _totals(problem: Arrays, size: int) -> Totals:
+    """Read a set that fits totals, and add the row of the sum, which is 1 up to the same slack."""
     low = numbers(problem, "prior_set.low", None)
     high = numbers(problem, "prior_set.high", len(low))
     forms = numbers(problem, "prior_set.forms", len(low), size)
@@ -279,8 +281,8 @@ def _totals(problem: Arrays, size: int) -> Totals:
     )
 
 
-def _joined(size: int, parts: list[tuple[float, Array]]) -> Priors:
-    """Parts of a mass and caps for all secrets; none of mass 0, and no rows of cap 0."""
+def _set_of_parts(size: int, parts: list[tuple[float, Array]]) -> Priors:
+    """Return the set of parts, each given by a mass and caps for all secrets; mass 0 and caps of 0 are left out."""
     found = []
     for mass, caps in parts:
         secrets = np.flatnonzero(caps > 0)

@@ -42,13 +42,13 @@ class Channel:
 
     @classmethod
     def of(cls, matrix: Array) -> Channel:
-        """Return the doubles of a matrix `(n, m)`."""
+        """Return a channel of the doubles of a matrix `(n, m)`, as they are."""
         exact = Exact.of(matrix)
         return cls(exact.rows, 1 << exact.bits, matrix)
 
     @classmethod
     def integers(cls, counts: Rows, scale: int) -> Channel:
-        """Return counts out of `scale`, which is a power of two."""
+        """Return a channel of counts out of `scale`, a power of two, as of a table."""
         return cls(counts, scale, np.array([[count / scale for count in row] for row in counts]))
 
     def sums(self) -> list[Fraction]:
@@ -73,10 +73,10 @@ class Levels:
     @classmethod
     def of(cls, distances: Array, bound: NDArray[np.bool_], epsilon: Fraction) -> Levels:
         """Return the budgets at ε of distances `(n, n)`."""
-        distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)
+        distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)  # others may be infinite
         exact = [Fraction(distance) for distance in distinct.tolist()]
         exponents = [epsilon * distance for distance in exact]
-        below = np.array([_below(exponent) for exponent in exponents])
+        below = np.array([_double_below(exponent) for exponent in exponents])
         return cls(bound, which.reshape(distances.shape), exact, exponents, below)
 
     def pairs(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
@@ -87,7 +87,7 @@ class Levels:
                 yield x, others
 
 
-def _below(exponent: Fraction) -> float:
+def _double_below(exponent: Fraction) -> float:
     """Return a double below e^t (1 - 2^-49): one below the nearest, as conversion may have rounded it up."""
     low, _ = exp_bounds(min(exponent, Fraction(_SAFE)))
     return float(np.nextafter(float(Fraction(low, 1 << BITS) * (1 - _MARGIN)), 0.0))
@@ -130,7 +130,7 @@ def violation(channel: Channel, levels: Levels) -> Triple | None:
 
 
 def is_least(channel: Channel, levels: Levels) -> bool:
-    """Return whether some triple breaks privacy at budgets of t - (1 + t)·1e-12, t = εd, or all these are below 0.
+    """Return whether no smaller ε would do: a triple breaks budgets of t - (1 + t)·1e-12, t = εd, or all are below 0.
 
     One triple is enough: the one with the largest ln(K[x, z] / K[x', z]) / d is found in doubles, and decided
     exactly.
@@ -148,7 +148,7 @@ def is_least(channel: Channel, levels: Levels) -> bool:
             if needed[index] > worst:
                 worst = needed[index]
                 best = x, int(others[index]), int(ratios[index].argmax())
-    if worst == -np.inf:
+    if worst == -np.inf:  # no pair needs any budget: only 0 is the least
         return not any(levels.exponents)
     x, other, z = best
     exponent = levels.exponents[levels.which[x, other]]
@@ -157,9 +157,10 @@ def is_least(channel: Channel, levels: Levels) -> bool:
 
 
 def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fraction, Triple | None]:
-    """Bound the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z]) from below, with the first pair over what is allowed.
+    """Return a lower bound on the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z]), the least δ, and who breaks it.
 
-    The lower bound is within 1e-12 of the largest; the triple has the report that exceeds most.
+    That is the first pair with more than δ = `allowed`, and the report that exceeds most; None proves δ. Then the
+    lower bound is within 1e-12 of the largest.
     """
     # Entries are at most 1 or so, so that sums of m of them in doubles are off by much less than this.
     margin = (channel.near.shape[1] + 64) * 2.0**-48
@@ -173,13 +174,13 @@ def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fractio
         for index in np.flatnonzero(sums + margin > seen).tolist():
             other = int(others[index])
             exponent = levels.exponents[levels.which[x, other]]
-            if not _within(channel.rows[x], channel.rows[other], exponent, allowed * channel.scale):
+            if not _is_within(channel.rows[x], channel.rows[other], exponent, allowed * channel.scale):
                 return largest, (x, other, int(over[index].argmax()))
     return largest, None
 
 
-def _within(mine: Sequence[int], theirs: Sequence[int], exponent: Fraction, allowed: Fraction) -> bool:
-    """Return whether Σ max(0, a - e^t b) ≤ allowed is decided by enclosures of 4096 bits."""
+def _is_within(mine: Sequence[int], theirs: Sequence[int], exponent: Fraction, allowed: Fraction) -> bool:
+    """Return whether Σ max(0, a - e^t b) ≤ allowed; False also where enclosures of e^t by 4096 bits do not decide."""
     bits = BITS
     while bits <= _MOST_BITS:
         low, high = exp_bounds(min(exponent, Fraction(HUGE)), bits) if exponent else (1 << bits, 1 << bits)

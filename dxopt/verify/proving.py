@@ -20,7 +20,7 @@ from dxopt.verify.files import (
     check_digests,
     holds_result,
     is_file,
-    unchecked,
+    unclaimed_files,
 )
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit import claims as implicit
@@ -91,7 +91,7 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     path = Path(folder)
     if not holds_result(path):
         raise SpecError("folder", f"{path} is no result folder", "name one that `save` or `dxopt solve` wrote")
-    left = unchecked(path)
+    left = unclaimed_files(path)
     note = f"not checked, as they claim nothing: {', '.join(left)}" if left else ""
     return Verdict(str(path), tuple(_checks(path, tell)), note)
 
@@ -131,12 +131,12 @@ def verify_table(file: str | Path) -> Verdict:
     path = Path(file)
     if not is_file(path):
         raise SpecError("table", f"{path} is no file", "name one that dxopt export wrote")
-    return Verdict(str(path), tuple(checked(name, claim) for name, claim in table_checks(path)))
+    return Verdict(str(path), tuple(check_claim(name, claim) for name, claim in table_checks(path)))
 
 
 def _results(folder: Path) -> Iterator[Path]:
     """Yield the results in a folder, sorted; none that are hidden, inside of results or behind links to folders."""
-    for path in _within(folder):
+    for path in _contents(folder):
         if path.name.startswith(".") or not path.is_dir():
             continue
         if holds_result(path):
@@ -145,8 +145,8 @@ def _results(folder: Path) -> Iterator[Path]:
             yield from _results(path)
 
 
-def _within(folder: Path) -> list[Path]:
-    """Return the contents of a folder, sorted; none where there is no such folder."""
+def _contents(folder: Path) -> list[Path]:
+    """Return the contents of a folder, sorted; none where there is no such folder, or it cannot be read."""
     try:
         return sorted(folder.iterdir()) if folder.is_dir() else []
     except OSError:
@@ -155,7 +155,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
     """Check the digests, the claims of a report if there is one, and what rests on parts if there are such."""
-    yield checked("digests", lambda: check_digests(folder))
+    yield check_claim("digests", lambda: check_digests(folder))
     result = None
     reported = any((folder / name).is_file() for name in PROOF)
     if reported:
@@ -164,42 +164,42 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         except Broken as error:
             yield Check("files", Outcome.FAILS, str(error))
     if result is not None:
-        yield from _report(result)
+        yield from _report_checks(result)
     questions = [name for name in QUESTIONS if (folder / name).is_file()]
     if len(questions) > 1:
         yield Check("files", Outcome.FAILS, f"{' and '.join(questions)} are answers to different questions")
     elif questions:
-        yield from _rested(folder, questions[0], result, tell)
+        yield from _answer_checks(folder, questions[0], result, tell)
     elif result is not None and result.objective == "regret":
-        yield from _rested(folder, _OPTIMA, result, tell)
-    elif any(path.name != COMPARISON for path in _within(folder / PARTS)) or is_file(folder / PARTS):
+        yield from _answer_checks(folder, _OPTIMA, result, tell)
+    elif any(path.name != COMPARISON for path in _contents(folder / PARTS)) or is_file(folder / PARTS):
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
     if (folder / PARTS / COMPARISON).is_dir() and not reported:
         yield Check("files", Outcome.FAILS, "there is a comparison, but no report")
 
 
-def _report(result: Result) -> Iterator[Check]:
+def _report_checks(result: Result) -> Iterator[Check]:
     """Check the claims of a report: those of the certificate, measures and the comparison."""
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
-        yield checked(name, partial(others.get(name, claim), result))
+        yield check_claim(name, partial(others.get(name, claim), result))
     if claims.claims_beliefs(result):
-        yield checked("beliefs", partial(claims.check_beliefs, result))
+        yield check_claim("beliefs", partial(claims.check_beliefs, result))
     if result.named.get("within") is not None:
-        yield checked("within", partial(claims.check_within, result))
+        yield check_claim("within", partial(claims.check_within, result))
     evaluation = result.claims.get("evaluation")
     if not isinstance(evaluation, dict):
         yield Check("measures", Outcome.FAILS, "claims.json: evaluation is no object")
     else:
         for name, claimed in evaluation.items():
-            yield checked(f"measure: {name}", partial(check_measure, result, name, claimed))
+            yield check_claim(f"measure: {name}", partial(check_measure, result, name, claimed))
     if (result.folder / PARTS / COMPARISON).is_dir():
         try:
             found = list(comparison_proofs(result, _part_checks))
         except (Broken, *DAMAGED) as error:
             yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
             return
-        yield from (checked(name, proof) for name, proof in found)
+        yield from (check_claim(name, proof) for name, proof in found)
 
 
 def _part_checks(folder: Path) -> Iterator[Check]:
@@ -210,9 +210,10 @@ def _part_checks(folder: Path) -> Iterator[Check]:
         yield from _checks(folder, lambda line: None)
 
 
-def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:
+def _answer_checks(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:
     """Check each part of a level, a frontier, a sweep or a regret, and then what follows from them."""
     try:
+        # what the parts differ in, which is no difference of their problems; parts of a regret are compared later
         varied = varied_by(folder) if question == FRONTIER else "" if question == _OPTIMA else "epsilon"
         checks, parts = read_parts(folder, _part_checks, varied, result if question == LEVEL else None, tell)
     except (Broken, *DAMAGED) as error:
@@ -221,6 +222,7 @@ def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> I
     yield from checks
 
     def claim() -> str:
+        """Check what follows from the parts; Unproved in the end if one of them does not hold."""
         if len(parts) < len(checks):
             raise Unproved("some of its parts cannot be read")
         if question == LEVEL:
@@ -234,11 +236,11 @@ def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> I
         require_all(checks)
         return found
 
-    yield checked(question, claim)
+    yield check_claim(question, claim)
 
 
-def checked(name: str, claim: Callable[[], str]) -> Check:
-    """Return the check of a claim: what it returns holds, and what it raises decides how it does not."""
+def check_claim(name: str, claim: Callable[[], str]) -> Check:
+    """Call a claim and return its check: it holds unless it raises, which tells why it fails or is not re-proved."""
     try:
         return Check(name, Outcome.HOLDS, claim())
     except Broken as error:

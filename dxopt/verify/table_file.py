@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.files import DAMAGED, once, plain_file
+from dxopt.verify.files import DAMAGED, plain_file, unique_entries
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import AGREEMENT, Measured, parameters_of, require_measured, require_triangles
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
@@ -41,7 +41,8 @@ _HEAD = {
 class TableFile:
     """Contents of a table file, of the right shapes, with nothing proven.
 
-    `rows` has for each secret the indices of its reports, `steps` the sums of counts between these.
+    `rows` has for each secret the indices of its reports, `steps` the sums of their counts up to each of these
+    reports but the last one, where the sum is the total.
     """
 
     head: dict[str, Any]
@@ -56,7 +57,7 @@ class TableFile:
         if written[:8] != MAGIC:
             raise Broken("it does not begin as a table file does")
         length = int.from_bytes(written[8:16], "little")
-        head = json.loads(written[16 : 16 + length].decode("utf-8"), object_pairs_hook=once)
+        head = json.loads(written[16 : 16 + length].decode("utf-8"), object_pairs_hook=unique_entries)
         if head.get("format") != "dxopt table" or head.get("version") != 1 or head.get("bits") not in _BITS:
             raise Broken(f"it is {head.get('format')!r} {head.get('version')!r} out of 2^{head.get('bits')}")
         body = written[16 + length : -_DIGEST]
@@ -79,7 +80,7 @@ class TableFile:
 
     @cached_property
     def counts(self) -> list[list[int]]:
-        """N, `(n, m)`, of rows that were checked."""
+        """Counts N of reports, `(n, m)`, whose rows sum to the total T; of rows that were checked."""
         counts = [[0] * len(self.head["reports"]) for _ in self.rows]
         for row, steps, whole in zip(self.rows, self.steps, counts, strict=True):
             for report, low, high in zip(row, [0, *steps], [*steps, self.total], strict=True):
@@ -93,7 +94,7 @@ class TableFile:
 
     @property
     def total(self) -> int:
-        """T, which every row sums to."""
+        """T, the sum of the counts of every row."""
         return 1 << int(self.head["bits"])
 
     def secret(self, x: int) -> str:
@@ -138,6 +139,7 @@ def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def _fail(reason: str) -> str:
+    """Raise Broken, as the claim of a file that could not be read."""
     raise Broken(reason)
 
 
@@ -183,15 +185,15 @@ def check_names(table: TableFile) -> str:
     points = table.arrays["space.points"] if kind == "points" else None
     if kind not in ("points", "distances"):
         points = Space.read(table.arrays).places
-    if kind != "distances" and head["secret_points"] != listed(points):
+    if kind != "distances" and head["secret_points"] != coordinates_in_head(points):
         raise Broken("secret_points are not the points of its space")
     if [head["metric"], head["unit"]] != _metric_of(table):
         raise Broken(f"the metric is {head['metric']!r} in {head['unit']!r}, which its space has not")
     return f"{len(head['secrets']):,} secrets, {len(head['reports']):,} reports"
 
 
-def listed(points: NDArray[Any] | None) -> list[Any] | None:
-    """Return coordinates as the head has them: null where they are no number, nothing for texts."""
+def coordinates_in_head(points: NDArray[Any] | None) -> list[Any] | None:
+    """Return coordinates as the head has them, with null for NaN; None where there are none, or they are texts."""
     if points is None or points.dtype.kind != "f":
         return None
     found = points.astype(object)
@@ -200,7 +202,7 @@ def listed(points: NDArray[Any] | None) -> list[Any] | None:
 
 
 def _metric_of(table: TableFile) -> list[str | None]:
-    """Return the name of the metric of a space, and the unit that this has, each None where there is none."""
+    """Return the name of the metric that the space has, and its unit, each None where there is none."""
     kind = table.head["space"]["kind"]
     if kind == "torus":
         return ["wrapped", None]
@@ -210,7 +212,7 @@ def _metric_of(table: TableFile) -> list[str | None]:
 
 
 def _check_distances(table: TableFile) -> str:
-    """Distances obey the triangle inequality, and are those of the space that the head describes."""
+    """Check that distances obey the triangle inequality, and are those of the space that the head describes."""
     distances = table.distances
     require_triangles(distances, table.secret)
     kind = table.head["space"]["kind"]
@@ -228,6 +230,7 @@ def _check_distances(table: TableFile) -> str:
 
 
 def _check_rows(table: TableFile) -> str:
+    """Check that each row has different reports, and steps that rise, so that all counts are positive."""
     many = len(table.head["reports"])
     for x, (row, steps) in enumerate(zip(table.rows, table.steps, strict=True)):
         if len(set(row)) < len(row) or not all(0 <= report < many for report in row):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dxopt.verify.exact import Exact, dot
-from dxopt.verify.files import TABLE, alike
+from dxopt.verify.files import TABLE, are_alike
 from dxopt.verify.folder import Result
 from dxopt.verify.privacy import bound_pairs
-from dxopt.verify.table_file import TableFile, bytes_of, check_digest, check_names, check_private, listed
+from dxopt.verify.table_file import TableFile, bytes_of, check_digest, check_names, check_private, coordinates_in_head
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken
 
@@ -41,7 +41,7 @@ def check_table(result: Result) -> str:
     delta, pairs = table.level("delta"), table.head["pairs"]
     if delta and not np.array_equal(bound_pairs(table.distances, pairs), result.bound):
         raise Broken(f"its pairs are {pairs}")
-    cost = _check_distance(result, table)
+    cost = _check_deviation(result, table)
     told = f"{abs(cost):.1e} {'below' if cost < 0 else 'above'} that of the matrix, in the unit of the loss"
     bits = table.head["bits"]
     return f"rows sum to 2^{bits}; private at the certificate's levels; its expected loss is {told}"
@@ -55,23 +55,23 @@ def _check_same(result: Result, table: TableFile) -> None:
         "secrets": [result.secret(x) for x in range(secrets)],
         "reports": [result.report(z) for z in range(reports)],
         "secrets_are_reports": result.secrets,
-        "space": _space(result),
+        "space": _space_in_head(result),
     }
     if head["space"]["kind"] == "distances":
-        same["secret_points"] = listed(known.get("space.points"))
+        same["secret_points"] = coordinates_in_head(known.get("space.points"))
     if not result.secrets:
-        same["report_points"] = listed(known.get("report_points"))
+        same["report_points"] = coordinates_in_head(known.get("report_points"))
     for name, expected in same.items():
         if head[name] != expected:
             raise Broken(f"its {name} is not that of mechanism.npz")
     if not np.array_equal(table.distances, result.distances):
         raise Broken("its distances are not those of the result")
-    if table.prior is not None and not alike(table.prior, result.prior):
+    if table.prior is not None and not are_alike(table.prior, result.prior):
         raise Broken("its prior is not that of the result")
 
 
-def _space(result: Result) -> dict[str, Any]:
-    """Return the space as the head of its table has it, where trees are given by distances."""
+def _space_in_head(result: Result) -> dict[str, Any]:
+    """Return the space as the head of its table has it: a tree counts there as given by distances."""
     found = {key.removeprefix("space."): array for key, array in result.mechanism.items() if key.startswith("space.")}
     if str(found["kind"]) in ("tree", "distances"):
         texts = ("points",) if "points" in found and found["points"].dtype.kind == "U" else ()
@@ -80,8 +80,11 @@ def _space(result: Result) -> dict[str, Any]:
     return {key: array.tolist() for key, array in found.items()}
 
 
-def _check_distance(result: Result, table: TableFile) -> float:
-    """Check the cost Σ π (N / T - K) l and the variation max ½ Σ |N / T - K|, which are claimed; return the cost."""
+def _check_deviation(result: Result, table: TableFile) -> float:
+    """Check by how much the table N / T deviates from the matrix K, as the table claims; return the cost of that.
+
+    The cost is Σ π (N / T - K) l, and the variation max_x ½ Σ_z |N / T - K|.
+    """
     losses = result.all_losses
     paid = Exact.of(np.where(np.isfinite(losses), losses, 0.0))
     entries = Exact.of(result.matrix)

@@ -10,7 +10,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, dot, weighed
+from dxopt.verify.exact import Exact, dot, weighted_sum
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -28,7 +28,7 @@ _NOTHING = Fraction(1, 10**200)
 
 @dataclass(frozen=True)
 class Enclosed:
-    """A number between two rationals, which is a sum of terms of this size in all.
+    """A number between two rationals, and the size of the terms whose sum it is, to which agreement is relative.
 
     Doubles that are subnormal have fewer digits: `lost` bounds what that takes from such a sum of doubles.
     """
@@ -48,7 +48,7 @@ class Enclosed:
 
 @dataclass(frozen=True)
 class Worth:
-    """A channel `(n, m)` with a prior `(n,)`."""
+    """A channel `(n, m)` with a prior `(n,)`: what it is worth under each objective."""
 
     matrix: Array
     prior: Array
@@ -62,7 +62,7 @@ class Worth:
         return Exact.of(self.prior)
 
     def rows(self, losses: Array, *, everywhere: bool = False) -> list[tuple[Fraction, Fraction]]:
-        """Σ_z K[x, z] l(x, z) and its size for each secret; 0 where the prior is, unless `everywhere`."""
+        """Return Σ_z K[x, z] l(x, z) and the size of its terms for each secret; 0 where π is, unless `everywhere`."""
         counted = np.ones(len(self.prior), dtype=bool) if everywhere else self.prior > 0
         used = np.where((self.matrix > 0) & counted[:, None], losses, 0.0)
         if not np.isfinite(used).all():
@@ -77,25 +77,25 @@ class Worth:
         ]
 
     def expected_loss(self, losses: Array) -> Enclosed:
-        """Σ_x π_x Σ_z K[x, z] l(x, z)."""
+        """Return the expected loss Σ_x π_x Σ_z K[x, z] l(x, z)."""
         rows = self.rows(losses)
-        found, size = (weighed(self.prior.tolist(), [row[side] for row in rows]) for side in (0, 1))
+        found, size = (weighted_sum(self.prior.tolist(), [row[side] for row in rows]) for side in (0, 1))
         return Enclosed(found, found, size, self._lost(losses))
 
     def _lost(self, losses: Array) -> Fraction:
-        """Largest error of products of doubles π K, and of these and losses, where they are subnormal."""
+        """Return the largest error of products of doubles π K, and of these and losses, where they are subnormal."""
         finite = np.where(np.isfinite(losses), np.abs(losses), 0.0)
         return 2 * self.matrix.size * LEAST * (1 + Fraction(float(finite.max(initial=0.0))))
 
     def largest_loss(self, losses: Array, priors: Priors) -> Enclosed:
-        """max_π Σ_x π_x Σ_z K[x, z] l(x, z) over a set of priors."""
+        """Return max_π Σ_x π_x Σ_z K[x, z] l(x, z) over a set of priors; of a regret, less the optimum for each."""
         rows = self.rows(losses, everywhere=True)
         worst = priors.largest([loss for loss, _ in rows])
         against = max(map(abs, priors.lowest), default=Fraction(0))
         return Enclosed(worst, worst, max(size for _, size in rows) + against, 2 * self.matrix.size * LEAST)
 
     def correct(self) -> Fraction:
-        """Σ_z max_x π_x K[x, z]."""
+        """Return the probability that the best guess after a report is right, Σ_z max_x π_x K[x, z]."""
         beliefs = self._beliefs
         entries = self._entries
         columns = zip(*entries.rows, strict=True)
@@ -103,7 +103,7 @@ class Worth:
         return Fraction(best, 1 << beliefs.bits + entries.bits)
 
     def adversary_error(self, guessed: Array) -> Enclosed:
-        """Σ_z min_g Σ_x π_x K[x, z] d(x, g), enclosed by doubles with every rounding counted.
+        """Return Σ_z min_g Σ_x π_x K[x, z] d(x, g), enclosed by doubles with every rounding counted.
 
         A guess that is infinitely far from some possible secret is none.
         """
@@ -128,13 +128,14 @@ class Worth:
         low, high = ((sums + side * off).min(axis=0) for side in (-1, 1))
         chosen = np.take_along_axis(sizes, sums.argmin(axis=0)[None, :], axis=0)[0]
         low, high, size = (sum(map(Fraction, numbers.tolist()), Fraction(0)) for numbers in (low, high, chosen))
+        # where that is too wide, as for tiny or huge numbers, integers decide, unless there are too many of them
         if high - low > _WIDEST * size + _NOTHING and self.matrix.size * guessed.shape[1] <= _MOST_EXACT:
             low, size = self._exact_error(guessed, allowed)
             high = low
         return Enclosed(low, high, size, self._lost(guessed))
 
     def _exact_error(self, guessed: Array, allowed: NDArray[np.bool_]) -> tuple[Fraction, Fraction]:
-        """Return the same in integers, and the size of its terms: for numbers that are tiny or huge."""
+        """Return the error of an adversary in integers, and the size of its terms."""
         entries, costs = self._entries, Exact.of(guessed)
         beliefs = self._beliefs.rows[0]
         scale = 1 << self._beliefs.bits + entries.bits + costs.bits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dxopt.numerics.number_syntax import apart, at_most, factor, floor_of, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, floor_of, texts_apart, three_digits
 from dxopt.spaces.units import per, with_unit
 
 _LEAST_PERCENT, _RARE = 1e-4, 1e-6
@@ -93,7 +93,7 @@ def level_found(
     if epsilon is None:
         over = f", which takes over ε {three_digits(floor_of(below))}" if below > 0 else ""
         return f"{status}: no level found for {wanted}{over}"
-    lower, upper = apart(below, epsilon)
+    lower, upper = texts_apart(below, epsilon)
     refuted = f"not at {lower}" if below > 0 else "no lower level is excluded"
     return f"{wanted} is possible at ε {upper} {per(unit)}, {refuted}; both proven ({status})"
 

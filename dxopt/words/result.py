@@ -37,25 +37,8 @@ _CLOSE = 1e-5
 """Up to this gap, a value is the best possible without saying how close it is."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Costs of one ε.
-
-    Attributes
-    ----------
-    epsilon, factor, value, bound : float
-    worst_loss, radius, all_within, total_off : float or None
-        As for `Explanation`.
-    """
-
-    epsilon: float
-    factor: float
-    value: float
-    bound: float
-    worst_loss: float | None
-    radius: float | None
-    all_within: float | None = None
-    total_off: float | None = None
+_COSTS = ("value", "bound", "worst_loss", "radius", "all_within", "total_off")
+"""Names of the costs of one ε beside those of others."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,8 +112,8 @@ class Explanation(Shown):
         What is proven of pairs of beliefs; the set of priors. "" where there is none.
     next_best, next_excess : str and float, or None
         Of the private mechanisms that it was compared with the best one, and how much more that costs, relative.
-    choices : tuple of Choice
-        What other ε cost, where that was asked for.
+    choices : tuple of Explanation
+        The same at other ε, where that was asked for.
     space : MetricSpace or None
         The space of the distances.
 
@@ -202,7 +185,7 @@ class Explanation(Shown):
     next_best: str | None = None
     next_excess: float | None = None
     where: Mapping[str, str] = field(default_factory=dict)
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Explanation, ...] = ()
     space: MetricSpace | None = None
 
     @property
@@ -233,9 +216,8 @@ class Explanation(Shown):
     def told_at(self, distance: float) -> Explanation:
         """Return the same with the factors of positions, or secrets, so far apart."""
         places = None if self.space is None else across(self.space, distance)
-        told = replace(self, apart=distance, across=places)
-        choices = tuple(replace(one, factor=exponential(one.epsilon * told.between)) for one in self.choices)
-        return replace(told, choices=choices)
+        choices = tuple(one.told_at(distance) for one in self.choices)
+        return replace(self, apart=distance, across=places, choices=choices)
 
     def told_of(self, values: int, mechanism: Mechanism, prior: Prior | None) -> Explanation:
         """Return the same with what holds for so many published values together, drawn from a mechanism."""
@@ -244,8 +226,14 @@ class Explanation(Shown):
 
     def content(self) -> dict[str, Any]:
         """Return the numbers and sentences by name, for JSON; what is infinite is None."""
-        numbers = asdict(replace(self, space=None)) | {"factor": self.factor}
+        numbers = asdict(replace(self, space=None, choices=())) | {"factor": self.factor}
         del numbers["space"]
+        numbers["choices"] = [
+            {"epsilon": one.asked, "factor": exponential(one.asked * one.between)}
+            | {name: getattr(one, name) for name in _COSTS}
+            for one in self.choices
+            if one.asked is not None
+        ]
         return _plain({**numbers, "sentences": self.sentences})
 
     def __str__(self) -> str:
@@ -585,12 +573,11 @@ def table_of(found: Explanation) -> Sequence[Sequence[str]]:
     head += [f"{_OF_SEVERAL[name].format(found.values)}{far}" for name in several]
     rows = []
     for choice in found.choices:
-        mark = " *" if found.asked is not None and math.isclose(choice.epsilon, found.asked) else ""
+        asked = choice.asked or 0.0
+        mark = " *" if found.asked is not None and math.isclose(asked, found.asked) else ""
         numbers = (choice.value, choice.bound, choice.worst_loss, choice.radius)
         told = ["" if number is None else three_digits(number) for number in numbers]
         at_once = [getattr(choice, name) for name in several]
         told += ["" if number is None else at_most(number) for number in at_once]
-        rows.append(
-            [f"{three_digits(choice.epsilon)}{mark}", factor(choice.epsilon * found.between).split(" ")[0], *told]
-        )
+        rows.append([f"{three_digits(asked)}{mark}", factor(asked * found.between).split(" ")[0], *told])
     return [head, *rows]

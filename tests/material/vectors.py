@@ -20,8 +20,19 @@ FILE = Path(__file__).with_name("vectors.json")
 KEY = bytes(range(32))
 PERSONS = {
     **{name: name for name in ("ann", "böb", "l'été 🙂", "007", "1e3", "+7", "x.0", "-7.5", "1.2.0")},
-    **{" ann\u200b": "ann", "bo\u0308b\u00a0": "böb", "a\tb": "a b", "a\u3000\u00a0 b": "a b", "7.0": "7", "7.50": "7.5"},
-    **{"-0": "0", "0.0": "0", "70": "70", "-700.00": "-700", "\u061c7.": "7", "\U000e0041x\ufe0f": "x", "10.010": "10.01"},
+    " ann\u200b": "ann",
+    "bo\u0308b\u00a0": "böb",
+    "a\tb": "a b",
+    "a\u3000\u00a0 b": "a b",
+    "7.0": "7",
+    "7.50": "7.5",
+    "-0": "0",
+    "0.0": "0",
+    "70": "70",
+    "-700.00": "-700",
+    "\u061c7.": "7",
+    "\U000e0041x\ufe0f": "x",
+    "10.010": "10.01",
 }
 """Names, and the identities that they have in every language."""
 

@@ -12,7 +12,7 @@ from scipy.optimize import root_scalar
 import dxopt as dx
 from dxopt.analysis.regularity.weights import Weights
 from dxopt.mechanisms.kernel import KernelMechanism
-from dxopt.mechanisms.tight import feasible, tight_constraints
+from dxopt.mechanisms.tight import tight_constraints, tight_weights
 from dxopt.spaces.kernels import Dense
 from tests.judges import exact
 from tests.material.structured import tree
@@ -300,9 +300,9 @@ def test_no_mechanism_is_claimed_of_a_singular_matrix_that_only_rounding_makes_s
     nothing = Weights(None, None)
     for epsilon in (1e-12, 1e-10):
         with pytest.raises(dx.UnsupportedError, match="cannot tell"):
-            feasible(space, epsilon, nothing)
-    assert feasible(space, 1.0, nothing) is not None
-    assert feasible(space, 0.5, nothing) is None
+            tight_weights(space, epsilon, nothing)
+    assert tight_weights(space, 1.0, nothing) is not None
+    assert tight_weights(space, 0.5, nothing) is None
 
 
 @pytest.mark.parametrize("epsilon", [2e-8, 1e-6, 1e-3])
@@ -319,9 +319,9 @@ def test_a_rough_solution_is_no_mechanism() -> None:
     space = dx.grid((4, 4))
     exact_weights = np.asarray(np.linalg.solve(np.exp(-space.distances), np.ones(16)), dtype=np.float64)
     sure = Weights(exact_weights, np.full(16, 1e-12))
-    assert feasible(space, 1.0, sure) is not None
-    assert feasible(space, 1.0, Weights(exact_weights, np.full(16, np.inf))) is not None
+    assert tight_weights(space, 1.0, sure) is not None
+    assert tight_weights(space, 1.0, Weights(exact_weights, np.full(16, np.inf))) is not None
     with pytest.raises(dx.UnsupportedError, match="cannot tell"):
-        feasible(space, 1.0, Weights(exact_weights * (1 + 1e-4), np.full(16, np.inf)))
+        tight_weights(space, 1.0, Weights(exact_weights * (1 + 1e-4), np.full(16, np.inf)))
     with pytest.raises(dx.UnsupportedError, match="cannot tell"):
-        feasible(space, 1.0, Weights(exact_weights - 0.5, np.full(16, 1.0)))
+        tight_weights(space, 1.0, Weights(exact_weights - 0.5, np.full(16, 1.0)))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dxopt.numerics.number_syntax import apart, at_most, factor, floor_of, ordered
+from dxopt.numerics.number_syntax import at_most, factor, floor_of, ordered_texts, texts_apart
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from dxopt.numerics.number_syntax import apart, at_most, factor, floor_of, order
 )
 def test_as_many_digits_as_tell_them_apart(low: float, high: float, texts: tuple[str, str]) -> None:
     assert low < high
-    assert ordered(low, high) == texts
+    assert ordered_texts(low, high) == texts
     assert float(texts[0]) < float(texts[1])
 
 
@@ -39,7 +39,7 @@ def test_as_many_digits_as_tell_them_apart(low: float, high: float, texts: tuple
     ],
 )
 def test_what_is_proven_on_both_sides_is_told_apart(low: float, high: float, texts: tuple[str, str]) -> None:
-    assert apart(low, high) == texts
+    assert texts_apart(low, high) == texts
     down, up = (float(text.replace(",", "")) for text in texts)
     assert down <= low < high <= up
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 import dxopt as dx
-from dxopt.numerics.draws import alike, words
+from dxopt.numerics.draws import places_of_each, words
 from dxopt.release.tables import IntegerTable, integer_table
 
 SPACE = dx.MetricSpace.from_points([[0.0], [1.0], [3.0]], labels=["bank", "café", "dock"])
@@ -100,7 +100,7 @@ def test_alike_finds_every_index_once() -> None:
         np.array([0, 1]),
         np.array([], dtype=int),
     ):
-        found = dict(alike(indices))
+        found = dict(places_of_each(indices))
         assert sorted(found) == sorted(set(indices.tolist()))
         for index, which in found.items():
             assert which.tolist() == np.flatnonzero(indices == index).tolist()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.belief_mixtures import lacking, mixtures
+from dxopt.numerics.belief_mixtures import mixtures, shortfalls
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
@@ -126,7 +126,7 @@ def test_what_lacks_is_rounded_up() -> None:
     pairs = problem.beliefs
     assert pairs is not None
     channel = np.random.default_rng(5).dirichlet(np.ones(problem.shape[1]), size=5)
-    found = lacking(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
+    found = shortfalls(pairs.first, pairs.second, pairs.distances, pairs.level, channel)
     for pair in range(len(pairs)):
         power = Fraction(float(np.exp(-pairs.budgets[pair])))
         ours, theirs = expected(pairs.first[pair], channel), expected(pairs.second[pair], channel)

@@ -18,7 +18,7 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
 from dxopt.proofs.privacy import prove_private
-from dxopt.proofs.repair import brought_within_budget, constant_channel, expected_above, repair
+from dxopt.proofs.repair import bring_within_budget, constant_channel, expected_above, repair
 from tests.judges.exact import exp_enclosure, row_sum_errors, violations
 from tests.judges.oracle import best_channel
 from tests.material.instances import KINDS, problem_of
@@ -252,6 +252,6 @@ def test_a_channel_a_bit_over_its_budget_is_hardly_moved(space: dx.MetricSpace, 
     for over in (0.0, 2.0**-53, 2.0**-51, 2.0**-48):
         budget = loss - over * abs(loss)
         problem = plain.but(objective=dx.AdversaryError(budget, "binary"))
-        moved = brought_within_budget(problem, channel, within)
+        moved = bring_within_budget(problem, channel, within)
         assert expected_above(problem, moved) <= budget
         assert np.abs(moved - channel).max() <= 1e-9

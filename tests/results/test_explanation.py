@@ -269,8 +269,8 @@ def test_many_secrets_are_told_without_all_of_them() -> None:
 def test_a_table_of_levels(counts: dx.Report, tmp_path: Path) -> None:
     levels = [0.5, counts.problem.epsilon, 1.0]
     found = dx.explain(counts, epsilons=levels)
-    assert [choice.epsilon for choice in found.choices] == sorted(levels)
-    values = [choice.value for choice in found.choices]
+    assert [choice.asked for choice in found.choices] == sorted(levels)
+    values = [choice.value or 0.0 for choice in found.choices]
     assert values == sorted(values, reverse=True)
     assert values[1] == pytest.approx(counts.certificate.value)
     head, *rows = str(found).splitlines()[-4:]

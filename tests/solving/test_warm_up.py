@@ -87,9 +87,9 @@ tempfile.TemporaryFile = refuse
 import dxopt as dx
 """
 NOWHERE = """
-from dxopt.numerics.row_deficit import missing
+from dxopt.numerics.row_deficit import row_deficits
 import numpy as np
-assert abs(missing(np.full((1, 4), 0.125))[0] - 0.5) < 1e-15
+assert abs(row_deficits(np.full((1, 4), 0.125))[0] - 0.5) < 1e-15
 from dxopt.solving.warm_up import WarmUp
 from dxopt.numerics.kernels import KERNELS
 print(WarmUp({}, len(KERNELS), tuple(one.folder for one in KERNELS if one.folder)))

@@ -290,7 +290,7 @@ def test_one_sided_and_individual_privacy_are_solved_like_any_other() -> None:
         (lambda: dx.Universe.graphs(3).space(), "metric: is for databases, not for graphs"),
         (lambda: dx.neighbours(PRESENT, "friends"), "neighbours: there is no 'friends'; choose one of attribute"),
         (lambda: dx.neighbours(PRESENT, "group"), "neighbours: group needs size"),
-        (lambda: dx.neighbours(PRESENT, "bounded", size=2), "neighbours: bounded takes no size; it takes nothing"),
+        (lambda: dx.neighbours(PRESENT, "bounded", size=2), "size: does not go with neighbours: bounded"),
         (lambda: dx.neighbours(PRESENT, "unbounded"), "neighbours: are none among these secrets"),
         (lambda: dx.neighbours(PRESENT, "individual", at=(0, 7, 0)), "neighbours: are none"),
         (lambda: dx.neighbours(PRESENT, "dependent", related=[[3]], size=2), "related: is not about 3 records"),

@@ -93,7 +93,7 @@ SOME = "beliefs: {kind: pairs, epsilon: 1, pairs: [[[1, 0, 0], [0, 1/2, 1/2]]]}\
 BROKEN = [
     (LINE + SOME + "delta: 0.1\nepsilon: 1\n", "delta: does not go with beliefs; leave out one of the two", 3),
     (LINE + SOME + "method: exponential\n", "method: does not go with beliefs", 3),
-    (LINE + SOME + "objective: {kind: adversary_error, max_loss: 1}\n", "objective: does not go with beliefs", 3),
+    (LINE + SOME + "objective: {kind: adversary_error, max_loss: 1}\n", "beliefs: do not go with adversary_error", 2),
     (LINE + SOME + "epsilon: 1\ncompare: [exponential]\n", "compare: does not go with beliefs", 4),
     (LINE + SOME + "epsilon: 1\nspanner: 2\n", "spanner: does not go with beliefs", 4),
     (LINE + SOME + "epsilon: {from: 1, to: 2, resolution: 0.5}\n", "epsilon: does not go with beliefs", 3),
@@ -115,7 +115,7 @@ BROKEN = [
     (STREAMS + f"beliefs: {{kind: markov, epsilon: 1, {CHAIN.replace('0.8', '0.7')}}}\n", "sums to 0.9", 2),
     (STREAMS + f"beliefs: {{kind: markov, epsilon: 1, {CHAIN.replace('length: 2', 'length: 3')}}}\n", "8 secrets", 0),
     (DATABASES + "beliefs: {kind: correlated, epsilon: 1, observed: [[a, c]]}\n", "no database of the universe", 2),
-    (DATABASES + "beliefs: {kind: correlated, epsilon: 1, observed: [a]}\n", "'a', no database; write [record", 2),
+    (DATABASES + "beliefs: {kind: correlated, epsilon: 1, observed: [a]}\n", "observed[0]: is the text 'a'", 2),
 ]
 
 

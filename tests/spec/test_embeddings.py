@@ -60,7 +60,7 @@ def test_words_and_how_often_they_are_written(
         (("vectors.txt", "vectors.txt, top: 5000"), r"space.top: "),
         (
             ("vectors.txt", "vectors.txt, top: 1, words: [of]"),
-            r"space.words: is given beside top; keep one of the two$",
+            r"space.words: are given beside top; keep one of the two$",
         ),
         (("vectors.txt", "vectors.txt, words: [Of]"), r"space.words: vectors.txt has no 'Of'; leave it out"),
         (

@@ -20,9 +20,7 @@ COLUMNS = "columns: [x]"
 @pytest.mark.parametrize("damage", [endless, pipe])
 def test_the_problem_file_is_no_plain_file(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     damage(tmp_path / "odd.yaml")
-    with pytest.raises(
-        SpecFileError, match=r"odd.yaml:1:1: file: cannot be read \(it is no plain file\); name a YAML"
-    ):
+    with pytest.raises(SpecFileError, match=r"odd.yaml:1:1: file: .* cannot be read \(it is no plain file\)"):
         load(tmp_path / "odd.yaml")
 
 
@@ -51,13 +49,17 @@ def test_a_data_file_is_no_plain_file(tmp_path: Path, text: str, field: str, dam
 @pytest.mark.parametrize(
     ("text", "field", "wrong"),
     [
-        ("name: " + "x" * 2_000_000 + "\n" + small(LINE), "file", "is larger than 2,000,000 bytes"),
+        ("name: " + "x" * 2_000_000 + "\n" + small(LINE), "file", "more than 2,000,000"),
         (f"space: {LINE}\nepsilon: [{'1,' * 10_001}]\n", "epsilon", "has 10001 entries"),
-        (f"space: {LINE}\nepsilon: {{from: 0.1, to: 1, resolution: 1e-300}}\n", "epsilon.resolution", "is 1e-300"),
+        (
+            f"space: {LINE}\nepsilon: {{from: 0.1, to: 1, resolution: 1e-300}}\n",
+            "epsilon.resolution",
+            "is the number 1e-300",
+        ),
         (
             small(LINE, "objective: {kind: adversary_error, max_loss: {from: 0, to: 1, resolution: 1e-300}}"),
             "objective.max_loss.resolution",
-            "is 1e-300",
+            "is the number 1e-300",
         ),
         (small(f"{{kind: points, file: {'a' * 5000}, {COLUMNS}}}"), "space.file", "is the text 'aaa"),
         (small(f"{{kind: points, file: {'a' * 900}, {COLUMNS}}}"), "space.file", "File name too long"),

@@ -66,7 +66,7 @@ def test_data_files_are_found_at_any_depth(tmp_path: Path) -> None:
         ("method: []\n", 4, 1, "method"),
         ("method: [optimal, optimal]\n", 4, 19, "method[1]"),
         ("method: [optimal, opitmal]\n", 4, 19, "method[1]"),
-        ("method: [optimal, 7]\n", 4, 1, "method"),
+        ("method: [optimal, 7]\n", 4, 19, "method[1]"),
         ("prior: [uniform, {kind: explicit, values: [1, 2, 3]}]\n", 4, 35, "prior[1].values"),
         ("prior: [uniform, {kind: explicit, values: [0.5, 0.5]}]\n", 4, 35, "prior[1].values"),
         ("prior: [uniform, {kind: unifrom}]\n", 4, 25, "prior[1].kind"),

@@ -26,7 +26,7 @@ def test_the_good_file(folder: Path) -> None:
     assert (task.tolerance, task.time_limit) == (1e-6, 60)
     assert task.evaluate == ("expected_loss", "utility")
     assert task.expect == Expected(value=0.42647, tolerance=1e-4, source="by hand")
-    assert task.source == folder / "problem.yaml"
+    assert task.origin.path == folder / "problem.yaml"
 
 
 def test_defaults(folder: Path) -> None:
@@ -203,7 +203,7 @@ def test_not_numbers(folder: Path, written: str) -> None:
 def test_whole_numbers_may_have_an_exponent_and_their_cap_is_told(folder: Path) -> None:
     assert len(task_of(folder, small("{kind: line, size: 1e1}")).problem.space) == 10
     for written, wrong in {
-        "1e9": "space.size: makes 1,000,000,000 points (limit 1,000,000); give a smaller size",
+        "1e9": "space.size: is the number 1000000000; give a number of at most 1000000",
         "1.5": "space.size: is the number 1.5; give a whole number",
         "1e300": "space.size: is the number 1e+300; give a whole number",
         "-3.0": "space.size: is the number -3; give a number of at least 1",

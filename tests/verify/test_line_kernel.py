@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxopt.verify.implicit.claims import _of_axis
+from dxopt.verify.implicit.claims import _bound_of_axis
 from dxopt.verify.implicit.kernels import UNIT, LineKernel, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
 from dxopt.verify.verdict import Broken, Unproved
@@ -74,7 +74,7 @@ def test_duals_off_a_line_are_of_few_reports() -> None:
     for reports in (PAIRED_POINTS, PAIRED_POINTS + 1):
         losses = Losses(space, matrix=np.ones((2, reports)))
         if reports == PAIRED_POINTS:
-            assert _of_axis(1.0, np.full(2, 0.5), losses, dual, math.inf)[0] < 1
+            assert _bound_of_axis(1.0, np.full(2, 0.5), losses, dual, math.inf)[0] < 1
         else:
             with pytest.raises(Unproved, match="over the limit of 3,000"):
-                _of_axis(1.0, np.full(2, 0.5), losses, dual, math.inf)
+                _bound_of_axis(1.0, np.full(2, 0.5), losses, dual, math.inf)

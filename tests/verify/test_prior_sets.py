@@ -195,11 +195,11 @@ def test_a_box_without_lower_bounds_or_without_room() -> None:
     losses = [Fraction(4), Fraction(2), Fraction(1)]
     free = read_priors({**BOX, "prior_set.lower": np.zeros(3)}, np.full(3, 1 / 3))
     assert free.largest(losses) == 3
-    assert free.mixed(np.array([0.25, 0.5, 0.5]))[2:] == (Fraction(5, 4), 0)
+    assert free.prior_of_weights(np.array([0.25, 0.5, 0.5]))[2:] == (Fraction(5, 4), 0)
     only = np.array([0.25, 0.25, 0.5])
     fixed = read_priors({**BOX, "prior_set.lower": only, "prior_set.upper": only}, only)
     assert fixed.largest(losses) == 2
-    assert fixed.mixed(only)[2:] == (1, 0)
+    assert fixed.prior_of_weights(only)[2:] == (1, 0)
 
 
 @pytest.mark.parametrize(

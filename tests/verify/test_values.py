@@ -13,7 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.results.measures import MEASURES
 from dxopt.spaces.archive import pack
-from dxopt.verify.comparison import _enclosed
+from dxopt.verify.comparison import _enclosed_solution
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.measures import check_error_bound
@@ -87,11 +87,11 @@ def test_solutions_of_wide_systems_are_enclosed(scale: float, width: float) -> N
     """1/a for every a of an interval, which is further from that of the middle than its residual."""
     for side in (-1, 1):
         system = np.array([[scale]])
-        found = _enclosed(system, width)
+        found = _enclosed_solution(system, width)
         assert found is not None
         true = 1 / (Fraction(scale) * (1 + side * Fraction(width)))
         assert Fraction(float(found[0][0])) <= true <= Fraction(float(found[1][0]))
-    assert _enclosed(np.ones((2, 2)), width) is None
+    assert _enclosed_solution(np.ones((2, 2)), width) is None
 
 
 def test_the_least_distance_is_the_least() -> None:

@@ -15,7 +15,7 @@ from dxopt.spaces.geo.reach import across
 from dxopt.spaces.positions import on_sphere
 from dxopt.verify import claims as within
 from dxopt.verify import verify
-from dxopt.verify.cells import apart, region
+from dxopt.verify.cells import angle_between, region
 from tests.material.checks import change_array, change_claims
 
 BOX = (45.72, 4.79, 45.80, 4.90)
@@ -80,7 +80,7 @@ def test_corners_of_regions_are_those_of_cells() -> None:
     angle = float(np.linalg.norm(corners - centres[12], axis=1).max())
     cells = [region(centres, k, angle) for k in range(25)]
     assert (np.linalg.norm(cells[12].corners[:, None] - corners, axis=2).min(axis=0) < 1e-3 * angle).all()
-    gaps = np.array([apart(cells[12], cell) for cell in cells]).reshape(5, 5) * 6371.0088
+    gaps = np.array([angle_between(cells[12], cell) for cell in cells]).reshape(5, 5) * 6371.0088
     assert (gaps[1:4, 1:4] < 1e-6).all()
     assert gaps[2, [0, 4]] == pytest.approx(space.distances[12, [11, 13]], rel=1e-3)
     assert gaps[[0, 4], 2] == pytest.approx(space.distances[12, [7, 17]], rel=1e-3)

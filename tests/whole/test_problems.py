@@ -75,7 +75,7 @@ def test_no_problem_is_warned_of(task: Task) -> None:
 
 
 def test_every_published_or_real_problem_is_there() -> None:
-    names = {task.source.stem for task in TASKS}
+    names = {task.origin.path.stem for task in TASKS}
     assert {"montreal-60", "montreal-249", "doctor-visits", "ecp14-count-query", "ecp14-example-2"} <= names
     assert {"cha13-frontier", "cha13-budget-frontier", "hlm14-theorem-7-smallest-epsilon"} <= names
     assert {"words", "nauru", "town-roads"} <= names
@@ -157,7 +157,7 @@ def test_what_is_usual_for_words_and_roads_loses() -> None:
 
 def test_what_smoothing_is_worth_on_other_people() -> None:
     """The table of docs/guides/counts.md."""
-    tasks = [task for task in TASKS if task.source.stem == "doctor-visits-300"]
+    tasks = [task for task in TASKS if task.origin.path.stem == "doctor-visits-300"]
     shown = [(1.210, 1.357, 0.007, 25.0), (1.319, 1.312, 0.005, 3.4), (1.309, 1.316, 0.005, 4.3)]
     for task, (promised, loss, error, worst) in zip(tasks, shown, strict=True):
         report = solve(task.problem)

@@ -1,6 +1,6 @@
 """Proofs for and against refinement, and the small linear programs that suggest them.
 
-For channels A `(n, a)` and B `(n, b)` of the same n secrets the shortfall of A is
+For channels A `(n, a)`, `better`, and B `(n, b)`, `worse`, of the same n secrets the shortfall of A is
 
     t = min over channels R of max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]),
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import optional
+from dxopt.numerics.highs import highs_model
 from dxopt.numerics.rounding import SMALLEST, UNIT
 
 Array = NDArray[np.float64]
@@ -41,7 +42,7 @@ def exact_channel(rough: Array) -> Array:
 
 
 def shortfall_above(better: Array, worse: Array, remap: Array) -> float:
-    """Return max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), rounded up, for a remap R of `exact_channel`."""
+    """Return max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), rounded up: the shortfall of A is at most that."""
     # A sum of a products of numbers of 0 or more is off by a roundings of itself to first order, of which twice is
     # counted; what underflow may have taken is below a times the smallest normal double.
     terms = better.shape[1]
@@ -52,7 +53,10 @@ def shortfall_above(better: Array, worse: Array, remap: Array) -> float:
 
 
 def shortfall_below(better: Array, worse: Array, gains: Array) -> float:
-    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], rounded down, or 0."""
+    """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], rounded down, or 0.
+
+    The shortfall of A is at least that, whatever the gains Y are.
+    """
     secrets = len(gains)
     size = math.fsum(gains.max(axis=1)) * (1 + 4 * UNIT)
     if not (size > 0 and math.isfinite(size)):
@@ -65,7 +69,7 @@ def shortfall_below(better: Array, worse: Array, gains: Array) -> float:
 
 
 _SIMPLEX_TO = 4_000
-"""Up to so many entries the simplex method, which ends at a vertex; an interior point above, where it stalls."""
+"""Up to so many entries by the simplex method, which ends at a vertex; above, where it stalls, by interior points."""
 _SECONDS = 60.0
 
 
@@ -81,18 +85,6 @@ def minimised(cost: Array, matrix: Any, most: Array) -> Found | None:
     """Minimise cost·v over v ≥ 0 with matrix·v ≤ most; None where the solver has no answer within a minute."""
     highspy = optional("highspy")
     columns = optional("scipy.sparse").csc_array(matrix)
-    model = highspy.HighsLp()
-    model.num_col_ = len(cost)
-    model.num_row_ = len(most)
-    model.col_cost_ = cost
-    model.col_lower_ = np.zeros(len(cost))
-    model.col_upper_ = np.full(len(cost), highspy.kHighsInf)
-    model.row_lower_ = np.full(len(most), -highspy.kHighsInf)
-    model.row_upper_ = most
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = columns.indptr
-    model.a_matrix_.index_ = columns.indices
-    model.a_matrix_.value_ = columns.data
     highs = highspy.Highs()
     highs.silent()
     if columns.nnz > _SIMPLEX_TO:
@@ -102,9 +94,10 @@ def minimised(cost: Array, matrix: Any, most: Array) -> Found | None:
     highs.setOptionValue("time_limit", _SECONDS)
     highs.setOptionValue("primal_feasibility_tolerance", 1e-10)
     highs.setOptionValue("dual_feasibility_tolerance", 1e-10)
-    highs.passModel(model)
+    highs.passModel(highs_model(cost, columns, np.full(len(most), -np.inf), most))
     highs.run()
     found = highs.getSolution()
+    # HiGHS gives duals of 0 or less for rows with an upper bound.
     variables, multipliers = np.array(found.col_value), -np.array(found.row_dual)
     usable = found.value_valid and found.dual_valid and len(variables) == len(cost)
     if not (usable and np.isfinite(variables).all() and np.isfinite(multipliers).all()):

@@ -191,7 +191,7 @@ def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, g
 
 
 def _support(mechanism: Mechanism, prior: PriorLike | None) -> Array:
-    """Return 1 for each secret that may be, `(n,)`."""
+    """Return 1 for each secret of positive prior, or for all without a prior, and 0 for the others, `(n,)`."""
     required_mechanism(mechanism, Mechanism)
     if prior is None:
         return np.ones(len(mechanism.space))

@@ -1,6 +1,7 @@
 """Compare two mechanisms for every prior and every loss: refinement, proven either way.
 
-What is found is judged by `order.evidence`, so that nothing here needs to be exact.
+A is the channel `better`, and B the one `worse`. What is found is judged by `order.evidence`, so that nothing here
+needs to be exact.
 """
 
 from __future__ import annotations
@@ -28,15 +29,19 @@ _ROUNDS = 200
 
 
 def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
-    """Yield gains `(n, 2)` about two secrets alone, which B tells apart more than A in some sense.
+    """Yield gains `(n, 2)` about two secrets alone, which B tells apart more than A in one of three senses.
 
     (x, x') is told apart by Σ_z max(0, K[x, z] - c K[x', z]): for c = 1 that is total variation; for the largest
     ratio of A in that pair it is 0 for A; the square root of that is between them.
     """
     size = len(better)
+    # max_z K[x, z] / K[x', z] of A, where 0 / 0 does not count; 1 where it is infinite
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = np.stack([np.where(row > 0, row / better, 0.0).max(axis=1) for row in better])
+    ratios[np.isinf(ratios)] = 1.0
     for power in (0.0, 0.5, 1.0):
-        levels = _largest_ratios(better) ** power
-        ahead = (_told(worse, levels) - _told(better, levels)) / (1 + levels)
+        levels = ratios**power
+        ahead = (_told_apart(worse, levels) - _told_apart(better, levels)) / (1 + levels)
         x, other = np.unravel_index(int(ahead.argmax()), ahead.shape)
         if ahead[x, other] > 0:
             found = np.zeros((size, 2))
@@ -45,55 +50,39 @@ def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
             yield found
 
 
-def _largest_ratios(channel: Array) -> Array:
-    """Return max_z K[x, z] / K[x', z], `(n, n)`, where 0 / 0 does not count; 1 where it is infinite."""
-    found = np.ones((len(channel), len(channel)))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for x, row in enumerate(channel):
-            found[x] = np.where(row > 0, row / channel, 0.0).max(axis=1)
-    return np.where(np.isfinite(found), found, 1.0)
-
-
-def _told(channel: Array, level: Array) -> Array:
-    """Return Σ_z max(0, K[x, z] - c[x, x'] K[x', z]), `(n, n)`."""
+def _told_apart(channel: Array, level: Array) -> Array:
+    """Return by how much each x is told apart from each x': Σ_z max(0, K[x, z] - c[x, x'] K[x', z]), `(n, n)`."""
     return np.stack([np.maximum(row - level[x][:, None] * channel, 0.0).sum(axis=1) for x, row in enumerate(channel)])
 
 
 def by_algebra(better: Array, worse: Array) -> tuple[Array | None, Array | None]:
-    """Solve A·R = B for a remap `(a, b)`, where the columns of A are independent; or return gains `(n, 2)`.
+    """Solve A·R = B for a remap `(a, b)`, where the columns of A are independent; or find gains `(n, 2)` against it.
+
+    Return (remap, None), (None, gains), or (None, None) where neither is found.
 
     Where that remap has a negative entry, the column of B is outside of the cone of the columns of A: what is left of
     it after a projection on the cone (Lawson and Hanson 1974) has no positive product with any column of A, and a
     positive one with the column of B.
     """
     # 1. Reports that are multiples of each other say the same, and count as one; hardly any use of a report is none.
-    kinds, columns = _kinds(better)
+    used = np.flatnonzero(better.max(axis=0) > _RARE)
+    profiles = np.round(better[:, used] / better[:, used].sum(axis=0), 10)
+    kind = np.unique(profiles, axis=1, return_inverse=True)[1].reshape(-1)
+    columns = np.zeros((len(better), int(kind.max()) + 1))
+    np.add.at(columns.T, kind, better[:, used].T)
     # 2. the only solution
     solved, _, rank, _ = np.linalg.lstsq(columns, worse)
     if rank < columns.shape[1]:
         return None, None
     if solved.min() > _NEGATIVE:
         remap = np.zeros((better.shape[1], worse.shape[1]))
-        remap[kinds >= 0] = np.maximum(solved, 0.0)[kinds[kinds >= 0]]
+        remap[used] = np.maximum(solved, 0.0)[kind]
         return remap, None
     return None, outside_of_cone(columns, worse[:, solved.min(axis=0).argmin()])
 
 
-def _kinds(channel: Array) -> tuple[NDArray[np.int64], Array]:
-    """Group reports that are multiples of each other, `(m,)`, and sum them, `(n, k)`; -1 where hardly used."""
-    used = np.flatnonzero(channel.max(axis=0) > _RARE)
-    columns = channel[:, used]
-    profiles = np.round(columns / columns.sum(axis=0), 10)
-    which = np.unique(profiles, axis=1, return_inverse=True)[1].reshape(-1)
-    kinds = np.full(channel.shape[1], -1, dtype=np.int64)
-    kinds[used] = which
-    sums = np.zeros((len(channel), int(which.max()) + 1))
-    np.add.at(sums.T, which, columns.T)
-    return kinds, sums
-
-
 def outside_of_cone(columns: Array, column: Array) -> Array | None:
-    """Return gains `(n, 2)` by which a column `(n,)` is outside of the cone of others `(n, a)`, or None."""
+    """Return gains `(n, 2)` that show a column `(n,)` outside of the cone of others `(n, a)`; None if inside."""
     from scipy.optimize import nnls
 
     try:
@@ -106,16 +95,6 @@ def outside_of_cone(columns: Array, column: Array) -> Array | None:
     left /= np.abs(left).max()
     # guess 1 gains `left`, guess 2 nothing; both raised by as much as makes them 0 or more
     return np.stack([np.maximum(left, 0.0), np.maximum(-left, 0.0)], axis=1)
-
-
-def columns_outside(better: Array, worse: Array) -> Iterator[Array]:
-    """Yield gains for the columns of B that are outside of the cone of those of A, one after another."""
-    used = better[:, better.max(axis=0) > _RARE]
-    for column in worse.T:
-        if column.max() > _RARE:
-            found = outside_of_cone(used, column)
-            if found is not None:
-                yield found
 
 
 def by_program(better: Array, worse: Array) -> tuple[Array | None, Array | None]:
@@ -149,8 +128,8 @@ def by_program(better: Array, worse: Array) -> tuple[Array | None, Array | None]
     return remap, gains
 
 
-def polished(better: Array, worse: Array, remap: Array) -> Array:
-    """Improve a remap `(a, b)` of A·R = B: projections on that, on rows that sum to 1, and on R ≥ 0, in turn."""
+def polished_remap(better: Array, worse: Array, remap: Array) -> Array:
+    """Improve a remap R `(a, b)` that nearly solves A·R = B, by projections on that, on row sums 1 and on R ≥ 0."""
     inverse = np.linalg.pinv(better, rcond=_RARE)
     for _ in range(_ROUNDS):
         remap = remap + inverse @ (worse - better @ remap)
@@ -159,8 +138,8 @@ def polished(better: Array, worse: Array, remap: Array) -> Array:
     return remap
 
 
-def written_short(gains: Array) -> Array:
-    """Return gains `(n, k)` from 0 to 1 with 40 binary digits, each guess once; `(n, 0)` if all are 0."""
+def rounded_gains(gains: Array) -> Array:
+    """Round gains `(n, k)`, scaled to a largest of 1, to 40 binary digits, each guess once; `(n, 0)` if all are 0."""
     largest = gains.max(initial=0.0)
     if not largest > 0:
         return np.zeros((len(gains), 0))
@@ -174,9 +153,11 @@ MOST_CELLS = 64_000_000
 """The most n·a·b of mechanisms that are compared: 400 secrets with 400 reports each."""
 _NEARLY = 1e-6
 _PROGRAM_CELLS = 250_000
+"""Up to this n·a·b a linear program is solved where nothing else decides."""
 _SOON_CELLS = 30_000
+"""Up to this one also where it is decided that A does not refine B, to know the least shortfall."""
 _QUICK_CELLS = 4_000
-"""Linear programs: where nothing else decides, to know the least shortfall, and where many pairs are asked about."""
+"""Up to this one where many pairs are asked about."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,46 +279,47 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
     found = compared(one, other, tolerance, quick=False)
     if found.holds or cells > (_PROGRAM_CELLS if found.holds is None else _SOON_CELLS):
         return found
-    return _by_program(found, one, other)
+    return _strengthened_by_program(found, one, other)
 
 
 def compared(better: Array, worse: Array, tolerance: float = TOLERANCE, *, quick: bool = True) -> Refinement:
     """Compare two channels `(n, a)` and `(n, b)` without a large linear program.
 
-    With `quick`, for many pairs: by a linear program where it is tiny, and no more than what decides.
+    `quick` is for many pairs: it ends with the first proof that decides, and solves a linear program if it is tiny.
     """
-    # 1. gains about two secrets alone, which most often tell mechanisms apart
+    # 1. a remap that ignores the report, and gains about two secrets alone, which most often tell mechanisms apart
     blind = exact_channel(np.tile(worse.mean(axis=0), (better.shape[1], 1)))
     found = Refinement(0.0, 1.0, tolerance, blind)
-    found = _better_of(found, found.remap, None, better, worse)
+    found = _strengthened(found, found.remap, None, better, worse)
     for gains in pairs_told_apart(better, worse):
-        found = _better_of(found, None, gains, better, worse)
+        found = _strengthened(found, None, gains, better, worse)
         if quick and found.holds is not None:
             return found
     # 2. the only remap that there can be, where the columns are independent
     if found.holds is None:
-        found = _better_of(found, *by_algebra(better, worse), better, worse)
+        found = _strengthened(found, *by_algebra(better, worse), better, worse)
     # 3. a linear program, or columns that no remap can make
     if found.holds is None and quick and better.size * worse.shape[1] <= _QUICK_CELLS:
-        found = _by_program(found, better, worse)
+        found = _strengthened_by_program(found, better, worse)
     if found.holds is None:
-        for gains in columns_outside(better, worse):
-            found = _better_of(found, None, gains, better, worse)
+        used = better[:, better.max(axis=0) > _RARE]
+        for column in worse.T[worse.max(axis=0) > _RARE]:
+            found = _strengthened(found, None, outside_of_cone(used, column), better, worse)
             if found.holds is not None:
                 break
     return found
 
 
-def _by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
-    """Decide by the answer of a linear program, improved where it is nearly a refinement."""
+def _strengthened_by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
+    """Return a verdict strengthened by the answer of a linear program, polished where it is nearly a refinement."""
     rough, gains = by_program(better, worse)
-    found = _better_of(found, rough, gains, better, worse)
+    found = _strengthened(found, rough, gains, better, worse)
     if found.holds is None and rough is not None and found.high <= _NEARLY:
-        found = _better_of(found, polished(better, worse, rough), None, better, worse)
+        found = _strengthened(found, polished_remap(better, worse, rough), None, better, worse)
     return found
 
 
-def _better_of(
+def _strengthened(
     found: Refinement, rough: Array | None, gains: Array | None, better: Array, worse: Array
 ) -> Refinement:
     """Return a verdict strengthened by a remap or by gains where these prove more."""
@@ -345,10 +327,10 @@ def _better_of(
     if rough is not None:
         made = exact_channel(rough)
         above = shortfall_above(better, worse, made)
-        if above < high or high == 1.0:
+        if above < high or high == 1.0:  # at 1 nothing is known yet, and any remap will do
             high, remap = above, made
     if gains is not None:
-        short = written_short(gains)
+        short = rounded_gains(gains)
         below = shortfall_below(better, worse, short) if short.size else 0.0
         if below > low:
             low, witness = below, Witness(short, below)

@@ -105,27 +105,34 @@ def optimal_random_remap(
         wrong = f"has {cells:,} products of cases, reports and replacements"
         raise UnsupportedError("mechanism", wrong, f"take fewer: {MOST_CELLS:,} at most")
     matrix = losses.matrix
-    forbidden = _forbidden(mechanism.matrix, cases, matrix)
+    # the replacements with infinite cost after each report, `(m, w)`
+    possible = (mechanism.matrix > 0) & (cases.max(axis=0) > 0)[:, None]
+    forbidden = (possible.T.astype(float) @ np.isinf(matrix).astype(float)) > 0
+    if forbidden.all(axis=1).any():
+        report = int(forbidden.all(axis=1).argmax())
+        wrong = f"is infinite after report {report}, whatever is reported instead"
+        raise SpecError("loss", wrong, "give finite losses, or more reports")
     finite = np.where(np.isinf(matrix), 0.0, matrix)
     # C[i, z, w] = Σ_x P[i, x] K[x, z] l(x, w)
     costs = np.stack([mechanism.matrix.T @ (case[:, None] * finite) for case in cases])
-    found = _solved(costs, less, ~forbidden)
+    found = _solve_program(costs, less, ~forbidden)
+    # without a solution, any remap that is allowed; its bound tells what it is worth
     rough, weights = (np.where(forbidden, 0.0, 1.0), np.ones(len(cases))) if found is None else found
     # rows that have nothing left are spread over what is allowed, never over what is not
     rough = np.where(forbidden, 0.0, rough)
     rough = np.where(rough.sum(axis=1, keepdims=True) > 0, rough, ~forbidden)
     channel = exact_channel(rough)
-    value = _worst(mechanism.matrix @ channel, finite, cases, less)
+    value = _worst_case(mechanism.matrix @ channel, finite, cases, less)
     if channel.shape[0] == channel.shape[1] and not forbidden.diagonal().any():
         # a mechanism that is the best one already stays as it is: the linear program is right to some digits alone
-        as_it_is = _worst(mechanism.matrix, finite, cases, less)
+        as_it_is = _worst_case(mechanism.matrix, finite, cases, less)
         value, channel = (as_it_is, np.eye(len(channel))) if as_it_is <= value else (value, channel)
     bound = bound_of_weights(mechanism.matrix, matrix, weights @ cases, math.fsum(weights), weights * less)
     return RandomRemap(channel, losses.reports, value, min(value, bound), weights)
 
 
 def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
-    """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`; infinite if one is paid."""
+    """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`, perhaps infinite."""
     made = matrix @ remap
     return max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
 
@@ -161,21 +168,11 @@ def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
     return np.stack([Prior.of(prior, mechanism.space).probabilities for prior in listed])
 
 
-def _forbidden(matrix: Array, cases: Array, losses: Array) -> NDArray[np.bool_]:
-    """Mark the replacements with infinite cost after each report, `(m, w)`."""
-    possible = (matrix > 0) & (cases.max(axis=0) > 0)[:, None]
-    forbidden = (possible.T.astype(float) @ np.isinf(losses).astype(float)) > 0
-    if forbidden.all(axis=1).any():
-        report = int(forbidden.all(axis=1).argmax())
-        wrong = f"is infinite after report {report}, whatever is reported instead"
-        raise SpecError("loss", wrong, "give finite losses, or more reports")
-    return forbidden
+def _solve_program(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
+    """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`.
 
-
-def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
-    """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`; or None.
-
-    t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is enough as costs are then 0 or more.
+    None where the solver has no answer. t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is
+    enough as costs are then 0 or more.
     """
     from scipy import sparse as sp
 
@@ -200,7 +197,7 @@ def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Arra
     return remap.reshape(allowed.shape), found.multipliers[:cases]
 
 
-def _worst(channel: Array, losses: Array, cases: Array, less: Array) -> float:
-    """Return the largest expected loss of a channel `(n, w)` over the cases, less their offsets."""
+def _worst_case(channel: Array, losses: Array, cases: Array, less: Array) -> float:
+    """Return the largest expected loss of a channel `(n, w)` over the cases, each less its offset."""
     paid = [math.fsum(row) for row in channel * losses]
     return max(math.fsum([*(case * paid), -offset]) for case, offset in zip(cases, less, strict=True))

@@ -90,7 +90,8 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
 
     epsilon = checked_level(epsilon)
     probabilities = Prior.of(prior, space).probabilities
-    # The linear program on classes, with the prior scaled to 1; points of prior 0 have no μ.
+    # The linear program on classes, with the largest prior scaled to 1; points of prior 0 have no μ. An εd that
+    # overflows leaves e^{-εd} = 0.
     quotient = Quotient.of(space.distances, probabilities)
     with np.errstate(over="ignore"):
         system = quotient.sums(np.exp(-epsilon * quotient.lengths))
@@ -165,7 +166,7 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
 
 
 def _raised(mu: Array, probabilities: Array, space: MetricSpace, epsilon: float) -> float:
-    """Return Σ of a vector above `mu` with Σ_y e^{-εd(x, y)} μ_y ≥ π_x for every x, rounded up."""
+    """Raise μ until Σ_y e^{-εd(x, y)} μ_y ≥ π_x is proven for every x, and return its sum, rounded up: a bound."""
     # Raising μ_x by what x is short of raises the left side by as much at least, as the diagonal of Φ is 1.
     below = factor_below(epsilon, space.distances) @ mu
     short = probabilities - below * (1 - growth(len(mu))) + 1e-300

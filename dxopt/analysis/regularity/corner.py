@@ -38,7 +38,7 @@ def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
     """
     required_space(space)
     epsilon = checked_level(epsilon)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # an εd that overflows leaves e^{-εd} = 0
         return np.exp(-epsilon * space.distances)
 
 
@@ -69,7 +69,7 @@ def corner_prior(
     """
     required_space(space)
     corner = space.index(point, label=label, index=index)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # an εd that overflows leaves e^{-εd} = 0
         weights = np.exp(-checked_level(epsilon) * space.block(np.arange(len(space)), [corner])[:, 0])
     return Prior.from_weights(space, weights, name=f"corner at {space.labels[corner]}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -22,12 +21,13 @@ from dxopt.numerics.rounding import factor_above
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9
 _STRICT = 1e-12
+"""A column has to miss being tight by more than this part of its largest entry, which rounding cannot explain."""
 _TOLERANCE = "give a number of 0 or more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegionVerdict(Decided):
-    """Decide whether some remap turns a mechanism into a tight-constraints mechanism.
+    """Verdict whether some remap turns a mechanism into a tight-constraints mechanism.
 
     Attributes
     ----------
@@ -97,7 +97,12 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
     labels = mechanism.space.labels
     kernel = phi(mechanism.space, epsilon)
     above = factor_above(epsilon, mechanism.space.distances)
-    _require_private(channel, kernel, labels)
+    # Private is K[y, z] ≥ e^{-εd(x, y)} K[x, z], but for rounding.
+    for x, row in enumerate(channel):
+        broken = channel < kernel[x][:, None] * row * (1 - _PRIVATE_SLACK)
+        if broken.any():
+            wrong = f"is not private between {labels[x]} and {labels[int(np.argwhere(broken)[0, 0])]}"
+            raise SpecError("mechanism", wrong, "give the level it has")
     # The only remap that can make it tight, and by how much ΦᵀHR's diagonal falls short of 1 under it.
     guesses = channel.argmax(axis=0)
     diagonal = np.bincount(guesses, weights=channel[guesses, np.arange(channel.shape[1])], minlength=len(channel))
@@ -112,13 +117,3 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
             reason = f"report {mechanism.reports.labels[report]} is proportional to e^(-epsilon d) from no point"
             return RegionVerdict("not optimal", None, shortfall, reason)
     return RegionVerdict("undecided", None, shortfall, f"no remap found is tight, by {shortfall:.1e}, nor excluded")
-
-
-def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> None:
-    """Raise SpecError where K[y, z] < e^{-εd(x, y)} K[x, z] by more than rounding."""
-    for x, row in enumerate(channel):
-        broken = channel < kernel[x][:, None] * row * (1 - _PRIVATE_SLACK)
-        if broken.any():
-            other = int(np.argwhere(broken)[0, 0])
-            wrong = f"is not private between {labels[x]} and {labels[other]}"
-            raise SpecError("mechanism", wrong, "give the level it has")

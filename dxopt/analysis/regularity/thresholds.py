@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dxopt.analysis.regularity.verdicts import Status, impossible, signs
+from dxopt.analysis.regularity.verdicts import Status, status_of_signs, why_never_regular
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Enclosure, Quotient, growth, weights
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.factors import product_parts
@@ -71,23 +71,25 @@ class Threshold(Shown):
 
 
 def _always(why: str) -> Threshold:
+    """Return the threshold 0, of a prior that is regular at every ε, with the reason."""
     return Threshold(0.0, 0.0, 0.0, True, 0, f"regular at every level: {why}")
 
 
 def by_structure(space: MetricSpace, tolerance: float) -> Threshold | None:
-    """Return the answer for the uniform prior where the structure gives it at once."""
+    """Return the threshold of the uniform prior where a formula for the structure gives it; None elsewhere."""
     structure = space.structure
     metric = space.metric
+    # A lattice is a line if one axis at most has several points.
     line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
     # Under d_1 a lattice is a product of lines, and a product is regular where its factors are.
     if line or (structure.kind == "lattice" and metric is not None and metric.name == "manhattan"):
         return _always("numbers on lines")
     if structure.kind == "tree":
-        return _of_tree(space, tolerance)
+        return _threshold_of_tree(space, tolerance)
     return None
 
 
-def largest(found: Sequence[Threshold], tolerance: float) -> Threshold:
+def product_threshold(found: Sequence[Threshold], tolerance: float) -> Threshold:
     """Return the threshold of a product prior on a product of spaces, from those of its factors.
 
     At every ε such a prior is regular exactly where all of its factors are, whatever the signs in Φ⁻¹, if there is
@@ -106,10 +108,13 @@ def largest(found: Sequence[Threshold], tolerance: float) -> Threshold:
     return Threshold(last.value, low, high, proven, sampled, f"the largest threshold of the factors: {last.reason}")
 
 
-def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
-    """Bisect: every weight is 1 - Σ 1/(1 + e^{εl}) over the edges of the point, and rises with ε.
+def _threshold_of_tree(space: MetricSpace, tolerance: float) -> Threshold:
+    """Find the threshold of the uniform prior on a tree or forest by bisection.
 
-    (Here π is 1 everywhere instead of 1/n, which scales the weights and keeps their signs.)
+    The weight of a point is 1 - Σ 1/(1 + e^{εl}) over its edges, of lengths l. That solves Φμ = 1 by induction: a new
+    leaf has 1 there, and at all other points it cancels what its edge takes from the weight of its neighbour. Each
+    weight rises with ε, so that its sign changes once. (Here π is 1 everywhere instead of 1/n, which scales the
+    weights and keeps their signs.)
     """
     edges = space.structure.edges
     lengths = space.structure.lengths
@@ -138,7 +143,8 @@ def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
             break
         low, high = (middle, high) if value < 0 else (low, middle)
     proven = high - low <= tolerance * high
-    reason = f"a tree: proven regular from here on, and not regular at {low:.10g}"
+    below = f"and not regular at {low:.10g}" if low > 0 else "with no proof below"
+    reason = f"a tree: proven regular from here on, {below}"
     return Threshold(high, low, high, proven, 0, reason)
 
 
@@ -149,7 +155,7 @@ _STEPS = 24
 
 
 class LeastWeight:
-    """Min μ as a function of ε, for Φμ = π; counts how often it was computed."""
+    """The least entry of the μ with Φμ = π, as a function of ε: 0 or more if regular. `count` counts the calls."""
 
     def __init__(self, space: MetricSpace, probabilities: Array, tell: Tell) -> None:
         self.space = space
@@ -161,13 +167,14 @@ class LeastWeight:
         self.tell(f"weights of {len(self.space):,} points at epsilon = {epsilon:.7g}")
         self.count += 1
         values = weights(self.space, epsilon, self.probabilities).values
+        # A Φ that is singular to working precision counts as not regular.
         return -1.0 if values is None else float(values.min())
 
     def root(self, low: float, high: float, tolerance: float) -> float:
-        """Return the ε between one where it is negative and one where it is not at which that changes."""
+        """Return the ε at which the sign changes between `low` and `high`; `low` if it is not negative there."""
         if self(low) >= 0:
             return low
-        relative = max(tolerance, 1e-14)
+        relative = max(tolerance, 1e-14)  # brentq takes no smaller ones than a few units of rounding
         found = scipy.optimize.brentq(self, low, high, rtol=relative, xtol=tolerance * high)
         return float(found)  # pyright: ignore[reportArgumentType]
 
@@ -175,7 +182,8 @@ class LeastWeight:
 def epsilon_above(space: MetricSpace, probabilities: Array, epsilon: float, tell: Tell) -> float | None:
     """Return the first ε above this one from which no sample has a negative weight, or None where none was found.
 
-    Two samples in a row with positive weights end the search, as a single one may be an island.
+    It goes into the error that no tight-constraints mechanism exists at `epsilon`. Two samples in a row with positive
+    weights end the search, as the prior may be regular at a single one between others where it is not.
     """
     least = LeastWeight(space, probabilities, tell)
     sample = epsilon
@@ -189,26 +197,18 @@ def epsilon_above(space: MetricSpace, probabilities: Array, epsilon: float, tell
         elif high is None:
             high = sample
         else:
-            return least.root(low, high, 1e-7) * (1 + 1e-6)
+            return least.root(low, high, 1e-7) * (1 + 1e-6)  # surely on the regular side of the root found
     return None
 
 
-def epsilon_below(
-    space: MetricSpace, probabilities: Array, high: float, floor: float, tolerance: float, tell: Tell
-) -> tuple[float, int]:
-    """Return the least ε below `high` above which no sample has a negative weight, and the number of samples."""
-    least = LeastWeight(space, probabilities, tell)
-    sample = high
-    while sample > floor:
-        above = sample
-        sample = max(sample / _GROWTH, floor)
-        if least(sample) < 0:
-            return least.root(sample, above, tolerance), least.count
-    return sample, least.count
+def sample_threshold(
+    space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Tell
+) -> Threshold:
+    """Return the threshold in a space of more than 2,000 points, without the matrices of proofs over intervals.
 
-
-def searched(space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Tell) -> Threshold:
-    """Sample below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π."""
+    It is proven from the ε on at which the largest row sum of Φ and max π / min π show that (Φ - I)π < π, and only
+    sampled below.
+    """
     if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
         raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
     # `norm` bounds every row sum of Φ, whose diagonal is 1: Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π. From where
@@ -217,12 +217,20 @@ def searched(space: MetricSpace, probabilities: Array, tolerance: float, floor: 
     high = 1.0 / space.nearest
     while (system(space, high).norm - 1) * ratio >= 1:
         high *= 1.25
-    value, count = epsilon_below(space, probabilities, high, floor * high, tolerance, tell)
+    # The least ε below it above which no sample has a negative weight.
+    least = LeastWeight(space, probabilities, tell)
+    value = high
+    while value > floor * high:
+        above = value
+        value = max(value / _GROWTH, floor * high)
+        if least(value) < 0:
+            value = least.root(value, above, tolerance)
+            break
     # One proof on the other side, if a weight just below the answer is negative beyond its error.
     below = value * (1 - 2 * tolerance)
     low = below if len(weights(space, below, probabilities).negative) else 0.0
     reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
-    return Threshold(value, low, high, False, count, reason)
+    return Threshold(value, low, high, False, least.count, reason)
 
 
 _DOUBLINGS = 60
@@ -265,11 +273,11 @@ def regular_between(quotient: Quotient, low: float, high: float) -> bool:
 def status_at(quotient: Quotient, epsilon: float) -> Status:
     """Return the verdict at one ε from the enclosure of μ alone: "undecided" where μ is not known well enough."""
     enclosure = Enclosure.of(*quotient.between(epsilon, epsilon))
-    return "undecided" if enclosure is None else signs(*enclosure.solve(np.ones(len(quotient))))
+    return "undecided" if enclosure is None else status_of_signs(*enclosure.solve(np.ones(len(quotient))))
 
 
 def distinct(distances: Array, probabilities: Array) -> tuple[Array, Array]:
-    """Keep distances and probabilities of the likely points, one of each group with equal distances to all."""
+    """Return distances and probabilities without points of probability 0, and with one point of each equal row."""
     support = np.flatnonzero(probabilities > 0)
     first = np.unique(distances[np.ix_(support, support)] + 0.0, axis=0, return_index=True)[1]
     kept = support[np.sort(first)]
@@ -369,13 +377,14 @@ def threshold(
     parts = product_parts(probabilities, tuple(map(len, factors))) if len(factors) > 1 else None
     if parts is not None:
         options = {"tolerance": tolerance, "floor": floor, "evaluations": evaluations, "progress": progress}
+        # Each different factor is solved once.
         pairs = {(id(factor), part.tobytes()): (factor, part) for factor, part in zip(factors, parts, strict=True)}
-        return largest([threshold(factor, part, **options) for factor, part in pairs.values()], tolerance)
+        return product_threshold([threshold(factor, part, **options) for factor, part in pairs.values()], tolerance)
     # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
-        return searched(space, probabilities, tolerance, floor, told(progress))
+        return sample_threshold(space, probabilities, tolerance, floor, told(progress))
     # What no ε changes: priors that are never regular, and those that always are.
-    never = impossible(space, probabilities)
+    never = why_never_regular(space, probabilities)
     if never:
         return Threshold(np.inf, np.inf, np.inf, True, 0, f"regular at no level: {never}")
     # The quotient has one unknown for all points that neither the distances nor the prior tell apart: they have equal
@@ -393,10 +402,10 @@ def threshold(
     start = dominant_from(distances, distinct_prior)
     if start is None:
         return Threshold(np.inf, 0.0, np.inf, False, 0, "no level was found from which on the prior is regular")
-    return _descended(quotient, start, tolerance, start * floor, evaluations)
+    return _descend(quotient, start, tolerance, start * floor, evaluations)
 
 
-def _descended(quotient: Quotient, start: float, tolerance: float, bottom: float, evaluations: int) -> Threshold:
+def _descend(quotient: Quotient, start: float, tolerance: float, bottom: float, evaluations: int) -> Threshold:
     """Prove regularity from `start` downwards, interval by interval, as far as it holds or down to `bottom`.
 
     The threshold is in (low, high], whether regularity is monotone or not: from `high` on the prior is regular, and
@@ -430,10 +439,10 @@ def _descended(quotient: Quotient, start: float, tolerance: float, bottom: float
         return Threshold(high, 0.0, high, False, 0, f"regular from {high:.3g} on: proven; below it was not examined")
     if high - low <= tolerance * high:
         return Threshold(high, low, high, True, 0, f"proven regular from here on, and not regular at {low:.10g}")
-    return _sampled(quotient, low, high, bottom, tolerance)
+    return _sample_downwards(quotient, low, high, bottom, tolerance)
 
 
-def _sampled(quotient: Quotient, low: float, high: float, bottom: float, tolerance: float) -> Threshold:
+def _sample_downwards(quotient: Quotient, low: float, high: float, bottom: float, tolerance: float) -> Threshold:
     """Walk down a grid of ε to the first where the prior is proven not regular, and bisect there.
 
     Throughout, `low` is 0 or proven not regular, and `high` is proven. Between the two only samples were examined; a

@@ -23,12 +23,13 @@ from dxopt.spaces.space import MetricSpace
 Array = NDArray[np.float64]
 Status = Literal["regular", "not regular", "undecided"]
 _SMALL = 1e-6
+"""Above this error, relative to the largest weight, a vector that separates the prior is looked for as well."""
 _LP_SECONDS = 20.0
 _LIFTS = 3
 
 
 class Decided(Shown):
-    """A status with its reason, in one line; true where the status is the one that is `sought`."""
+    """A status with its reason; as a truth value, True where it is the one `sought`, an error where undecided."""
 
     sought: ClassVar[str]
     status: Any
@@ -118,14 +119,14 @@ def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
     epsilon = checked_level(epsilon)
     probabilities = Prior.of(prior, space).probabilities
     if len(space) <= CLASSED_POINTS:
-        never = impossible(space, probabilities) or _unlike_neighbours(space, probabilities, epsilon)
+        never = why_never_regular(space, probabilities) or _broken_ratio(space, probabilities, epsilon)
         if never:
             return Verdict("not regular", None, None, None, never)
-    return _decided(space, probabilities, epsilon)
+    return _verdict_by_weights(space, probabilities, epsilon)
 
 
-def impossible(space: MetricSpace, probabilities: Array) -> str | None:
-    """Return why no ε makes the prior regular, exactly; None where no reason was found."""
+def why_never_regular(space: MetricSpace, probabilities: Array) -> str | None:
+    """Return the reason why no ε makes the prior regular, by exact comparisons; None where none was found."""
     distances = space.distances
     labels = space.labels
     # π = μΦᵀ is positive at every point within finite distance of one where it is.
@@ -145,8 +146,11 @@ def impossible(space: MetricSpace, probabilities: Array) -> str | None:
     return None
 
 
-def _unlike_neighbours(space: MetricSpace, probabilities: Array, epsilon: float) -> str | None:
-    """Find the worst pair of ECP14, Prop 1: π_x ≤ e^{εd(x', x)} π_x', proven with the rows of Φ."""
+def _broken_ratio(space: MetricSpace, probabilities: Array, epsilon: float) -> str | None:
+    """Return why the prior is not regular if some pair has π_x > e^{εd(x', x)} π_x' (ECP14 Prop 1), proven.
+
+    None otherwise.
+    """
     distances = space.distances
     labels = space.labels
     # The pair that breaks it by most, in doubles; 0/0 breaks nothing.
@@ -167,8 +171,11 @@ def _unlike_neighbours(space: MetricSpace, probabilities: Array, epsilon: float)
     return f"{labels[large]} is more than e^(epsilon d) as likely as {labels[small]}, against ECP14 Prop 1"
 
 
-def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdict:
-    """Return the verdict from μ and its error, or else from a vector that separates π from the cone."""
+def _verdict_by_weights(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdict:
+    """Return the verdict from the signs of μ, or from a vector that separates π from the regular priors.
+
+    The vector is only looked for where μ is unknown, or known too roughly for its signs to decide.
+    """
     found = weights(space, epsilon, probabilities)
     mu = found.values
     error = found.error
@@ -180,28 +187,27 @@ def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdic
         reason = "a vector v with vΦ ≥ 0 and v·π < 0 was found" if separated else "Φ is singular to working precision"
         return Verdict("not regular" if separated else "undecided", None, None, None, reason)
     status: Status = "regular" if found.proven else "not regular" if separated or len(found.negative) else "undecided"
-    # Σ_x' e^{-εd(x', x)} for every x
+    # Σ_x' e^{-εd(x', x)} for every x, by structure where the matrix is large; an εd that overflows adds 0
     with np.errstate(over="ignore"):
-        few = len(space) <= CLASSED_POINTS
-        sums = (
-            np.exp(-epsilon * space.distances).sum(axis=0)
-            if few
-            else system(space, epsilon).apply(np.ones(len(mu)))[0]
-        )
+        if len(space) <= CLASSED_POINTS:
+            sums = np.exp(-epsilon * space.distances).sum(axis=0)
+        else:
+            sums, _ = system(space, epsilon).apply(np.ones(len(mu)))
     gamma = mu * sums / math.fsum(probabilities)
     for array in (mu, gamma, error):
         array.flags.writeable = False
     return Verdict(status, mu, gamma, error, _reason(space, status, mu, error))
 
 
-def signs(values: Array, errors: Array) -> Status:
-    """Decide whether all values within their errors are ≥ 0, or one is < 0."""
+def status_of_signs(values: Array, errors: Array) -> Status:
+    """Return "regular" if all values are surely ≥ 0, "not regular" if one is surely < 0, else "undecided"."""
     if (values - errors >= 0).all():
         return "regular"
     return "not regular" if (values + errors < 0).any() else "undecided"
 
 
 def _reason(space: MetricSpace, status: Status, mu: Array, error: Array) -> str:
+    """Return the reason of a status in one line, whose printed numbers are rounded so that it stays true."""
     if status == "regular":
         return f"every entry of μ is at least {_rounded(max(0.0, float((mu - error).min())), 3, ROUND_FLOOR):g}"
     if status == "not regular":
@@ -214,14 +220,15 @@ def _reason(space: MetricSpace, status: Status, mu: Array, error: Array) -> str:
 
 
 def _rounded(number: float, digits: int, how: str) -> float:
-    """Return a number of a few digits that is not above or not below one, as a reader takes it."""
+    """Round to a few decimal digits, down or up (`how`, as in `decimal`), so that a printed bound stays a bound."""
     return float(Context(prec=digits, rounding=how).create_decimal_from_float(number))
 
 
 def separates(low: Array, high: Array) -> bool:
     """Find and prove a vector v with vA ≥ 0 for every A within the bounds and Σv < 0 (Farkas).
 
-    The systems here are scaled so that the prior is 1 everywhere and every A has a diagonal of 1 or more.
+    Then no r ≥ 0 has Ar = 1: the prior is not regular. False says nothing. The systems here are scaled so that the
+    prior is 1 everywhere and every A has a diagonal of 1 or more.
     """
     from scipy.optimize import linprog
 

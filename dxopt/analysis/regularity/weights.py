@@ -27,7 +27,10 @@ UNDERFLOW = 1e-290
 
 @dataclass(frozen=True, eq=False)
 class Enclosure:
-    """An approximate inverse Y of every matrix A between two bounds, with ‖I - YA‖ < 1 proven by its `rows`."""
+    """An approximate inverse Y of every matrix A between two bounds, with ‖I - YA‖ < 1 proven.
+
+    The bounds are `middle` ± `radius`, Y is `inverse`, and `rows` bounds the row sums of |I - YA|, each below 1.
+    """
 
     middle: Array
     radius: Array
@@ -36,7 +39,7 @@ class Enclosure:
 
     @classmethod
     def of(cls, low: Array, high: Array) -> Enclosure | None:
-        """Return None where the bound on ‖I - YA‖ is not below 1: the matrix is singular or nearly so."""
+        """Invert the middle of two bounds; None where ‖I - YA‖ is not proven below 1: some A is nearly singular."""
         # Every A is middle ± radius, and the inverse of the middle, whatever its error, serves as Y for all of them.
         middle = 0.5 * low + 0.5 * high
         if not np.isfinite(middle).all():
@@ -62,12 +65,12 @@ class Enclosure:
 
     @classmethod
     def around(cls, low: Array, high: Array, wider: Enclosure) -> Enclosure:
-        """Narrow the bounds of another enclosure, whose inverse serves again."""
+        """Make the enclosure of bounds within those of a `wider` one, whose inverse and `rows` hold for them too."""
         middle = 0.5 * low + 0.5 * high
         return cls(middle, _radius(low, middle, high), wider.inverse, wider.rows)
 
     def solve(self, right: Array, unsure: Array | float = 0.0) -> tuple[Array, Array]:
-        """Solve Ax = b `(k,)` approximately, with a bound on the error for all A and |b - right| ≤ unsure."""
+        """Return an approximate x with Ax = b `(k,)`, and a bound on its error for all A and |b - right| ≤ unsure."""
         # Two steps of iterative refinement; the bound holds for whatever they lead to.
         solution = self.inverse @ right
         for _ in range(2):
@@ -103,7 +106,8 @@ class Quotient:
     """Classes of the points that have positive probability, `support` `(s,)`.
 
     `kinds` `(k, s)` says which of the distinct `lengths` is the distance from the first point of each class to each
-    point, sorted by class.
+    point, sorted by class. In that order a class begins at its place in `starts` and has its number of `sizes`;
+    `prior` is the probability of each of its points.
     """
 
     support: NDArray[np.int64]
@@ -119,12 +123,12 @@ class Quotient:
 
     @classmethod
     def of(cls, distances: Array, probabilities: Array) -> Quotient:
-        """Refine classes of equal probability until they are equitable in rows and columns."""
+        """Refine classes of equal probability until points of a class see as many of each class at each distance."""
         support = np.flatnonzero(probabilities > 0)
         within = distances[np.ix_(support, support)]
         # Each distance as the index of its length, so that comparisons are of integers.
         lengths, ids = np.unique(within, return_inverse=True)
-        ids = ids.reshape(within.shape).astype(np.int64)
+        ids = ids.reshape(within.shape).astype(np.int64)  # versions of numpy differ in the shape
         colours = np.unique(probabilities[support], return_inverse=True)[1].astype(np.int64)
         # Colour refinement: points of a colour are split by the multisets of (colour, distance) that they see, to and
         # from each point, until no colour splits. What is left is equitable.
@@ -146,6 +150,7 @@ class Quotient:
 
     def sums(self, values: Array) -> Array:
         """Return sums over each class of a function of the distance, given at `lengths`: `(l,)` to `(k, k)`."""
+        # Where every point is a class of its own, there is nothing to add up.
         picked = values[self.kinds]
         return picked if len(self.sizes) == len(self.support) else np.add.reduceat(picked, self.starts, axis=1)
 
@@ -154,7 +159,7 @@ class Quotient:
         return self._bounds(np.ones(len(self.lengths)), low, high)
 
     def slopes(self, low: float, high: float) -> tuple[Array, Array]:
-        """Return the same for minus the derivative in ε, with a factor d(x_i, y) inside the sum."""
+        """Bound minus the derivative in ε of the sums of `between`: a factor d(x_i, y) comes inside; `(k, k)`."""
         return self._bounds(np.where(np.isinf(self.lengths), 0.0, self.lengths), low, high)
 
     def spread(self, values: Array, size: int) -> Array:
@@ -164,7 +169,10 @@ class Quotient:
         return points
 
     def _bounds(self, each: Array, low: float, high: float) -> tuple[Array, Array]:
-        """Bound sums over classes with the prior taken into the unknowns, so that the right side is 1 everywhere."""
+        """Bound π_i^{-1} Σ_{y in class j} f(d) e^{-εd} π_j over ε in [low, high]; `each` has f at the `lengths`.
+
+        The prior is in the matrix, so that the unknowns are μ over the prior, and the right side is 1 everywhere.
+        """
         # The relative rounding of a sum over a class, a quotient and a product, generous by a factor of 2.
         slack = growth(int(self.sizes.max()))
         below = self.sums(each * factor_below(high, self.lengths))
@@ -175,7 +183,7 @@ class Quotient:
 
 
 def _refined(colours: NDArray[np.int64], views: tuple[NDArray[np.int64], ...], lengths: int) -> NDArray[np.int64]:
-    """Return colours split by what each point sees; one number for each pair of colour and length."""
+    """Split colours by what each point sees, a sorted list of one number for each pair of colour and length."""
     keys = [np.sort(colours[None, :] * lengths + ids, axis=1) for ids in views]
     numbers: dict[tuple[int, bytes], int] = {}
     signatures = ((int(colour), b"".join(key[x].tobytes() for key in keys)) for x, colour in enumerate(colours))
@@ -185,6 +193,7 @@ def _refined(colours: NDArray[np.int64], views: tuple[NDArray[np.int64], ...], l
 CLASSED_POINTS = 2_000
 """The most points that are solved on classes."""
 _FEW = 600
+"""Up to so many points classes are faster than the structure of lattices and tori."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +208,7 @@ class Weights:
 
     @property
     def negative(self) -> NDArray[np.int64]:
-        """Mask of the entries where the solution is proven negative."""
+        """Indices of the entries where the solution is proven negative."""
         if self.values is None or self.error is None:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(self.values + self.error < 0)
@@ -234,7 +243,7 @@ def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: Sy
     size = len(space)
     if space.symmetric and (size > _FEW or space.structure.kind in ("path", "tree", "product")):
         known = structured(space, epsilon) if kernel is None or isinstance(kernel, Dense) else kernel
-        # Without structure, by Cholesky where that tells all; else classes do, up to their size.
+        # Without structure, by Cholesky where that has bounded the inverse; else classes do, up to their size.
         if known is None and (size > CLASSED_POINTS or (kernel is not None and math.isfinite(kernel.inverse_norm))):
             known = kernel or system(space, epsilon)
         if known is not None:
@@ -248,7 +257,7 @@ def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: Sy
 
 
 def classed(space: MetricSpace, quotient: Quotient, epsilon: float) -> Weights:
-    """Return the solution on the classes of a quotient."""
+    """Return the solution of Φμ = π on the classes of a quotient, spread to all points; None where Φ is singular."""
     enclosure = Enclosure.of(*quotient.between(epsilon, epsilon))
     if enclosure is None:
         return Weights(None, None)

@@ -21,7 +21,7 @@ BUDGETS = ("metric", "uniform")
 
 @dataclass(frozen=True, repr=False)
 class ErrorBounds(Shown):
-    """Bound max_x E[d(X_x, x)] from below, in the unit of the distances, for any private mechanism X. Rounded down.
+    """Lower bounds on max_x E[d(X_x, x)], in the unit of the distances, for any private mechanism X; rounded down.
 
     Attributes
     ----------
@@ -44,16 +44,17 @@ class ErrorBounds(Shown):
 
     @property
     def pair(self) -> float:
-        """Twice `diameter`, which holds as well: two secrets at distance r with budget b.
+        """Twice `diameter`, which is a bound as well.
 
-        Σ_z min(K[u, z], K[v, z]) ≥ 2(1 - δ) / (1 + e^b) by privacy, for the sets where one of the two is smaller,
-        and each z costs the two r in total; HLM14 Thm 6 loses a factor 2 by Markov's inequality.
+        For secrets u, v at distance r with budget b, Σ_z min(K[u, z], K[v, z]) ≥ 2(1 - δ) / (1 + e^b), by privacy for
+        the two sets of reports where K[u, z] or K[v, z] is smaller. Each z costs the two at least r in total, so that
+        one of them pays half of r times that sum; HLM14 Thm 6 loses a factor 2 by Markov's inequality.
         """
         return 2 * self.diameter
 
     @property
     def best(self) -> float:
-        """The largest of them."""
+        """The larger of `pair` and `packing`."""
         return max(self.pair, self.packing)
 
 
@@ -65,7 +66,7 @@ def error_bounds(
     budget: str = "metric",
     reports: Reports | None = None,
 ) -> ErrorBounds:
-    """Lower bounds on the largest expected distance between secret and report (HLM14 eq 13, Thms 6 and 7).
+    """Bound the largest expected distance between secret and report from below (HLM14 eq 13, Thms 6 and 7).
 
     Takes O(n² log n) time. In the paper the budget of a pair is ε, whatever their distance. Its proofs look at one
     pair, and at one secret and any others, so that each holds with the budget of the pairs that it looks at.
@@ -119,11 +120,12 @@ def error_bounds(
         # Thm 7: k / (k + e^b) with b the budget of the furthest of the k nearest, of the best k.
         share = max(share, (counts * alike / (1 + counts * alike)).max(initial=0.0))
         nearest = min(nearest, apart.min(initial=math.inf))
-    packed = (reports is None or reports.secrets) and math.isfinite(nearest)
+    # Thm 7 counts secrets as the reports; with infinite distances alone nothing binds.
+    packs = (reports is None or reports.secrets) and math.isfinite(nearest)
     # Rounded down; the diameter also leans on the triangle inequality, which distances obey up to a slack.
     rest *= 1 - 16 * UNIT
     diameter = float(rest * overlap / 2) * (1 - 2 * TRIANGLE_SLACK)
-    packing = float(rest * share * nearest) if packed else 0.0
+    packing = float(rest * share * nearest) if packs else 0.0
     return ErrorBounds(diameter, packing)
 
 

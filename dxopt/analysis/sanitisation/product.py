@@ -144,7 +144,7 @@ class ProductSanitisation:
         matrix: Array = reduce(np.kron, [self.factor.matrix] * self.records)  # pyright: ignore[reportAssignmentType]
         kinds = Tuples((self.factor.reports.labels,) * self.records)
         reports = Reports.of(space) if self.factor.reports.secrets else Reports(kinds)
-        privacy = _measured(matrix, space.distances, self.privacy.delta, space.distances == 1)
+        privacy = _measured_privacy(matrix, space.distances, self.privacy.delta, space.distances == 1)
         return Mechanism.from_matrix(space, matrix, reports, name=f"{self.factor.name}, by records", privacy=privacy)
 
     def _values(self, database: Database) -> Indices:
@@ -186,13 +186,13 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
     proof = stated if stated and (stated.delta, stated.pairs) == (relaxed, "all") else None
     if proof is None:
         distances = factor.space.distances
-        proof = _measured(factor.matrix, distances, relaxed, bound_pairs(distances))
+        proof = _measured_privacy(factor.matrix, distances, relaxed, bound_pairs(distances))
     how = f"records are independent, so that the proof of one holds for any (HLM14 Thm 5): {proof.how}"
     return ProductSanitisation(factor, int(records), Privacy(proof.epsilon, how, relaxed))
 
 
-def _measured(channel: Array, distances: Array, delta: float, bound: NDArray[np.bool_]) -> Privacy:
-    """Return the least ε at δ, with its proof; SpecError where there is none."""
+def _measured_privacy(channel: Array, distances: Array, delta: float, bound: NDArray[np.bool_]) -> Privacy:
+    """Measure the least ε of a channel at δ on the `bound` pairs, with its proof; SpecError where there is none."""
     epsilon = least_epsilon(channel, distances, delta, bound)
     if math.isinf(epsilon):
         raise SpecError("factor", f"is not private at any epsilon with delta {delta:g}", "raise delta")

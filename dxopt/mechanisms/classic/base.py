@@ -22,27 +22,28 @@ _SECONDS = 5e-8
 """For each entry of a channel, where nothing else is known."""
 
 
-class Classic(Protocol):
-    """A mechanism that needs no solver. It depends on the space, ε, δ and the reports, not on prior and loss.
-
-    Attributes
-    ----------
-    name : str
-        As a method of `dx.solve`.
-    instead : str
-        What to do where it is refused, besides solving the problem.
-    """
+class Baseline(Protocol):
+    """A mechanism that need not be private at any ε, to show in a comparison what privacy costs."""
 
     name: ClassVar[str]
-    instead: ClassVar[str]
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
+        """Return the reason why a problem has no such mechanism; None where it has one."""
         ...
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """Return the channel `(n, m)`, private up to rounding."""
+        """Return the channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
         ...
+
+
+class Classic(Baseline, Protocol):
+    """A mechanism that needs no solver, whose channel is private up to rounding.
+
+    It depends on the space, ε, δ and the reports, not on prior and loss. It is named as a method of `dx.solve`;
+    `instead` is what to do where it is refused, besides solving the problem.
+    """
+
+    instead: ClassVar[str]
 
     def implicit(self, problem: Problem) -> Mechanism | None:
         """Return the mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
@@ -51,20 +52,6 @@ class Classic(Protocol):
     def expected_seconds(self, problem: Problem) -> float:
         """Estimate how long `channel` takes for a problem that is not refused, on an idle core."""
         return _SECONDS * problem.variables
-
-
-class Baseline(Protocol):
-    """A mechanism that need not be private at any ε, to show in a comparison what privacy costs."""
-
-    name: ClassVar[str]
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
-        ...
-
-    def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """Return the channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
-        ...
 
 
 _HERE = "dxopt.mechanisms.classic"
@@ -89,11 +76,11 @@ BASELINES: Registry[type[Baseline]] = Registry(
 
 
 def titled(name: str) -> str:
-    """Return the name in a report of the mechanism that a method names."""
+    """Return the name that reports show for the mechanism of a method, such as "geometric mechanism"."""
     return f"{name.replace('_', ' ')} mechanism"
 
 
-def proven(
+def make_proven(
     classic: Classic,
     space: MetricSpace,
     epsilon: Written,
@@ -108,6 +95,7 @@ def proven(
     out of range, or the mechanism does not exist for the space (UnsupportedError).
     """
     if loss is None:
+        # Of reports other than the secrets none is right: the repair may change all alike.
         loss = "binary" if reports is None else np.zeros((len(space), len(reports)))
     problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=loss, reports=reports, delta=delta)
     if refused := classic.refuses(problem):

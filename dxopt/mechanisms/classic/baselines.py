@@ -54,6 +54,7 @@ class Cloaking:
     def channel(self, problem: Problem) -> Array:
         located = _coordinates(problem.space)
         epsilon = problem.epsilon
+        # The side of a region whose mean distance to its middle is the mean length of Laplace noise at ε.
         side = 4 / epsilon if located.shape[1] == 1 else 12 / (epsilon * (math.sqrt(2) + math.asinh(1)))
         extent = float(np.ptp(located, axis=0).max())
         return cloaking(problem.space, side=min(side, _LARGEST * extent) if extent > 0 else side).matrix
@@ -61,7 +62,11 @@ class Cloaking:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cloaked(Mechanism):
-    """A report for each secret, without randomness: that of its region `(n,)`, by `representatives` `(k,)`."""
+    """A mechanism without randomness: each secret reports one secret of its region.
+
+    `regions` `(n,)` has the number of the region of each secret, and `representatives` `(k,)` the secret, by index,
+    that each region reports.
+    """
 
     space: MetricSpace
     reports: Reports
@@ -113,9 +118,19 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     """
     if (side is None) == (regions is None):
         raise SpecError("side", "and regions are both given or both missing", "give one of them")
-    found = _squares(space, side) if regions is None else _checked(regions, len(space))
+    if regions is None:
+        length = as_number(side, "side", "give a positive length")
+        if not (math.isfinite(length) and length > 0):
+            raise SpecError("side", f"is {length:g}", "give a positive finite length")
+        # The square of each secret `(n, k)`, numbered along each axis; a border is in the square after it.
+        located = _coordinates(space)
+        found = np.floor((located - located.min(axis=0)) / length + _ON_BORDER)
+    else:
+        found = as_numbers(regions, "regions", fix := "give one integer per secret")
+        if found.shape != (len(space),) or not (np.isfinite(found) & (found == np.rint(found))).all():
+            raise SpecError("regions", f"are not {len(space)} integers", fix)
     _, numbered = np.unique(found, axis=0, return_inverse=True)
-    numbered = numbered.reshape(-1)
+    numbered = numbered.reshape(-1)  # versions of numpy differ in the shape
     representatives = []
     for region in range(numbered.max() + 1):
         # The member with the least sum of squared distances from the members, up to rounding the first.
@@ -123,15 +138,6 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
         sums = (space.block(members, members) ** 2).sum(axis=0)
         representatives.append(members[np.flatnonzero(sums <= sums.min() * (1 + _ON_BORDER))[0]])
     return Cloaked(space, Reports.of(space), numbered, np.array(representatives))
-
-
-def _squares(space: MetricSpace, side: float | None) -> Array:
-    """Return the square of each secret `(n, k)`, numbered along each axis; a border is in the square after it."""
-    length = as_number(side, "side", "give a positive length")
-    if not (math.isfinite(length) and length > 0):
-        raise SpecError("side", f"is {length:g}", "give a positive finite length")
-    located = _coordinates(space)
-    return np.floor((located - located.min(axis=0)) / length + _ON_BORDER)
 
 
 def _coordinates(space: MetricSpace) -> Array:
@@ -143,13 +149,6 @@ def _coordinates(space: MetricSpace) -> Array:
         wrong = "is no line or plane with Euclidean distances and not on the globe with haversine or geodesic ones"
         raise UnsupportedError("space", wrong, "give regions")
     return space.points
-
-
-def _checked(regions: ArrayLike, size: int) -> Array:
-    numbers = as_numbers(regions, "regions", fix := "give one integer per secret")
-    if numbers.shape != (size,) or not (np.isfinite(numbers) & (numbers == np.rint(numbers))).all():
-        raise SpecError("regions", f"are not {size} integers", fix)
-    return numbers
 
 
 _LOWERED = 1e-9
@@ -175,11 +174,9 @@ class RateDistortionChannel:
     name: ClassVar[str] = "rate_distortion"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return the reason why there is none, or None."""
         return None if np.isfinite(problem.losses).all() else "needs finite losses"
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
-        """Return the channel `(n, m)`."""
         slope = 0.5 * problem.epsilon * (1 - _LOWERED)
         found = rate_distortion(problem.space, problem.prior, problem.loss, slope=slope)
         return found.mechanism.matrix

@@ -60,7 +60,7 @@ class Positioned:
             raise SpecError("positions", "are not all finite", "give finite coordinates")
         return located
 
-    def required(self, space: MetricSpace) -> Array:
+    def required_coordinates(self, space: MetricSpace) -> Array:
         """Return the coordinates `(n, k)` of secrets that `refuses` found to have some."""
         found = self.coordinates(space)
         assert found is not None
@@ -75,7 +75,7 @@ def finite_points(points: NDArray | None) -> Array | None:
 
 
 def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
-    """Return the secrets where they are the reports, or the points of the reports `(m, k)`, if there are some."""
+    """Return the coordinates `(m, k)` of the reports; None where they have none, or not k each as the secrets."""
     if problem.reports.secrets:
         return secrets
     points = finite_points(problem.reports.points)
@@ -83,7 +83,7 @@ def coordinates_of_reports(problem: Problem, secrets: Array) -> Array | None:
 
 
 def refused_extent(points: Array) -> str | None:
-    """Return the reason why places spread too little or too far, or None."""
+    """Return the reason why places are too near or too far apart for squares of lengths in doubles, or None."""
     with np.errstate(over="ignore"):
         extent = float(np.ptp(points, axis=0).max())
     if extent == 0 or 1 / _WIDEST < extent < _WIDEST:
@@ -108,8 +108,8 @@ def normalised(weights: Array) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def within(rate: float, most: float, name: str) -> float:
-    """Return a given rate; SpecError where it is above the most that is private, which has a name."""
+def checked_rate(rate: float, most: float, name: str) -> float:
+    """Return a rate that a user gave; SpecError where it is above `most`, the largest private one, named `name`."""
     if rate > most:
         wrong = f"is {rate}, above {name} = {most}"
         raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")
@@ -131,12 +131,11 @@ def largest_private_rate(
     *,
     resolution: float = 4 * UNIT,
 ) -> float:
-    """Return a rate from the safe one on at which the realised ε of a channel is the given ε or a hair less.
+    """Return a rate, `safe` or larger, at which the realised ε of a channel is the given ε or a hair less.
 
-    Where a larger rate does not raise the realised ε, the rate stays as it is; it ends at 64 times the safe one.
-
-    At the safe rate the channel is private at ε; it is returned where no two secrets are apart. Where the realised ε
-    jumps, the search ends within the resolution of a rate that is not private, relative.
+    At the safe rate the channel is private at ε; it is returned where no two secrets are apart. The rate is raised no
+    further where that does not raise the realised ε, nor above 64 times the safe one. Where the realised ε jumps, the
+    rate returned is within `resolution`, relative, of one at which the channel is not private.
     """
     # Pairs that count as one point bind nothing.
     distances = space.distances

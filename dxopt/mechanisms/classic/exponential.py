@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven
 from dxopt.mechanisms.classic.calibration import (
     CALIBRATED_BELOW,
+    checked_rate,
     largest_private_rate,
     largest_rate,
     normalised,
-    within,
 )
 from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.model.loss import Loss, Reports
@@ -49,11 +49,11 @@ class Exponential(Classic):
     def refuses(self, problem: Problem) -> str | None:
         if self.scores is not None:
             return None if self.scores.shape == problem.shape else "needs a score for each secret and report"
-        return without_distances(problem)
+        return refused_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
         if self.scores is None:
-            return exponential_rows(exponents(problem))
+            return exponential_rows(budgets_to_reports(problem))
         with np.errstate(over="ignore"):
             below = self.scores - self.scores.max(axis=1, keepdims=True)
             apart = np.array([np.abs(self.scores - row).max(axis=1) for row in self.scores])
@@ -65,8 +65,8 @@ class Exponential(Classic):
         return normalised(np.exp(rate * below) if math.isfinite(rate) else np.equal(below, 0).astype(float))
 
 
-def without_distances(problem: Problem) -> str | None:
-    """Return the reason why there are no distances between secrets and reports, or None."""
+def refused_distances(problem: Problem) -> str | None:
+    """Return the reason why a problem has no distances between secrets and reports; None where it has some."""
     if not problem.reports.secrets and (problem.reports.points is None or problem.space.metric is None):
         return "needs distances between secrets and reports"
     return None
@@ -78,7 +78,7 @@ def exponential_rows(exponents: Array) -> Array:
     return normalised(np.exp(-0.5 * (exponents - exponents.min(axis=1, keepdims=True))))
 
 
-def exponents(problem: Problem) -> Array:
+def budgets_to_reports(problem: Problem) -> Array:
     """Return ε·d between secrets and reports `(n, m)`, d made symmetric where the reports are the secrets."""
     if not problem.reports.secrets:
         return problem.epsilon * problem.space.distances_to(problem.reports.points)  # pyright: ignore
@@ -122,8 +122,8 @@ def exponential(
     0.614
     """
     if score is None:
-        return proven(Exponential(), space, epsilon, reports=reports)
-    if isinstance(score, str):
+        return make_proven(Exponential(), space, epsilon, reports=reports)
+    if isinstance(score, str):  # which `Loss.of` would take for the name of a loss
         raise SpecError("score", f"is {score!r}", "give an (n, m) array or a function of secret and report")
     try:
         scores = Loss.of(score, space, reports)
@@ -131,7 +131,7 @@ def exponential(
         raise error.at("score") from None
     if np.isinf(scores.matrix).any():
         raise SpecError("score", "has infinite entries", "give finite numbers")
-    return proven(Exponential(scores.matrix), space, epsilon, reports=scores.reports, loss=-scores.matrix)
+    return make_proven(Exponential(scores.matrix), space, epsilon, reports=scores.reports, loss=-scores.matrix)
 
 
 FAILURE = 0.001
@@ -161,7 +161,7 @@ class TruncatedExponential(Classic):
             raise SpecError("failure", f"is {self.failure}", "give a probability below 1")
 
     def refuses(self, problem: Problem) -> str | None:
-        return without_distances(problem)
+        return refused_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
         radius = self.radius
@@ -171,7 +171,7 @@ class TruncatedExponential(Classic):
             others = len(problem.reports) - 1
             odds = (1 - self.failure) * others / self.failure
             radius = max(0.0, 2 / problem.epsilon * math.log(odds)) if others else 0.0
-        return exponential_rows(np.minimum(exponents(problem), problem.epsilon * radius))
+        return exponential_rows(np.minimum(budgets_to_reports(problem), problem.epsilon * radius))
 
 
 def truncated_exponential(
@@ -215,7 +215,7 @@ def truncated_exponential(
     >>> print(mechanism.row(label="0").round(3).tolist())
     [0.369, 0.224, 0.136, 0.136, 0.136]
     """
-    return proven(TruncatedExponential(radius, failure), space, epsilon, reports=reports)
+    return make_proven(TruncatedExponential(radius, failure), space, epsilon, reports=reports)
 
 
 _SECONDS = 2e-8
@@ -247,13 +247,15 @@ class GraphExponential(Classic):
         return None if problem.reports.secrets else "needs the vertices themselves as reports"
 
     def channel(self, problem: Problem) -> Array:
-        apart = exponents(problem)
+        apart = budgets_to_reports(problem)
 
+        # The channel at the rate c = share·ε.
         def at(share: float) -> Array:
             return normalised(np.exp(-share * apart))
 
         if self.rate is not None:
-            return at(within(self.rate, problem.epsilon / 2, "ε/2") / problem.epsilon)
+            return at(checked_rate(self.rate, problem.epsilon / 2, "ε/2") / problem.epsilon)
+        # For many vertices the rate of the paper, which is private in any graph; for few, the largest private one.
         if len(problem.space) >= CALIBRATED_BELOW:
             return at(0.5)
         return at(largest_private_rate(at, problem.space, problem.epsilon, 0.5))
@@ -293,4 +295,4 @@ def graph_exponential(space: MetricSpace, *, epsilon: Written, rate: float | Non
     >>> print(mechanism.row(label="A").round(3).tolist())
     [0.534, 0.197, 0.072, 0.197]
     """
-    return proven(GraphExponential(rate), space, epsilon)
+    return make_proven(GraphExponential(rate), space, epsilon)

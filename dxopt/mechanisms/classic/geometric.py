@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import CertificateError, UnsupportedError
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven, titled
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven, titled
 from dxopt.mechanisms.classic.calibration import Positioned, largest_rate, manhattan
-from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
+from dxopt.mechanisms.kernel import line_mechanism
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
-from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -48,7 +47,7 @@ class Geometric(Positioned, Classic):
         return None if _axes(positions) else "needs points on a line, all different, or a full grid of points"
 
     def channel(self, problem: Problem) -> Array:
-        positions = self.required(problem.space)
+        positions = self.required_coordinates(problem.space)
         axes = _axes(positions)
         assert axes is not None
         rate = largest_rate(problem.budgets, manhattan(positions))
@@ -60,15 +59,11 @@ class Geometric(Positioned, Classic):
     def implicit(self, problem: Problem) -> Mechanism | None:
         # On a long line it is the tight-constraints mechanism, which has rows on demand.
         space = problem.space
-        epsilon = problem.epsilon
         if self.positions is not None or len(space) < IMPLICIT_FROM or space.structure.kind != "path":
             return None
         # Where points are too close for a proof without a matrix, the matrix is repaired and proven instead.
         with suppress(UnsupportedError, CertificateError):
-            lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
-            kernel = system(space, lowered)
-            weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
-            return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=titled(self.name))
+            return replace(line_mechanism(space, problem.epsilon), name=titled(self.name))
         return None
 
 
@@ -128,4 +123,4 @@ def geometric(space: MetricSpace, *, epsilon: Written, positions: ArrayLike | No
     >>> print(mechanism.row(label="1").round(3).tolist())
     [0.333, 0.333, 0.167, 0.167]
     """
-    return proven(Geometric(positions=positions), space, epsilon)
+    return make_proven(Geometric(positions=positions), space, epsilon)

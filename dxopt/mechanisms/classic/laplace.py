@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven
 from dxopt.mechanisms.classic.calibration import Positioned, coordinates_of_reports, largest_rate, manhattan
 from dxopt.mechanisms.noise.base import LineNoise, checked_positive
 from dxopt.mechanisms.noise.laplace import Laplace as LaplaceNoise
@@ -54,26 +54,27 @@ class Laplace(Positioned, Classic):
         return None if rate > 0 else "needs a distance above 0 between secrets at different coordinates"
 
     def channel(self, problem: Problem) -> Array:
-        secrets = self.required(problem.space)
+        secrets = self.required_coordinates(problem.space)
         reports = coordinates_of_reports(problem, secrets)
         assert reports is not None
         rate = largest_rate(problem.budgets, manhattan(secrets))
-        noise = LaplaceNoise(rate) if math.isfinite(rate) else None
+        noise = LaplaceNoise(rate) if math.isfinite(rate) else None  # no noise where nothing binds
         axes = [np.unique(column) for column in reports.T]
-        masses = [moved(noise, column, values) for column, values in zip(secrets.T, axes, strict=True)]
-        return _gathered(masses, axes, reports)
+        masses = [masses_of_values(noise, column, values) for column, values in zip(secrets.T, axes, strict=True)]
+        return _masses_of_reports(masses, axes, reports)
 
     def expected_seconds(self, problem: Problem) -> float:
         # Each cell is looked up for every secret and report.
-        reports = coordinates_of_reports(problem, self.required(problem.space))
+        reports = coordinates_of_reports(problem, self.required_coordinates(problem.space))
         assert reports is not None
         return _SECONDS * sum(problem.shape) * math.prod(len(np.unique(column)) for column in reports.T)
 
 
-def moved(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
+def masses_of_values(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
     """Return the probability `(n, m)` that each of m ascending values is nearest to a number `(n,)` with noise.
 
-    A value stands for all numbers between the middles to its neighbours.
+    A value stands for all numbers between the middles to its neighbours. No noise at all is None, for an infinite
+    rate.
     """
     middles = values[:-1] + 0.5 * np.diff(values)
     if noise is None:
@@ -82,7 +83,7 @@ def moved(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
     return noise.mass_between(edges[:, :-1], edges[:, 1:])
 
 
-def _gathered(masses: list[Array], axes: list[Array], reports: Array) -> Array:
+def _masses_of_reports(masses: list[Array], axes: list[Array], reports: Array) -> Array:
     """Return the masses `(n, m)` of reports from those of the values of each coordinate, `(n, values)` each.
 
     The values span a grid of cells. The mass of a cell is a product over coordinates, and goes to the nearest report.
@@ -143,7 +144,7 @@ def laplace(
     >>> print(mechanism.row(label="1").round(3).tolist())
     [0.303, 0.393, 0.192, 0.112]
     """
-    return proven(Laplace(positions=positions), space, epsilon, reports=reports)
+    return make_proven(Laplace(positions=positions), space, epsilon, reports=reports)
 
 
 _EQUAL = 1e-9
@@ -167,7 +168,7 @@ class Staircase(Positioned, Classic):
     def __post_init__(self) -> None:
         if self.sensitivity is not None:
             checked_positive("sensitivity", self.sensitivity)
-        StaircaseNoise(1.0, share=self.share)
+        StaircaseNoise(1.0, share=self.share)  # refuses a share that is not from 0 to 1
 
     def refuses(self, problem: Problem) -> str | None:
         if not problem.reports.secrets:
@@ -179,14 +180,14 @@ class Staircase(Positioned, Classic):
         return None if rate > 0 else "needs a distance above 0 between secrets with different numbers"
 
     def channel(self, problem: Problem) -> Array:
-        numbers = self.required(problem.space)
+        numbers = self.required_coordinates(problem.space)
         rate, sensitivity = self._steepest(problem, manhattan(numbers))
         noise = StaircaseNoise(rate, sensitivity, self.share) if math.isfinite(rate) else None
 
         # Of secrets with the same number, the first is reported; the others have columns of zeros.
         values, first = np.unique(numbers[:, 0], return_index=True)
         channel = np.zeros(problem.shape)
-        channel[:, first] = moved(noise, numbers[:, 0], values)
+        channel[:, first] = masses_of_values(noise, numbers[:, 0], values)
         return channel
 
     def _steepest(self, problem: Problem, apart: Array) -> tuple[float, float]:
@@ -245,4 +246,4 @@ def staircase(
     >>> print(mechanism.row(label="2").round(3).tolist())
     [0.232, 0.138, 0.261, 0.138, 0.232]
     """
-    return proven(Staircase(sensitivity, share, positions=positions), space, epsilon)
+    return make_proven(Staircase(sensitivity, share, positions=positions), space, epsilon)

@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven
 from dxopt.mechanisms.classic.calibration import (
     CALIBRATED_BELOW,
+    checked_rate,
     coordinates_of_reports,
     largest_private_rate,
     normalised,
     refused_extent,
-    within,
 )
 from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.mechanisms.noise.laplace import MultivariateLaplace as MultivariateNoise
@@ -34,6 +34,7 @@ _NUMBERS = 10_000_000
 """At most as many coordinates of nodes, likewise."""
 _MOST = 1024
 _LEAST = 8
+"""At most and at least as many nodes around each secret."""
 _BLOCK = 2_000_000
 _SECONDS = (3e-8, 4e-10)
 """For each pair of a node and a secret or report, and for each of their coordinates."""
@@ -84,7 +85,9 @@ class MultivariateLaplace(Classic):
         nodes = Nodes.around(points, reports)
         epsilon = problem.epsilon
         if self.rate is not None:
-            return nodes.channel(within(self.rate, epsilon, "ε"))
+            return nodes.channel(checked_rate(self.rate, epsilon, "ε"))
+        # For many secrets the noise has the rate ε, and the repair mends what is above; for few, a rate is looked for
+        # from one on that is private whatever the nodes are.
         if len(points) >= CALIBRATED_BELOW:
             return nodes.channel(epsilon)
         safe = 0.5 * epsilon
@@ -101,13 +104,13 @@ class MultivariateLaplace(Classic):
 
 
 def nodes_around(secrets: int, dimensions: int) -> int:
-    """Return the number of nodes that are drawn around each secret."""
+    """Return the number of nodes that are drawn around each secret, as many as the limits above allow."""
     return max(_LEAST, min(_MOST, _ENTRIES // secrets**2, _NUMBERS // (secrets * dimensions)))
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Discretised noise: `offsets` `(n, q, k)` of q nodes from each secret at rate 1, the same multiples for any."""
+    """Discretised noise: q nodes around each secret, at its place plus `offsets` `(n, q, k)` over the rate."""
 
     secrets: Array
     reports: Array
@@ -154,7 +157,10 @@ class Nodes:
 
 
 def _distances(nodes: Array, places: Array) -> Array:
-    """Return Euclidean distances `(q, n)`, by products: up to a rounding of 1e-8 of the extent."""
+    """Return Euclidean distances `(q, n)` by |a|² + |b|² - 2a·b, which needs no array `(q, n, k)`.
+
+    The absolute error is about 1e-8 of the extent. It is safe: the matrix is repaired and certified afterwards.
+    """
     squares = (nodes**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * nodes @ places.T
     return np.sqrt(np.maximum(squares, 0.0))
 
@@ -192,4 +198,4 @@ def multivariate_laplace(
     >>> print(mechanism.row(label="cat").round(2).tolist())
     [0.63, 0.25, 0.12]
     """
-    return proven(MultivariateLaplace(rate), space, epsilon, reports=reports)
+    return make_proven(MultivariateLaplace(rate), space, epsilon, reports=reports)

@@ -32,6 +32,7 @@ _REACH = 40.0
 _STEEP = 32.0
 """The first radial panel of a cell ends where the density has fallen by e^{-32}."""
 _ORDER = 12
+"""The nodes of a panel on which the density hardly falls."""
 _EXPONENT = 700.0
 """Distance at which the density has fallen by e^{-700}, below the floor."""
 _STEEPEST = 2 * _EXPONENT
@@ -56,12 +57,12 @@ def border_masses(shape: tuple[int, int], rate: float) -> Array:
     # A cell at the border is a unit square, a strip past it along one axis, for corners one along the other axis, and
     # the quadrant between the strips. An axis of a single cell has strips on both sides.
     sides = [2.0 if size == 1 else 1.0 for size in shape]
-    across = _halves(rate)
-    tail = _tail(rate, max(rows, columns))
-    square = _whole_cells((rows, columns), rate)
-    past_columns = sides[1] * _products(_at(rows, across, 0.0), _at(columns, tail, 0.5), rate)
-    past_rows = sides[0] * _products(_at(rows, tail, 0.5), _at(columns, across, 0.0), rate)
-    past_both = sides[0] * sides[1] * _products(_at(rows, tail, 0.5), _at(columns, tail, 0.5), rate)
+    across = _unit_rule(rate)
+    tail = _tail_rule(rate, max(rows, columns))
+    square = _squares((rows, columns), rate)
+    past_columns = sides[1] * _rectangles(_shifted(rows, across, 0.0), _shifted(columns, tail, 0.5), rate)
+    past_rows = sides[0] * _rectangles(_shifted(rows, tail, 0.5), _shifted(columns, across, 0.0), rate)
+    past_both = sides[0] * sides[1] * _rectangles(_shifted(rows, tail, 0.5), _shifted(columns, tail, 0.5), rate)
 
     # By kind along the rows and along the columns: inside the grid, or at its border.
     kinds = [
@@ -80,30 +81,32 @@ def rounding_of_masses(rate: float) -> float:
     rate and their product; smaller ones do not matter next to the floor. Each addition adds a unit.
     """
     rate = min(rate, _STEEPEST)
-    _, _, along, across = _square(rate)
-    additions = 2 * len(_tail(rate, _EXPONENT / rate)[0]) + 2 * len(_halves(rate)[0]) + len(along) + len(across) + 64
+    _, _, along, across = _square_rule(rate)
+    additions = (
+        2 * len(_tail_rule(rate, _EXPONENT / rate)[0]) + 2 * len(_unit_rule(rate)[0]) + len(along) + len(across) + 64
+    )
     return (8 * _EXPONENT + additions) * UNIT
 
 
-def _order(steepness: float) -> int:
-    """Count the Gauss-Legendre nodes for e^{-st} times something smooth, where s·length is the steepness."""
+def _nodes_needed(steepness: float) -> int:
+    """Count the Gauss-Legendre nodes for e^{-st} times something smooth; `steepness` is s times the length."""
     return _ORDER + math.ceil(min(0.6 * steepness, 3 * math.sqrt(min(steepness, _EXPONENT))))
 
 
-def _gauss(low: float, high: float, order: int) -> tuple[Array, Array]:
+def _gauss_rule(low: float, high: float, order: int) -> tuple[Array, Array]:
     """Return Gauss-Legendre nodes and weights from low to high."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     half = 0.5 * (high - low)
     return low + half * (nodes + 1), half * weights
 
 
-def _panels(edges: list[float], rate: float) -> tuple[Array, Array]:
+def _panels_rule(edges: list[float], rate: float) -> tuple[Array, Array]:
     """Return nodes and weights between each edge and the next, for e^{-rate·t} times something smooth."""
-    pieces = [_gauss(low, high, _order(rate * (high - low))) for low, high in pairwise(edges)]
+    pieces = [_gauss_rule(low, high, _nodes_needed(rate * (high - low))) for low, high in pairwise(edges)]
     return np.concatenate([nodes for nodes, _ in pieces]), np.concatenate([weights for _, weights in pieces])
 
 
-def _tail(rate: float, far: float) -> tuple[Array, Array]:
+def _tail_rule(rate: float, far: float) -> tuple[Array, Array]:
     """Return nodes and weights from 0 on in panels that double in length, from half a cell on.
 
     They end where, seen from a secret at the distance `far` across, the density has fallen by e^{-40} along the tail:
@@ -114,21 +117,21 @@ def _tail(rate: float, far: float) -> tuple[Array, Array]:
     edges = [0.0]
     while edges[-1] < reach:
         edges.append(min(2 * edges[-1] + 0.5, reach))
-    return _panels(edges, rate)
+    return _panels_rule(edges, rate)
 
 
-def _halves(rate: float) -> tuple[Array, Array]:
+def _unit_rule(rate: float) -> tuple[Array, Array]:
     """Return nodes and weights on [-1/2, 1/2], symmetric around 0."""
-    nodes, weights = _gauss(0.0, 0.5, _order(0.5 * rate))
+    nodes, weights = _gauss_rule(0.0, 0.5, _nodes_needed(0.5 * rate))
     return np.concatenate([-nodes, nodes]), np.concatenate([weights, weights])
 
 
-def _at(size: int, rule: tuple[Array, Array], start: float) -> tuple[Array, Array]:
-    """Return the nodes `(size, p)` of a rule as seen from 0, 1, … cells away of its start, and its weights `(p,)`."""
+def _shifted(size: int, rule: tuple[Array, Array], start: float) -> tuple[Array, Array]:
+    """Return the nodes `(size, p)` of a rule that begins at `start`, seen from 0, 1, … cells away, and weights."""
     return np.arange(size)[:, None] + start + rule[0], rule[1]
 
 
-def _products(first: tuple[Array, Array], second: tuple[Array, Array], rate: float) -> Array:
+def _rectangles(first: tuple[Array, Array], second: tuple[Array, Array], rate: float) -> Array:
     """Return the masses `(m, n)` of rectangles, products of m pieces of the first axis and n of the second."""
     rows, row_weights = first
     columns, column_weights = second
@@ -140,7 +143,7 @@ def _products(first: tuple[Array, Array], second: tuple[Array, Array], rate: flo
     return masses * (rate**2 / (2 * math.pi))
 
 
-def _square(rate: float) -> tuple[Array, Array, Array, Array]:
+def _square_rule(rate: float) -> tuple[Array, Array, Array, Array]:
     """Return nodes x, y `(8, p, q)` on the unit square around 0, in eight triangles with a corner there, and weights.
 
     In each, r is s√(1 + t²)/2 and the Jacobian s/4, so that the cusp of the density at a secret does no harm. The
@@ -153,8 +156,8 @@ def _square(rate: float) -> tuple[Array, Array, Array, Array]:
 
     # One triangle: the point at the part s of the way from the corner to the opposite side, and at the part t of that
     # side, is s/2 along an axis and st/2 off it.
-    s, ds = _panels(ends, rate * math.sqrt(0.5))
-    t, dt = _gauss(0.0, 1.0, _order(0.5 * rate))
+    s, ds = _panels_rule(ends, rate * math.sqrt(0.5))
+    t, dt = _gauss_rule(0.0, 1.0, _nodes_needed(0.5 * rate))
     along = 0.5 * s[:, None] * np.ones_like(t)
     up = 0.5 * s[:, None] * t
 
@@ -164,9 +167,9 @@ def _square(rate: float) -> tuple[Array, Array, Array, Array]:
     return x, y, 0.25 * s * ds, dt
 
 
-def _whole_cells(shape: tuple[int, int], rate: float) -> Array:
+def _squares(shape: tuple[int, int], rate: float) -> Array:
     """Return the masses `(m, n)` of unit squares, by how many rows and columns away they are."""
-    x, y, along, across = _square(rate)
+    x, y, along, across = _square_rule(rate)
     squares = (np.arange(shape[1])[:, None, None, None] + y) ** 2
     masses = np.empty(shape)
     for i in range(shape[0]):
@@ -212,7 +215,7 @@ class OnGrid(Mechanism):
         # A row is made of entries of one table, those at the distances and kinds at which its secret sees the cells.
         # Its sum follows from how often each entry is seen from each row and each column of the grid.
         masses = border_masses((rows, columns), rate)
-        totals = _cells_seen(rows) @ masses @ _cells_seen(columns).T
+        totals = _times_seen(rows) @ masses @ _times_seen(columns).T
 
         # The logarithm of an entry of a row is off by at most its rounding and that of the row sum; the ratio of two
         # has twice that.
@@ -226,6 +229,7 @@ class OnGrid(Mechanism):
         return cls(space, Reports.of(space), masses, totals.ravel(), titled(NAME), Privacy(epsilon, how))
 
     def _rows(self, secrets: Indices) -> Array:
+        # Entries of the table, by the distance and kind at which each secret sees each cell.
         rows, columns = self.space.structure.shape
         down, across = np.divmod(secrets, columns)
         first = _seen_from(down, rows)
@@ -245,7 +249,7 @@ def _seen_from(positions: Indices, size: int) -> Indices:
     return np.abs(positions[:, None] - cells) + size * border
 
 
-def _cells_seen(size: int) -> Array:
+def _times_seen(size: int) -> Array:
     """Count the positions of an axis that see each entry of the table, `(size, 2·size)`."""
     counts = np.zeros((size, 2 * size))
     np.add.at(counts, (np.arange(size)[:, None], _seen_from(np.arange(size), size)), 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven
 from dxopt.mechanisms.classic.calibration import finite_points, largest_private_rate, refused_extent
 from dxopt.mechanisms.classic.on_grid import NAME, SLACK, OnGrid, level_per_step
 from dxopt.mechanisms.classic.voronoi import CELLS, Voronoi
@@ -46,11 +46,11 @@ class PlanarLaplace(Classic):
         space = problem.space
         reports = problem.reports
         metric = space.metric
-        if metric is None or metric.name not in ("euclidean", *METRICS_ON_EARTH) or not _flat(space.points):
+        if metric is None or metric.name not in ("euclidean", *METRICS_ON_EARTH) or not _are_planar(space.points):
             return "needs a grid or other places in the plane, with Euclidean distances, or places on the globe"
-        if not reports.secrets and not _flat(reports.points):
+        if not reports.secrets and not _are_planar(reports.points):
             return "needs the secrets themselves as reports, or reports with two finite coordinates"
-        if _implicit(space, reports):
+        if _is_implicit(space, reports):
             level = level_per_step(space, problem.epsilon)
             return None if level > 0 else f"needs an epsilon times spacing above {SLACK}"
         if len(space) * len(reports) > CELLS:
@@ -68,10 +68,10 @@ class PlanarLaplace(Classic):
         return Voronoi.of(reports).masses(secrets, noise_rate(problem))
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        return OnGrid.of(problem.space, problem.epsilon) if _implicit(problem.space, problem.reports) else None
+        return OnGrid.of(problem.space, problem.epsilon) if _is_implicit(problem.space, problem.reports) else None
 
     def expected_seconds(self, problem: Problem) -> float:
-        if _implicit(problem.space, problem.reports):
+        if _is_implicit(problem.space, problem.reports):
             return super().expected_seconds(problem)
         return (4 if len(problem.space) < IMPLICIT_FROM else 1) * _SECONDS * problem.variables
 
@@ -87,7 +87,7 @@ def noise_rate(problem: Problem) -> float:
     """
     space = problem.space
     epsilon = problem.epsilon
-    if _implicit(space, problem.reports):
+    if _is_implicit(space, problem.reports):
         return level_per_step(space, epsilon) / space.structure.spacing
 
     # The rate at which the noise itself is private.
@@ -119,12 +119,12 @@ def _in_plane(space: MetricSpace, reports: Reports) -> tuple[Array, Array]:
     return points, answers
 
 
-def _implicit(space: MetricSpace, reports: Reports) -> bool:
+def _is_implicit(space: MetricSpace, reports: Reports) -> bool:
     """Return True for a large grid, for which no matrix is needed."""
     return reports.secrets and len(space) >= IMPLICIT_FROM and space.structure.kind == "lattice"
 
 
-def _flat(points: NDArray | None) -> bool:
+def _are_planar(points: NDArray | None) -> bool:
     """Return True if points have two finite coordinates each."""
     return finite_points(points) is not None and points.shape[1] == 2  # pyright: ignore[reportOptionalMemberAccess]
 
@@ -158,4 +158,4 @@ def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:
     >>> print(mechanism.row(label="(0, 0)").round(2).tolist(), round(mechanism.privacy.epsilon, 2))
     [0.46, 0.21, 0.21, 0.11] 1.0
     """
-    return proven(PlanarLaplace(), space, epsilon)
+    return make_proven(PlanarLaplace(), space, epsilon)

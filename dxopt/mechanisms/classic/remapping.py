@@ -74,8 +74,8 @@ def remapped(
     elif prior is None:
         raise SpecError("prior", "is missing", "give one, or objective='worst_loss', which needs none")
     else:
-        made = _moved(mechanism, optimal_remap(mechanism, prior, losses), losses)
-    return _proven(mechanism, made, losses, prior, objective)
+        made = _replaced(mechanism, optimal_remap(mechanism, prior, losses), losses)
+    return _prove(mechanism, made, losses, prior, objective)
 
 
 def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Mechanism:
@@ -111,12 +111,12 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
     targets = Reports.of(space) if reports is None else reports
     if space.metric is None:
         raise SpecError("space", "has no metric between points", "use remapped, for a prior and a loss")
-    table = between(_located(mechanism.reports, space), _located(targets, space), space.metric).argmin(axis=1)
+    table = between(_points_of(mechanism.reports, space), _points_of(targets, space), space.metric).argmin(axis=1)
     losses = Loss.of("binary" if targets.secrets else np.zeros((len(space), len(targets))), space, targets)
-    return _proven(mechanism, _moved(mechanism, table, losses), losses, Prior.uniform(space), ExpectedLoss.name)
+    return _prove(mechanism, _replaced(mechanism, table, losses), losses, Prior.uniform(space), ExpectedLoss.name)
 
 
-def _located(reports: Reports, space: MetricSpace) -> NDArray:
+def _points_of(reports: Reports, space: MetricSpace) -> NDArray:
     """Return the coordinates of reports; SpecError unless they are like those of the space."""
     if reports.points is None or space.points is None or reports.points.shape[1:] != space.points.shape[1:]:
         fix = "give reports with coordinates, or use Mechanism.remap"
@@ -132,16 +132,14 @@ def _require_proof(mechanism: Mechanism) -> None:
         raise SpecError("mechanism", f"{mechanism.name} has no proof of privacy", fix)
 
 
-def _moved(mechanism: Mechanism, table: NDArray[np.int64], losses: Loss) -> Candidate:
-    """Replace each report of a mechanism by that of a table `(m,)`."""
+def _replaced(mechanism: Mechanism, table: NDArray[np.int64], losses: Loss) -> Candidate:
+    """Replace each report of a mechanism by the one that a table `(m,)` has for it; nothing is proven yet."""
     made = mechanism.remap(table, losses.reports)
     return Candidate(made.matrix, name=made.name)
 
 
-def _proven(
-    mechanism: Mechanism, made: Candidate, losses: Loss, prior: PriorLike | None, objective: str
-) -> Mechanism:
-    """Prove the result of post-processing at the level of its mechanism."""
+def _prove(mechanism: Mechanism, made: Candidate, losses: Loss, prior: PriorLike | None, objective: str) -> Mechanism:
+    """Prove the result of post-processing at the level of its mechanism, as rounding may have changed it."""
     privacy = mechanism.privacy
     assert privacy is not None
     level = {"epsilon": max(privacy.epsilon, LEAST), "delta": privacy.delta, "pairs": privacy.pairs}

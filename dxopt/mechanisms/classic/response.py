@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
@@ -74,4 +74,4 @@ def randomised_response(space: MetricSpace, *, epsilon: Written, delta: float = 
     >>> print(mechanism.row(label="yes").round(3).tolist())
     [0.667, 0.167, 0.167]
     """
-    return proven(RandomisedResponse(), space, epsilon, delta=delta)
+    return make_proven(RandomisedResponse(), space, epsilon, delta=delta)

@@ -13,8 +13,8 @@ noise crosses it. `crossing` computes F, and a - F as well, from the smooth inte
 A cell holds what crosses its ridges into it less what crosses them out of it, Σ ±F, and 1 more if the secret is in
 it, where the noise starts. What one cell loses through a ridge another gains, so that the masses sum to 1. In a cell
 that is far away the F are small, as its mass is. For cells that are near, the same sum is written with a - F, which
-is small for ridges close to the secret, where F is nearly a (see `_block`). Rounding is in proportion to the numbers
-that are summed: the mass of a cell much narrower than 1/β has fewer digits than they have.
+is small for ridges close to the secret, where F is nearly a (see `_masses_of_block`). Rounding is in proportion to
+the numbers that are summed: the mass of a cell much narrower than 1/β has fewer digits than they have.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _LAST_ORDER = 16
 
 
 def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bool) -> Array:
-    """Return F, or a - F if `inside`, of pieces `(k,)` of lines: 1/(2π) ∫ of G or 1 - G over their directions.
+    """Return the probability F that noise crosses pieces `(k,)` of lines, or a - F if `inside`.
+
+    That is 1/(2π) ∫ of G or 1 - G over the directions in which the secret sees a piece, whose share is a.
 
     The secret is at a `height` h > 0 from each line; `start` and `end` are lengths along it from the foot, which may
     be infinite; the rate is β.
@@ -81,7 +83,7 @@ def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bo
 
 
 def _integral(scale: Array, low: Array, high: Array, *, inside: bool) -> Array:
-    """Return ∫ of G or 1 - G at βR = scale · cosh s, over cosh s, from low to high, `(k,)`."""
+    """Return ∫ G / cosh s ds from low to high, `(k,)`, with G at βR = scale · cosh s; of 1 - G if `inside`."""
     # Each interval is cut into panels of equal width; all panels of all intervals are one array.
     count = np.ceil((high - low) / _LONGEST).astype(np.int64)
     width = (high - low) / np.maximum(count, 1)
@@ -117,7 +119,7 @@ _MANY = 400
 
 
 def ridges(sites: Array) -> tuple[Indices, Array, Array]:
-    """Return `pairs`, `low` and `high` of `Voronoi` for sites `(k, 2)` that are all different."""
+    """Find the borders of the cells of sites `(k, 2)`, all different: `pairs`, `low` and `high` of `Voronoi`."""
     found = []
     low = []
     high = []
@@ -152,7 +154,8 @@ def ridges(sites: Array) -> tuple[Indices, Array, Array]:
 def neighbours(sites: Array) -> list[Indices]:
     """Return for each of k sites other sites, among which are all whose cells touch its cell.
 
-    Qhull leaves out some that are nearer to each other than about 1e-7 of the extent; then it is all, if not many.
+    Qhull leaves out some that are nearer to each other than about 1e-7 of the extent; then, of fewer than 400 sites,
+    all others are returned.
     """
     # On a line, neighbours are next to each other; elsewhere Qhull finds them, by the Delaunay triangulation.
     axis, thin = _main_axis(sites)
@@ -171,13 +174,6 @@ def neighbours(sites: Array) -> list[Indices]:
     if counts.min() == 0 and len(sites) < _MANY:
         return [np.delete(np.arange(len(sites)), a) for a in range(len(sites))]
     return np.split(ends[:, 1], np.cumsum(counts)[:-1])
-
-
-def straightened(sites: Array) -> Array:
-    """Move sites to their main axis where they are on a line up to rounding."""
-    axis, thin = _main_axis(sites)
-    middle = sites.mean(axis=0)
-    return middle + np.outer((sites - middle) @ axis, axis) if thin and len(sites) > 2 else sites
 
 
 def _main_axis(sites: Array) -> tuple[Array, bool]:
@@ -270,7 +266,11 @@ class Voronoi:
         # The other sites of a group have no ridge and no opening, and so a mass of 0.
         alike = KDTree(sites).query_pairs(ALIKE * extent, output_type="ndarray")
         kept = np.setdiff1d(np.arange(len(sites)), alike.max(axis=1, initial=-1))
-        sites[kept] = straightened(sites[kept])
+        # Sites on a line up to rounding are moved to it.
+        axis, thin = _main_axis(sites[kept])
+        if thin and len(kept) > 2:
+            middle = sites[kept].mean(axis=0)
+            sites[kept] = middle + np.outer((sites[kept] - middle) @ axis, axis)
         pairs, low, high = ridges(sites[kept])
         pairs = kept[pairs]
         return cls(centre, sites, pairs, low, high, openings(sites, pairs, low, high))
@@ -286,15 +286,15 @@ class Voronoi:
             raise UnsupportedError("space", f"asks for {count:,} cells", f"planar_laplace has {CELLS:,} at most")
         step = max(1, _BLOCK // max(len(self.pairs), len(self.sites)))
         secrets = secrets - self.centre
-        blocks = [self._block(secrets[i : i + step], rate) for i in range(0, len(secrets), step)]
+        blocks = [self._masses_of_block(secrets[i : i + step], rate) for i in range(0, len(secrets), step)]
         masses = np.maximum(np.concatenate(blocks), 0.0)
         totals = masses.sum(axis=1, keepdims=True)
         if np.abs(totals - 1).max() > _OFF:
             raise CertificateError("the cells do not cover the plane; the places are numerically degenerate")
         return masses / totals
 
-    def _block(self, secrets: Array, rate: float) -> Array:
-        """Return the masses for some secrets, given from the centre, up to rounding."""
+    def _masses_of_block(self, secrets: Array, rate: float) -> Array:
+        """Return the masses `(b, m)` for b secrets, whose coordinates count from the centre, up to rounding."""
         from scipy.sparse import csr_array
 
         if not len(self.pairs):

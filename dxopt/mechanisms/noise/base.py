@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.privacy import checked_level
+from dxopt.numerics.coerce import as_numbers
 from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]
@@ -148,7 +149,7 @@ def exponents(probability: ArrayLike) -> Array:
 
 def checked_probability(probability: ArrayLike) -> Array:
     """Return probabilities as an array; SpecError unless they are from 0 to 1."""
-    probable = _floats(probability, "probability")
+    probable = as_numbers(probability, "probability", "give numbers from 0 to 1")
     if not ((probable >= 0) & (probable <= 1)).all():
         raise SpecError("probability", "is not from 0 to 1", "give numbers from 0 to 1")
     return probable
@@ -156,20 +157,12 @@ def checked_probability(probability: ArrayLike) -> Array:
 
 def checked_numbers(values: ArrayLike, dimensions: int | None = None) -> Array:
     """Return finite numbers as an array, `(..., dimensions)` where that is given; SpecError otherwise."""
-    numbers = _floats(values, "values")
+    numbers = as_numbers(values, "values", "give finite numbers")
     if not np.isfinite(numbers).all():
         raise SpecError("values", "are not all finite", "give finite numbers")
     if dimensions is not None and numbers.shape[-1:] != (dimensions,):
         raise SpecError("values", f"have shape {numbers.shape}", f"give points with {dimensions} coordinates")
     return numbers
-
-
-def _floats(values: ArrayLike, field: str) -> Array:
-    """Return values as an array of doubles; SpecError where they are none."""
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError(field, "are not all numbers", "give finite numbers") from None
 
 
 def checked_positive(field: str, value: float) -> None:

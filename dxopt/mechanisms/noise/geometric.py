@@ -22,7 +22,7 @@ _STOCK = 4096
 
 
 class Coins:
-    """Exact draws from a source of random bytes: a function from a number of bytes to that many."""
+    """Exact draws (Canonne, Kamath and Steinke 2020) from a source, which returns as many random bytes as asked."""
 
     def __init__(self, source: Callable[[int], bytes]) -> None:
         self._source = source
@@ -54,7 +54,7 @@ class Coins:
                 return drawn
 
     def falls(self, numerator: int, denominator: int) -> bool:
-        """Draw True with probability e^{-numerator/denominator}, for a ratio from 0 to 1 (their Algorithm 1)."""
+        """Draw True with probability e^{-numerator/denominator}, for a ratio from 0 to 1 (Algorithm 1)."""
         # With γ the ratio, trials succeed with γ, γ/2, γ/3, …; the first k succeed with γ^k/k!. The first failure is
         # at an odd order with probability 1 - γ + γ²/2! - γ³/3! + … = e^{-γ}.
         order = 1
@@ -63,7 +63,7 @@ class Coins:
         return order % 2 == 1
 
     def laplace(self, exponent: Fraction) -> int:
-        """Draw a whole number i with probability ∝ e^{-exponent·|i|}, exponent > 0 (their Algorithm 2)."""
+        """Draw a whole number i with probability ∝ e^{-exponent·|i|}, exponent > 0 (Algorithm 2)."""
         numerator, denominator = exponent.as_integer_ratio()
         while True:
             # x = part + denominator · whole is geometric: its probability is proportional to e^{-x/denominator}, by
@@ -84,6 +84,7 @@ class Coins:
 
 _LEAST = 2.0**-50
 _FURTHEST = 2**62
+"""Numbers up to that, with noise at the least εq, fit 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -150,13 +151,13 @@ class Geometric(Noise):
     def quantile(self, probability: ArrayLike) -> Array:
         """Return the least number at which `cdf` is at least `probability`; SpecError unless that is from 0 to 1."""
         # P[noise ≤ j] is a^{-j}/(1 + a) for j < 0 and 1 - a^{j+1}/(1 + a) for j ≥ 0, each solved for j. Rounding may
-        # put that one off, which `_least` mends.
+        # put that one off, which `_correct_by_one` mends.
         probable = checked_probability(probability)
         both = 1 + math.exp(-self._exponent)
         with np.errstate(divide="ignore"):
             below = np.ceil(np.log(probable * both) / self._exponent)
             above = np.ceil(-np.log((1 - probable) * both) / self._exponent) - 1
-        return _least(np.where(probable * both <= 1, np.minimum(below, 0), above), self.cdf, probable)
+        return _correct_by_one(np.where(probable * both <= 1, np.minimum(below, 0), above), self.cdf, probable)
 
     def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
         """Add noise to whole numbers i, standing for qi: int64 of the same shape, 100,000 in a few seconds.
@@ -187,17 +188,19 @@ class Geometric(Noise):
         return np.where(steps < 0, 0.0, self._within(np.maximum(steps, 0.0)))
 
     def error_quantile(self, probability: ArrayLike) -> Array:
+        # The least k at which the probability that `_aside` states is at most 1 - p.
         needed = np.ceil((exponents(probability) - self._aside) / self._exponent) - 1
-        steps = _least(np.maximum(needed, 0.0), self._within, checked_probability(probability))
+        steps = _correct_by_one(np.maximum(needed, 0.0), self._within, checked_probability(probability))
         return np.maximum(steps, 0.0) * self.step
 
     @property
     def mean_error(self) -> float:
+        # Above 700 sinh overflows, and the mean underflows.
         return self.step / math.sinh(self._exponent) if self._exponent < 700 else 0.0
 
     @property
     def _aside(self) -> float:
-        """-log(2 / (1 + e^{-εq}))."""
+        """-log(2 / (1 + e^{-εq})): an error exceeds kq with probability e^{-εq(k + 1) - this}, for k ≥ 0."""
         return math.log1p(math.expm1(-self._exponent) / 2)
 
     def _within(self, steps: Array) -> Array:
@@ -205,7 +208,7 @@ class Geometric(Noise):
         return -np.expm1(-self._exponent * (steps + 1) - self._aside * (steps >= 0))
 
 
-def _least(guess: Array, cdf: Callable[[Array], Array], probability: Array) -> Array:
-    """Return the least of the guess, one less and one more at which the cdf is at least the probability."""
+def _correct_by_one(guess: Array, cdf: Callable[[Array], Array], probability: Array) -> Array:
+    """Return the least number at which the cdf is at least the probability, from a guess that is at most one off."""
     guess = np.where(cdf(guess - 1) >= probability, guess - 1, guess)
     return np.where(cdf(guess) < probability, guess + 1, guess)

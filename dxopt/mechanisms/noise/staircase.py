@@ -56,12 +56,14 @@ class Staircase(LineNoise):
             raise SpecError("share", f"is {self.share!r}", "give a number from 0 to 1")
 
     def density(self, offsets: ArrayLike) -> Array:
+        # Beyond the share γ of a step, the density is that of the next one.
         steps, part = np.divmod(np.abs(np.asarray(offsets, dtype=float)) / self.sensitivity, 1.0)
         peak = -math.expm1(-self.epsilon) / (2 * self.sensitivity * self._total)
         return peak * np.exp(-self.epsilon * (steps + (part >= self._share)))
 
     @property
     def mean_error(self) -> float:
+        # Whole steps passed on average, 1/(e^ε - 1), and the place within a step, whose higher part has mass `high`.
         high = self._share / self._total
         steps = 1 / math.expm1(self.epsilon) if self.epsilon < 700 else 0.0
         return self.sensitivity * (steps + 0.5 * (high * self._share + (1 - high) * (1 + self._share)))

@@ -77,6 +77,7 @@ class LaplaceTest:
         return (1 - tail, tail) if margin >= 0 else (tail, 1 - tail)
 
     def quantile(self, probability: float, level: float) -> float:
+        # P[noise < -r] is e^{-εr}/2.
         return max(0.0, -math.log(2 * (1 - probability)) / level)
 
 
@@ -141,13 +142,14 @@ class GeometricTest:
             tail = math.exp(-min(rate * tail_steps, _FURTHEST))
             both = 1 + math.exp(-rate)
         else:
-            factor = 1 / Fraction(self.base) ** whole(Fraction(level) * Fraction(self.step))
+            factor = 1 / Fraction(self.base) ** checked_whole(Fraction(level) * Fraction(self.step))
             tail = factor**tail_steps
             both = 1 + factor
         least = tail / both
         return (1 - least, least) if margin >= 0 else (least, 1 - least)
 
     def quantile(self, probability: float, level: float) -> float:
+        # P[noise < -kq] is a^{k+1} / (1 + a): `beyond` is the least k + 1, not yet a whole number.
         rate = self._rate(level) * (1.0 if self.base is None else math.log(self.base))
         beyond = -math.log((1 - probability) * (1 + math.exp(-rate))) / rate
         return self.step * max(0, math.ceil(beyond) - 1)
@@ -163,8 +165,8 @@ def checked_base(base: Fraction | None) -> None:
         raise SpecError("base", f"is {base!r}", "give a Fraction above 1")
 
 
-def whole(count: float | Fraction) -> int:
-    """Return a count of steps; UnsupportedError where it is not whole, as then no probability is rational."""
+def checked_whole(count: float | Fraction) -> int:
+    """Return a count of steps as an int; UnsupportedError unless it is whole, for else no probability is rational."""
     if count != int(count):
         raise UnsupportedError("level", f"{float(count):g} steps of the base", "give whole multiples, or no base")
     return int(count)

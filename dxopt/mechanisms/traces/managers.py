@@ -217,7 +217,7 @@ class Balance:
 BALANCE = Balance()
 After = Literal["repeat", "stop"]
 _ENDED: dict[After, Decision] = {"repeat": "skip", "stop": "stop"}
-"""Policy for a step that cannot be paid."""
+"""The decision about a step that cannot be paid, by the `after` of a manager."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class FixedLevels:
     after: After = "repeat"
 
     def __post_init__(self) -> None:
-        _check(self)
+        _check_fields(self)
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
         def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
@@ -305,7 +305,7 @@ class FixedUtility:
     after: After = "repeat"
 
     def __post_init__(self) -> None:
-        _check(self)
+        _check_fields(self)
         positive(self.error, "error")
 
     def plan(self, noise: StepNoise, test: ClosenessTest) -> Plan:
@@ -363,7 +363,7 @@ class FixedRate:
     after: After = "repeat"
 
     def __post_init__(self) -> None:
-        _check(self)
+        _check_fields(self)
         checked_count("steps", self.steps)
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
@@ -389,7 +389,7 @@ class FixedRate:
         return test, float_below(allowed - Fraction(test))
 
 
-def _check(manager: FixedLevels | FixedUtility | FixedRate) -> None:
+def _check_fields(manager: FixedLevels | FixedUtility | FixedRate) -> None:
     """Raise SpecError unless the fields that managers share are in range."""
     positive(manager.total, "total")
     if isinstance(manager, FixedLevels):

@@ -14,7 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.mechanisms.traces.closeness import ClosenessTest, LaplaceTest, happens
 from dxopt.mechanisms.traces.managers import Decide, Ledger, Manager, Plan
 from dxopt.mechanisms.traces.sources import StepNoise
-from dxopt.mechanisms.traces.streams import Paying, Run, Step, TraceMechanism, checked
+from dxopt.mechanisms.traces.streams import Paying, Run, Step, TraceMechanism, checked_trace
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import level_of
 
@@ -77,7 +77,7 @@ class PredictiveMechanism(TraceMechanism):
     An easy step, whose prediction is reported, pays for the test; a hard one for test and noise; a first one, with
     nothing to predict, for noise alone. By composition a run r with its tests is ε(r)·d_∞-private, and ε(r) never
     exceeds the total. Reports alone are private at the total (Chatzikokolakis, Palamidessi and Stronati 2014, "A
-    predictive differentially- private mechanism for mobility traces"). Levels are added exactly; the probabilities of
+    predictive differentially-private mechanism for mobility traces"). Levels are added exactly; the probabilities of
     tests are doubles, or rational under a base, and events are drawn with exactly those.
 
     Parameters
@@ -114,12 +114,12 @@ class PredictiveMechanism(TraceMechanism):
     test: ClosenessTest = field(default_factory=LaplaceTest)
 
     def __post_init__(self) -> None:
-        _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
-        _offers("manager", self.manager, "bind", "give FixedRate, FixedUtility or FixedLevels")
-        _offers("prediction", self.prediction, "__call__", "give repeat, extrapolate or another function")
-        _offers("test", self.test, "probabilities", "give LaplaceTest or GeometricTest")
+        _require_method("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
+        _require_method("manager", self.manager, "bind", "give FixedRate, FixedUtility or FixedLevels")
+        _require_method("prediction", self.prediction, "__call__", "give repeat, extrapolate or another function")
+        _require_method("test", self.test, "probabilities", "give LaplaceTest or GeometricTest")
         self.test.check(self.noise.distances)
-        _ = self._decide
+        _ = self._decide  # refuses at once a manager that does not suit noise and test
 
     @cached_property
     def _decide(self) -> Decide:
@@ -127,23 +127,23 @@ class PredictiveMechanism(TraceMechanism):
 
     @property
     def budget(self) -> Fraction:
-        """Total of the manager."""
+        """Total of the manager, as an exact rational."""
         return Ledger(self.manager.total).total  # pyright: ignore[reportArgumentType]
 
     def advance(
         self, taken: int, steps: Sequence[Step], secret: Hashable, paying: Paying, rng: np.random.Generator | None
     ) -> Step | None:
         # What the next step does depends on earlier steps alone, which are known to whoever sees the run.
-        planned = self._next(steps, Ledger(self.budget, paying.paid))
+        planned = self._next_plan(steps, Ledger(self.budget, paying.paid))
         if planned is None or isinstance(planned, Step):
             return planned
         # Only now the secret is looked at, at a cost that the plan allows, and that is paid before each look.
         plan, predicted = planned
         if predicted is not None:
-            # A test that nothing would be left after shows its outcome without a report.
+            # The purse has to hold both: refusing the noise would tell that the test found the prediction far.
             paying.require(Fraction(plan.test) + Fraction(plan.noise))
             paying.pay(Fraction(plan.test))
-            close, far = self._tested(secret, plan, predicted)
+            close, far = self._answers_of_test(secret, plan, predicted)
             # The smaller of the two is the accurate one.
             if happens(close, rng) if close <= far else not happens(far, rng):
                 return Step("easy", predicted, True, Fraction(plan.test))
@@ -158,7 +158,7 @@ class PredictiveMechanism(TraceMechanism):
         UnsupportedError
             If the noise is continuous, or there are more than a million runs.
         """
-        secrets = checked(self.noise, trace)
+        secrets = checked_trace(self.noise, trace)
         total = self.budget
 
         # The runs so far with their probabilities: those that stopped, and those that continue with the next secret.
@@ -168,18 +168,18 @@ class PredictiveMechanism(TraceMechanism):
             before = going
             going = {}
             for steps, likely in before.items():
-                planned = self._next(steps, Ledger(total, sum((s.cost for s in steps), Fraction(0))))
+                planned = self._next_plan(steps, Ledger(total, sum((s.cost for s in steps), Fraction(0))))
                 if planned is None:
                     ended[steps] = likely
                 elif isinstance(planned, Step):
                     going[*steps, planned] = likely
                 else:
                     going |= {(*steps, step): likely * then for step, then in self._outcomes(secret, *planned)}
-            _require_few(len(going) + len(ended))
+            _require_few_runs(len(going) + len(ended))
         return {Run(steps, len(secrets), total): likely for steps, likely in (ended | going).items()}
 
-    def _next(self, steps: Sequence[Step], ledger: Ledger) -> tuple[Plan, Hashable | None] | Step | None:
-        """Return a plan with a prediction, a step that needs no secret, or None at the end."""
+    def _next_plan(self, steps: Sequence[Step], ledger: Ledger) -> tuple[Plan, Hashable | None] | Step | None:
+        """Return what comes next, for any secret: a plan with a prediction, a skipped step, or None at the end."""
         decision = self._decide(steps, ledger)
         if decision == "stop":
             return None
@@ -197,12 +197,12 @@ class PredictiveMechanism(TraceMechanism):
 
     def _outcomes(self, secret: Hashable, plan: Plan, predicted: Hashable | None) -> list[tuple[Step, Any]]:
         """Return all steps that a plan and its prediction may lead to for a secret, with their probabilities."""
-        close, far = (0, 1) if predicted is None else self._tested(secret, plan, predicted)
+        close, far = (0, 1) if predicted is None else self._answers_of_test(secret, plan, predicted)
         fresh = self.noise.probabilities(secret, plan.noise)
         hard = [(_hard(plan, report, predicted is not None), far * likely) for report, likely in fresh]
         return hard if predicted is None else [(Step("easy", predicted, True, Fraction(plan.test)), close), *hard]
 
-    def _tested(self, secret: Hashable, plan: Plan, predicted: Hashable) -> tuple[Any, Any]:
+    def _answers_of_test(self, secret: Hashable, plan: Plan, predicted: Hashable) -> tuple[Any, Any]:
         """Return the probabilities that the test finds the prediction close, and far."""
         return self.test.probabilities(self.noise.distance(secret, predicted), plan.threshold, plan.test)
 
@@ -238,7 +238,7 @@ class IndependentNoise(TraceMechanism):
     memory = 1
 
     def __post_init__(self) -> None:
-        _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
+        _require_method("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
         object.__setattr__(self, "epsilon", level_of(self.epsilon, "epsilon"))
         checked_count("every", self.every)
 
@@ -258,11 +258,11 @@ class IndependentNoise(TraceMechanism):
 
     def distribution(self, trace: Any) -> dict[Run, Any]:
         """Return all runs of a trace in a finite space with their probabilities, as for `PredictiveMechanism`."""
-        secrets = checked(self.noise, trace)
+        secrets = checked_trace(self.noise, trace)
         going: dict[tuple[Hashable, ...], Any] = {(): 1}
         for secret in secrets[:: self.every]:
             fresh = list(self.noise.probabilities(secret, self.epsilon))
-            _require_few(len(going) * len(fresh))
+            _require_few_runs(len(going) * len(fresh))
             going = {(*reports, z): likely * then for reports, likely in going.items() for z, then in fresh}
         return {self._run(reports, len(secrets)): likely for reports, likely in going.items()}
 
@@ -275,7 +275,7 @@ class IndependentNoise(TraceMechanism):
         return Run(tuple(steps), length, len(drawn) * cost)
 
 
-def _require_few(runs: int) -> None:
+def _require_few_runs(runs: int) -> None:
     """Raise UnsupportedError where there are more runs than are enumerated."""
     if runs > MOST_RUNS:
         raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
@@ -290,7 +290,7 @@ def _skipped(steps: Sequence[Step]) -> Step:
     return Step("skipped", steps[-1].report, False, Fraction(0))
 
 
-def _offers(field: str, given: object, method: str, fix: str) -> None:
+def _require_method(field: str, given: object, method: str, fix: str) -> None:
     """Raise SpecError unless what was given has a method."""
     if not hasattr(given, method):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)

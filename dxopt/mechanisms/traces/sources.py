@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.mechanisms.noise import Laplace, PlanarLaplace
 from dxopt.mechanisms.noise.geometric import Coins
-from dxopt.mechanisms.traces.closeness import checked_base, whole
+from dxopt.mechanisms.traces.closeness import checked_base, checked_whole
 from dxopt.model.mechanism import Mechanism
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import as_numbers, checked_count
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 
@@ -128,10 +128,7 @@ class Continuous:
         return [tuple(point) for point in points.tolist()]
 
     def checked(self, report: Any) -> Point:
-        try:
-            point = np.array(report, dtype=float).reshape(-1)
-        except (TypeError, ValueError):
-            raise SpecError("prediction", f"is {report!r}", "predict coordinates, or None") from None
+        point = as_numbers(report, "prediction", "predict coordinates, or None").reshape(-1)
         if len(point) != self.dimension or not np.isfinite(point).all():
             raise SpecError("prediction", f"is {report!r}", f"predict {self.dimension} finite coordinate(s), or None")
         return tuple(point.tolist())
@@ -150,7 +147,7 @@ class Continuous:
         return float(self.at(level).error_quantile(probability))
 
     def level_for(self, error: float, probability: float) -> float:
-        return self.error_quantile(probability, 1.0) / error
+        return self.error_quantile(probability, 1.0) / error  # errors are in proportion to 1/ε
 
     def position(self, report: Any) -> NDArray[np.float64]:
         return np.array(report)
@@ -208,13 +205,13 @@ class OnSpace(ABC):
     def secrets(self, trace: Any) -> list[Hashable]:
         try:
             if isinstance(trace, str):
-                raise TypeError
+                raise TypeError  # a sequence of letters, which are no points
             points = list(trace)
         except TypeError:
             raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
         secrets: list[Hashable] = []
         for place, point in enumerate(points):
-            # What a point is stays out of the message.
+            # The point itself, a secret, stays out of the message.
             try:
                 secrets.append(self._index(point))
             except SpecError:
@@ -258,9 +255,8 @@ class OnSpace(ABC):
     def position(self, report: Any) -> NDArray[np.float64]:
         points = self.space.points
         if points is None or self.space.metric is None or not np.issubdtype(points.dtype, np.number):
-            raise UnsupportedError(
-                "space", "has no coordinates to extrapolate", "use repeat, or a prediction of yours"
-            )
+            fix = "use repeat, or a prediction of yours"
+            raise UnsupportedError("space", "has no coordinates to extrapolate", fix)
         return points[report]
 
     def nearest(self, position: NDArray[np.float64]) -> int:
@@ -393,7 +389,7 @@ class RationalGeometric(OnSpace):
 
     def channel(self, level: float) -> NDArray:
         if level not in self._made:
-            factor = 1 / Fraction(self.base) ** whole(level)
+            factor = 1 / Fraction(self.base) ** checked_whole(level)
             inside = (1 - factor) / (1 + factor)
             ends = 1 / (1 + factor)
             weights = [ends, *[inside] * (self.size - 2), ends]
@@ -402,6 +398,7 @@ class RationalGeometric(OnSpace):
         return self._made[level]
 
     def level_for(self, error: float, probability: float) -> float:
+        # Levels are whole: the first that keeps the error.
         level = 1.0
         while self.error_quantile(probability, level) > error:
             level += 1

@@ -154,7 +154,7 @@ class Purse(Protocol):
 
 @dataclass
 class Paying:
-    """Amount that a stream has paid for looks at secrets, each before it, and its purse."""
+    """The account of a stream: what it has `paid`, before each look at a secret, and the purse charged, if any."""
 
     paid: Fraction
     purse: Purse | None
@@ -198,7 +198,7 @@ class TraceMechanism(ABC):
     def advance(
         self, taken: int, steps: Sequence[Step], secret: Hashable, paying: Paying, rng: np.random.Generator | None
     ) -> Step | None:
-        """Make the step after `taken` steps, the last of which are given; None at the end. Streams call it."""
+        """Make the step after `taken` ones, of which `steps` are the last, as many as `memory`; None at the end."""
 
     def stream(self, rng: np.random.Generator | None = None, *, purse: Purse | None = None) -> Stream:
         """Begin a trace whose points are reported as they come.
@@ -221,7 +221,7 @@ class TraceMechanism(ABC):
         SpecError
             If the trace is empty or off the space.
         """
-        secrets = checked(self.noise, trace)
+        secrets = checked_trace(self.noise, trace)
         stream = self.stream(rng)
         steps = []
         for secret in secrets:
@@ -307,7 +307,7 @@ class Stream:
             for step, alike in groupby(self._steps)
         ]
         reported = {"taken": self._taken, "paid": as_text(self.spent, "paid"), "steps": content}
-        return _identity(self._mechanism) | reported
+        return _identity_of(self._mechanism) | reported
 
     @classmethod
     def resume(
@@ -338,7 +338,7 @@ class Stream:
         1 True
         """
         required("state", state, Mapping, _FIX)
-        for key, value in _identity(mechanism).items():
+        for key, value in _identity_of(mechanism).items():
             if state.get(key) != value:
                 raise SpecError("state", f"is of another {key}, or no state of a stream", _FIX)
         stream = cls(mechanism, rng, purse)
@@ -353,6 +353,7 @@ class Stream:
             stream._paying.paid = Fraction(str(state["paid"]))
         except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, MemoryError):
             raise SpecError("state", "is damaged", _FIX) from None
+        # As many steps as a stream keeps, whose costs are part of what was paid, which is within the budget.
         kept = stream._taken if mechanism.memory is None else min(stream._taken, mechanism.memory)
         least = sum((step.cost for step in stream._steps), Fraction(0))
         most = stream.spent if mechanism.budget is None else mechanism.budget
@@ -361,15 +362,15 @@ class Stream:
         return stream
 
 
-def checked(noise: StepNoise, trace: Any) -> list[Hashable]:
-    """Return the points of a trace as the noise takes them; SpecError if there are none."""
+def checked_trace(noise: StepNoise, trace: Any) -> list[Hashable]:
+    """Return the points of a trace in the form that the noise takes; SpecError if there are none."""
     secrets = noise.secrets(trace)
     if not secrets:
         raise SpecError("trace", "is empty", "give at least one point")
     return secrets
 
 
-def _identity(mechanism: TraceMechanism) -> dict[str, Any]:
-    """Return what a state says about its mechanism."""
+def _identity_of(mechanism: TraceMechanism) -> dict[str, Any]:
+    """Return the fields by which a saved state names its mechanism, for `resume` to compare."""
     budget = None if mechanism.budget is None else as_text(mechanism.budget, "budget")
     return {"format": FORMAT, "mechanism": type(mechanism).__name__, "budget": budget}

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.prior import Prior
-from dxopt.numerics.coerce import as_distributions, as_number, as_numbers
+from dxopt.numerics.coerce import as_distributions, as_number, as_numbers, checked_count
 from dxopt.spaces.callables import truth_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
@@ -190,9 +190,7 @@ def markov_conditionals(
     states = len(labels)
     if states < 2:
         raise SpecError("states", f"are {states}", "give two or more")
-    required("length", length, Integral, fix := "give a whole number of 1 or more")
-    if length < 1:
-        raise SpecError("length", f"is {length}", fix)
+    length = checked_count("length", length)
     if length > 100 or states**length > TRACES:
         raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
     moves = _stochastic(transition, "transition", states, states)
@@ -252,10 +250,9 @@ def by_records(universe: Universe, beliefs: Iterable[Prior], known: int | None) 
     """
     codes = _codes(universe)
     records = codes.shape[1]
-    most = records - 1 if known is None else known
-    fix = f"give how many other records are known, from 0 to {records - 1}"
-    required("known", most, Integral, fix)
-    if not 0 <= most < records:
+    most = records - 1 if known is None else checked_count("known", known, 0)
+    if most >= records:
+        fix = f"give how many other records are known, from 0 to {records - 1}"
         raise SpecError("known", f"is {known}", fix)
     values = len(universe.values)
     subsets = sum(math.comb(records - 1, size) * values**size for size in range(most + 1))

@@ -408,10 +408,8 @@ def _distributions(given: ArrayLike, field: str) -> Array:
 
 def require_match(beliefs: Any, space: MetricSpace, delta: float, objective: Objective) -> None:
     """Raise SpecError unless these are pairs of beliefs about a space, with a level, that a problem may have."""
-    if not isinstance(beliefs, BeliefPairs):
-        raise SpecError("beliefs", f"are of type {type(beliefs).__name__}", "give dx.BeliefPairs")
-    if beliefs.epsilon is None:
-        raise SpecError("beliefs", "have no level", "give one, as in pairs.at(epsilon)")
+    required("beliefs", beliefs, BeliefPairs, "give dx.BeliefPairs")
+    _ = beliefs.level  # an error where none was given
     if beliefs.secrets != len(space):
         wrong = f"are about {beliefs.secrets} secrets, the space about {len(space)}"
         raise SpecError("beliefs", wrong, "make them for this space")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.column_mapping import Where
 from dxopt.release.applying.files import apply_to_file, opened, require_output, write_json
@@ -270,9 +270,7 @@ def apply(
 
 def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:
     """Return a group of options, or one of defaults; SpecError where it is none."""
-    if given is not None and not isinstance(given, kind):
-        wrong = f"is of type {type(given).__name__}"
-        raise SpecError(field, wrong, f"give a dx.{kind.__name__}")
+    required(field, given, kind | None, f"give a dx.{kind.__name__}")
     return kind() if given is None else given
 
 

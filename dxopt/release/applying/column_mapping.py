@@ -69,10 +69,13 @@ class Where:
                 _require_earth(space, "lat")
                 kind = "earth"
             case ("x", "y"):
-                _require_plane(space)
+                if known(space) is not None:
+                    raise SpecError("x", "the secrets are on the Earth", "name lat and lon, in degrees (WGS 84)")
+                if not _are_numbers(space, 2):
+                    raise SpecError("x", "the secrets have no two coordinates with a metric", "name column, or label")
                 kind = "plane"
             case ("column",):
-                kind = "value" if _on_a_line(space) else "label"
+                kind = "value" if _are_numbers(space, 1) else "label"
             case ("label",):
                 kind = "label"
             case ():
@@ -84,11 +87,6 @@ class Where:
         if len(set(names)) < len(names):
             raise SpecError("columns", f"are both {names[0]!r}", "name one column for each coordinate")
         return cls(kind, names)
-
-    def require(self, names: Sequence[str]) -> None:
-        """Raise SpecError unless the data has these columns."""
-        for name in self.names:
-            require_column(name, names, "columns")
 
 
 def require_column(name: str, names: Sequence[str], field: str) -> None:
@@ -122,17 +120,10 @@ def _require_earth(space: MetricSpace, field: str) -> None:
         raise SpecError(field, "the secrets have no positions on the Earth", "name x and y, column, or label")
 
 
-def _require_plane(space: MetricSpace) -> None:
-    if known(space) is not None:
-        raise SpecError("x", "the secrets are on the Earth", "name lat and lon, in degrees (WGS 84)")
-    if space.points is None or space.points.shape[1] != 2 or space.points.dtype.kind != "f" or space.metric is None:
-        raise SpecError("x", "the secrets have no two coordinates with a metric", "name column, or label")
-
-
-def _on_a_line(space: MetricSpace) -> bool:
-    """Return whether secrets are numbers on one axis."""
+def _are_numbers(space: MetricSpace, axes: int) -> bool:
+    """Return whether secrets are points with so many coordinates under a metric."""
     points = space.points
-    return points is not None and points.shape[1] == 1 and points.dtype.kind == "f" and space.metric is not None
+    return points is not None and points.shape[1] == axes and points.dtype.kind == "f" and space.metric is not None
 
 
 GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN = range(5)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import ROWS, Chunk
+from dxopt.release.applying.formats import Chunk, chunked
 from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.runtime.column_names import NAME_THEM, looks_like_data
 from dxopt.verify.published.sidecar import Noun
@@ -37,25 +38,24 @@ class CsvFile:
         self.marked = first.startswith(_MARK)
         self.end = "\r\n" if first.endswith(b"\r\n") else "\n"
         self.delimiter = _delimiter(_text(first))
-        self.names = self._header()
-
-    def _header(self) -> tuple[str, ...]:
-        with self._path.open(encoding="utf-8-sig", newline="") as stream:
-            names = tuple(next(self._reader(stream), ()))
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            _, names = next(self._numbered(stream), (1, ()))
         if not names:
-            raise SpecError("data", f"{self._path} is empty", "give a file whose first line names its columns")
+            raise SpecError("data", f"{path} is empty", "give a file whose first line names its columns")
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if twice is not None and looks_like_data(names):
             raise SpecError("data", "names columns twice in the first line, which looks like data", NAME_THEM)
         if twice is not None:
             raise SpecError("data", f"names the column {twice!r} twice", "name each column once")
-        return names
+        self.names = tuple(names)
 
-    def _reader(self, stream: IO[str]) -> Iterator[list[str]]:
+    def _numbered(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield rows, each with the number of its first line."""
         reader = csv.reader(stream, delimiter=self.delimiter, strict=True)
         while True:
+            line = reader.line_num + 1
             try:
-                yield next(reader)
+                yield line, next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
@@ -66,30 +66,18 @@ class CsvFile:
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, without lines that are blank."""
         size = max(1, self._path.stat().st_size)
-        rows: list[list[str]] = []
-        lines: list[int] = []
         with self._path.open("rb") as raw:
             stream = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-            counted = _Lines(stream)
-            reader = self._reader(counted)  # pyright: ignore[reportArgumentType]
-            next(reader, None)
-            line = counted.number + 1
-            for row in reader:
-                if row:
-                    self._check(row, line)
-                    rows.append(row)
-                    lines.append(line)
-                line = counted.number + 1
-                if len(rows) == ROWS:
-                    yield Chunk(rows, np.array(lines), raw.tell() / size)
-                    rows, lines = [], []
-        if rows:
-            yield Chunk(rows, np.array(lines), 1.0)
+            yield from chunked(self._checked(stream), lambda: raw.tell() / size)
 
-    def _check(self, row: list[str], line: int) -> None:
-        if len(row) != len(self.names):
-            wrong = f"line {line} has {len(row)} fields, and the first line {len(self.names)}"
-            raise SpecError("data", wrong, "mend it, or put text with the delimiter into quotes")
+    def _checked(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield rows behind the header that are not blank, each with the number of its first line."""
+        for line, row in islice(self._numbered(stream), 1, None):
+            if row and len(row) != len(self.names):
+                wrong = f"line {line} has {len(row)} fields, and the first line {len(self.names)}"
+                raise SpecError("data", wrong, "mend it, or put text with the delimiter into quotes")
+            if row:
+                yield line, row
 
     def values(self, chunk: Chunk, name: str) -> list[str]:
         """Return a column of a chunk, as text without blanks around it."""
@@ -137,22 +125,6 @@ class CsvSink:
         """Hand the stream back to whoever opened it."""
         self._stream.flush()
         self._stream.detach()
-
-
-class _Lines:
-    """The lines of a stream, counted as they are read."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
-        self.number = 0
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._stream)
-        self.number += 1
-        return line
 
 
 def _delimiter(first: str) -> str:

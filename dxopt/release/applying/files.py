@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import IO, Any
 
-from dxopt.errors import BudgetExceeded, Option, SpecError
+from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
@@ -20,23 +20,10 @@ from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.runtime.atomic_write import replacing, unwritable
+from dxopt.runtime.atomic_write import replacing, require_free, unwritable
 from dxopt.runtime.locking import held
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
-
-
-def require_free(file: Path, data: Path | None, *, force: bool) -> None:
-    """Raise SpecError where a file may not be written: it is the input, a folder, or there already."""
-    if not file.parent.is_dir():
-        raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
-    if data is not None and file.exists() and file.samefile(data):
-        raise SpecError("output", f"{file} is the input", "name another file")
-    if file.is_dir():
-        raise SpecError("output", f"{file} is a folder", "name a file")
-    if file.exists() and not force:
-        wrong = f"{file} is there already"
-        raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
 
 
 def partial_of(file: Path) -> Path:
@@ -45,10 +32,10 @@ def partial_of(file: Path) -> Path:
 
 
 @contextmanager
-def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
+def whole(file: Path, resumes: Callable[[], bool]) -> Iterator[IO[bytes]]:
     """Give a stream to a file, which is there under its name once the context ends well, and not before.
 
-    Where it is to be `marked`, the hidden file is left behind, empty, if the context ends badly; not after
+    Where the context ends badly and the run `resumes`, its hidden file is left behind, empty; not after
     BudgetExceeded, which nothing goes on from. SpecError if it cannot be written, or another run is writing it.
     """
     partial = partial_of(file)
@@ -64,7 +51,7 @@ def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
             with replacing(file, "output", hidden=partial) as stream:
                 yield stream
         except BaseException as error:
-            if marked and not isinstance(error, BudgetExceeded):
+            if resumes() and not isinstance(error, BudgetExceeded):
                 with suppress(OSError):
                     partial.open("xb").close()
             raise
@@ -141,9 +128,11 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
     if FORMATS.get(output.suffix.lower()) is not FORMATS.get(data.suffix.lower()):
         fix = f"name it {output.stem}{data.suffix}"
         raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)
-    require_free(output, data, force=force)
     # a sidecar alone is of a run that was killed
-    require_free(sidecar_of(output), data, force=force or not output.exists())
+    for file, replaced in ((output, force), (sidecar_of(output), force or not output.exists())):
+        if file.exists() and file.samefile(data):
+            raise SpecError("output", f"{file} is the input", "name another file")
+        require_free(file, force=replaced)
 
 
 def apply_to_file(
@@ -186,10 +175,11 @@ def apply_to_file(
         repeats.warn(source.noun)
     layout = plan.layout(source.names, hidden)
     drawn = plan.tally(source.noun)
-    payment = Payment.of(plan, needed, name, drawn)
 
-    # 2. reports are paid for, drawn and written
-    with whole(output, marked=payment is not None) as stream:
+    # 2. reports are paid for, drawn and written; whoever writes the output is alone, and may take over its run
+    payment: Payment | None = None
+    with whole(output, lambda: payment is not None) as stream:
+        payment = Payment.of(plan, needed, name, drawn)
         sink = source.sink(stream, layout)
         try:
             for chunk, settled in _settled(plan, source, drawn, tell, "drawing"):
@@ -208,7 +198,7 @@ def apply_to_file(
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
         write_json(sidecar_of(output), said.content())
         if payment is not None:
-            payment.finish()
+            payment.ledger.finish(payment.run)  # what follows is that the output gets its name
     return said, drawn.moved
 
 
@@ -234,7 +224,8 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
         said = [digest_of(data), plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
         if plan.persons is not None:
-            said += [plan.persons.column, plan.persons.release]
+            key = plan.persons.key
+            said += [plan.persons.column, plan.persons.release, "" if key is None else key.digest("dxopt run").hex()]
         return f"apply {output.name} {hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:32]}"
 
     return name

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,3 +102,10 @@ class Chunk:
     rows: Any
     lines: NDArray[np.int64]
     share: float
+
+
+def chunked(rows: Iterator[tuple[int, Any]], share: Callable[[], float]) -> Iterator[Chunk]:
+    """Yield chunks of rows that come one by one, each with its line or number."""
+    while some := list(islice(rows, ROWS)):
+        lines = np.array([line for line, _ in some])
+        yield Chunk([row for _, row in some], lines, share())

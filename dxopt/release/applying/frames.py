@@ -44,14 +44,10 @@ class Frame:
         if not all(isinstance(name, str) for name in self._frame.columns):
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
         self.names = tuple(self._frame.columns)
-        self._shapes = self._geometries()
+        self._shapes: list[str] = []
+        if type(native).__module__.startswith("geopandas"):
+            self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]
         self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
-
-    def _geometries(self) -> list[str]:
-        """Return the columns of geometry of a GeoDataFrame."""
-        if not type(self._native).__module__.startswith("geopandas"):
-            return []
-        return [str(name) for name, kind in self._native.dtypes.items() if str(kind) == "geometry"]
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -191,7 +187,7 @@ def apply_to_frame(
     payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", tally)
     if payment is not None:
         settled = payment.charge(settled)
-        payment.finish()
+        payment.ledger.finish(payment.run)
     drawn = plan.drawn(settled)
     tell(f"drawn, {len(drawn):,} rows", 1.0)
     return frame.replaced(layout, settled.kept, drawn), layout, tally

@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import ROWS, Chunk, require_wgs84
+from dxopt.release.applying.formats import Chunk, chunked, require_wgs84
 from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.verify.published.sidecar import Noun
 
@@ -37,35 +38,28 @@ class JsonStream:
 
     def features(self) -> Iterator[Any]:
         """Yield the entries of `features`; SpecError where the text is no such object."""
-        self._expect("{")
         found = False
-        if self._peek() != "}":
-            while True:
-                name = self._value()
-                self._expect(":")
-                if name == _FEATURES and self._peek() == "[":
-                    found = True
-                    yield from self._entries()
-                else:
-                    self.members[str(name)] = self._value()
-                if self._peek() != ",":
-                    break
-                self._expect(",")
-        self._expect("}")
+        for _ in self._parts("{", "}"):
+            name = self._value()
+            self._expect(":")
+            if name == _FEATURES and self._peek() == "[":
+                found = True
+                for _ in self._parts("[", "]"):
+                    yield self._value()
+            else:
+                self.members[str(name)] = self._value()
         if self._peek() or not found:
             raise _no_collection()
 
-    def _entries(self) -> Iterator[Any]:
-        self._expect("[")
-        if self._peek() == "]":
-            self._expect("]")
-            return
-        while True:
-            yield self._value()
-            if self._peek() != ",":
-                break
-            self._expect(",")
-        self._expect("]")
+    def _parts(self, begin: str, end: str) -> Iterator[None]:
+        """Pass the marks of a list or an object, and yield where each of its parts is to be read."""
+        self._expect(begin)
+        if self._peek() != end:
+            yield
+            while self._peek() == ",":
+                self._expect(",")
+                yield
+        self._expect(end)
 
     def _expect(self, mark: str) -> None:
         if self._peek() != mark:
@@ -132,7 +126,7 @@ class GeoJsonFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._names: dict[str, None] = {GEOMETRY: None}
-        self._members: dict[str, Any] = {}
+        self.members: dict[str, Any] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,22 +136,14 @@ class GeoJsonFile:
     def chunks(self) -> Iterator[Chunk]:
         """Yield the features."""
         size = max(1, self._path.stat().st_size)
-        first = 1
-        rows: list[dict[str, Any]] = []
         with self._path.open("rb") as raw:
             stream = JsonStream(io.TextIOWrapper(raw, encoding="utf-8-sig"))
-            for feature in stream.features():
-                rows.append(self._checked(feature, first + len(rows)))
-                if len(rows) == ROWS:
-                    yield Chunk(rows, np.arange(first, first + len(rows)), raw.tell() / size)
-                    first += len(rows)
-                    rows = []
-            self._members = stream.members
+            numbered = enumerate(map(self._checked, count(1), stream.features()), 1)
+            yield from chunked(numbered, lambda: raw.tell() / size)
+            self.members = stream.members
             self._check_members()
-        if rows:
-            yield Chunk(rows, np.arange(first, first + len(rows)), 1.0)
 
-    def _checked(self, feature: Any, number: int) -> dict[str, Any]:
+    def _checked(self, number: int, feature: Any) -> dict[str, Any]:
         if not isinstance(feature, dict) or feature.get("type") != "Feature":
             raise SpecError("data", f"feature {number} is none", "give a FeatureCollection of features")
         properties = feature.get("properties") or {}
@@ -172,11 +158,11 @@ class GeoJsonFile:
         return {_ID: named, "properties": properties, GEOMETRY: feature.get(GEOMETRY)}
 
     def _check_members(self) -> None:
-        if self._members.get("type") != "FeatureCollection":
+        if self.members.get("type") != "FeatureCollection":
             raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
-        if self._members.get("crs") is not None:
+        if self.members.get("crs") is not None:
             try:
-                named = self._members["crs"]["properties"]["name"]
+                named = self.members["crs"]["properties"]["name"]
                 last = named.rpartition(":")[2]
             except (KeyError, TypeError, AttributeError):
                 raise SpecError("geometry", "is in a coordinate system without a name", "remove crs") from None

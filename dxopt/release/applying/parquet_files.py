@@ -50,7 +50,9 @@ class ParquetFile:
         if len(set(self.names)) < len(self.names):
             raise SpecError("data", "has two columns of one name", "name each column once")
         self._geo = _described(self.schema)
-        self.geometry = self._primary()
+        primary = self._geo.get("primary_column")
+        # its coordinate system and encoding are checked when it is used
+        self.geometry: str | None = primary if primary in self.names else None
         self._code: tuple[Any, Any] | None = None
         beside = (*self._covering(), *filter(_UNNAMED_INDEX.fullmatch, self.names))
         self.hidden = tuple(name for name in beside if name in self.names)
@@ -92,11 +94,6 @@ class ParquetFile:
             column["crs"] = optional("pyproj").CRS.from_authority(*self._code).to_json_dict()
         content = {"version": "1.1.0", "primary_column": self.geometry, "columns": {self.geometry: column}}
         return {_GEO: json.dumps(content).encode()}
-
-    def _primary(self) -> str | None:
-        """Return the column of points; its coordinate system and encoding are checked when it is used."""
-        primary = self._geo.get("primary_column")
-        return primary if primary in self.names else None
 
     def require_points(self) -> None:
         """Raise SpecError unless the geometry is in WKB and WGS 84."""

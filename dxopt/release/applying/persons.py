@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, SpecError
+from dxopt.errors import Option, SpecError, required, required_choice
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 
@@ -24,12 +24,10 @@ OVER_BUDGET = ("refuse", "drop")
 
 _LEDGER = Option("ledger", command="--ledger FILE")
 _PAID = (
-    *(
-        "name the ledger that rows are paid from as ",
-        _LEDGER,
-        ", or a key as ",
-        Option("key", command="--key-file FILE"),
-    ),
+    "name the ledger that rows are paid from as ",
+    _LEDGER,
+    ", or a key as ",
+    Option("key", command="--key-file FILE"),
     "; left out, reports of one person are not counted together",
 )
 
@@ -48,13 +46,11 @@ class Persons:
         cls, column: str | None, key: Key | None, release: str | None, ledger: Any, over_budget: str = "refuse"
     ) -> Persons | None:
         """Return the persons that are asked for, if any; SpecError where something is missing."""
-        if key is not None and not isinstance(key, Key):
-            raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
+        required("key", key, Key | None, "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
             fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
             raise SpecError("ledger", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
-        if over_budget not in OVER_BUDGET:
-            raise SpecError("over_budget", f"is {over_budget!r}", f"choose one of {', '.join(OVER_BUDGET)}")
+        required_choice("over_budget", over_budget, OVER_BUDGET)
         if over_budget == "drop" and ledger is None:
             raise SpecError("over_budget", "is 'drop', but there is no ledger", "give ", _LEDGER, ", or leave it out")
         if over_budget == "drop" and key is not None:

@@ -128,7 +128,8 @@ class Plan:
     def require_columns(self, names: Sequence[str]) -> None:
         """Raise SpecError unless the data has the columns of secrets and persons."""
         if not self.where.geometry:
-            self.where.require(names)
+            for name in self.where.names:
+                require_column(name, names, "columns")
         if self.persons is not None:
             require_column(self.persons.column, names, "person")
 
@@ -263,10 +264,6 @@ class Payment:
         kept[kept] = payable
         persons = [person for person, pays in zip(settled.persons, payable.tolist(), strict=True) if pays]
         return Settled(kept, settled.secrets[payable], persons)
-
-    def finish(self) -> None:
-        """End the run: what follows is that its output gets its name."""
-        self.ledger.finish(self.run)
 
 
 def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, Prior]:

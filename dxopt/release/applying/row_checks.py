@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, PlausibilityWarning, SpecError
+from dxopt.errors import Option, PlausibilityWarning, SpecError, required_choice
 from dxopt.release.applying.column_mapping import BAD, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
@@ -42,8 +42,7 @@ class Tally:
     """Counter of rows by kind; lines that are outside or unusable are dropped."""
 
     def __init__(self, snapper: Snapper, policy: str, noun: str) -> None:
-        if policy not in OUTSIDE_POLICIES:
-            raise SpecError("outside", f"is {policy!r}", f"choose one of {', '.join(OUTSIDE_POLICIES)}")
+        required_choice("outside", policy, OUTSIDE_POLICIES)
         self._snapper = snapper
         self._policy = policy
         self._noun = noun

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import DxoptError, SpecError
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import Amount, amount_of
 from dxopt.release.budgets import charges
 from dxopt.release.budgets.accounts import Account, Payment, Totals, composed
@@ -468,8 +469,7 @@ class Budgets(Shown):
         ...         print(error.person, [float(left) for left in budgets.left(["ann", "bob"])])
         ann [0.5, 0.5]
         """
-        if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
-            raise SpecError("first", f"is {first!r}", "give the number of the first row, from 0")
+        first = checked_count("first", first, 0)
         persons = list(persons) if not isinstance(persons, str) else persons
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
         names = stored(persons, self._key)
@@ -478,7 +478,7 @@ class Budgets(Shown):
             number, finished = charges.run_of(db, run)
             if finished:
                 raise SpecError("run", "is finished", "begin another one")
-            return charges.charge(db, number, int(first), persons, names, cost, drawn)
+            return charges.charge(db, number, first, persons, names, cost, drawn)
 
     def pay(
         self,
@@ -557,9 +557,8 @@ class Budgets(Shown):
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Literal[False]:
+    ) -> None:
         self.close()
-        return False
 
     def _said(self) -> str:
         return str(self.file)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
 from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
 from dxopt.release.budgets.accounts import Account, Payment, Totals, apart, enough, shown
-from dxopt.release.budgets.ledger_file import NEW, Tags, encodable, read
+from dxopt.release.budgets.ledger_file import NEW, Tags, read, text
 
 _AT_A_TIME = 500
 """Parameters of one statement; SQLite takes 999 everywhere."""
@@ -63,24 +63,26 @@ def charge(
     errors name them, names `(k,)` as stored. See `Budgets.charge`.
     """
     keep_unit(db, level.unit)
-    level_id = _level(db, level)
+    texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
+    db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
+    level_id = db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
     found = _accounts(db, names)
 
     # Rows that this run has paid for before it was killed cost nothing.
     paid = np.zeros(len(names), dtype=bool)
-    asked = "SELECT row, person, level FROM rows WHERE run = ? AND row >= ? AND row < ?"
+    asked = "SELECT row, person, level, tag FROM rows WHERE run = ? AND row >= ? AND row < ?"
     numbered = [] if first is None else db.execute(asked, (run, first, first + len(names)))
-    before = {row: (person, known_level) for row, person, known_level in numbered}
+    before = {row: known for row, *known in numbered}
     for at, name in enumerate(names):
         person = found[name]
+        tag = None if tags is None else tags.fingerprints[at]
         if first is not None and (known := before.get(first + at)) is not None:
-            if known != (person.id, level_id):
-                wrong = f"{first + at} was charged to another person or at another level, before the run was stopped"
+            if known != [person.id, level_id, tag]:
+                wrong = f"{first + at} was charged to another person, at another level or for another draw before"
                 raise SpecError("row", wrong, "give the table as it was, or close the run to begin anew")
             continue
 
         # A tag is written once for a person and a level; where it was there, it was paid for.
-        tag = None if tags is None else tags.fingerprints[at]
         if tag is not None:
             if not db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", (person.id, level_id, tag)).rowcount:
                 continue
@@ -97,16 +99,15 @@ def charge(
         raise refusal(person, [(payer.account, payer.rows) for payer in short], level)
     _write(db, run, level_id, payers, level, NEW if tags is None else tags.key)
     if first is not None:
-        new = ((run, first + at, found[names[at]].id, level_id) for at in np.flatnonzero(paid).tolist())
-        db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", new)
+        drawn = [None] * len(names) if tags is None else tags.fingerprints
+        new = ((run, first + at, found[names[at]].id, level_id, drawn[at]) for at in np.flatnonzero(paid).tolist())
+        db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", new)
     return paid
 
 
 def keep_unit(db: sqlite3.Connection, unit: str) -> None:
     """Set the unit of the ledger where it has none; SpecError if it has another."""
-    if not isinstance(unit, str) or not unit.strip():
-        raise SpecError("unit", f"is {unit!r}", 'say what a level is per, such as "per km"')
-    encodable(unit, "unit")
+    text(unit, "unit", 'say what a level is per, such as "per km"')
     kept = setting(db, "unit")
     if kept is None:
         db.execute("INSERT INTO settings VALUES ('unit', ?)", (unit,))
@@ -167,13 +168,6 @@ def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
     different = list(dict.fromkeys(names))
     db.executemany("INSERT OR IGNORE INTO persons (person) VALUES (?)", ((name,) for name in different))
     return {account.person: Found(at, account) for at, account in find(db, different)}
-
-
-def _level(db: sqlite3.Connection, level: Level) -> int:
-    """Return the id of a level."""
-    texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
-    db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
-    return db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
 
 
 def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:
@@ -327,19 +321,12 @@ def _rows(account: Account, level: Level, most: int) -> int:
     return min([most, *(left // each for left, each in pairs if each)])
 
 
-def put(db: sqlite3.Connection, name: str, value: str) -> None:
-    """Write a setting of the ledger."""
-    db.execute(
-        "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, value)
-    )
-
-
 def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> None:
     """Set the budget of persons without their own."""
     for _, account in each_account(db, "WHERE epsilon IS NULL"):
         _require_not_below(budget, delta, account, account.person)
-    put(db, "epsilon", as_text(budget, "budget"))
-    put(db, "delta", as_text(delta, "delta"))
+    amounts = ("epsilon", as_text(budget, "budget")), ("delta", as_text(delta, "delta"))
+    db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", amounts)
 
 
 def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction, delta: Fraction) -> None:
@@ -481,7 +468,7 @@ class Purse:
         """
         cost = Level(exactly(level, "level"), Fraction(0), self.unit)
         account = self.budgets.account(self.person)
-        if not account.allows(account.spent + cost.epsilon, account.spent_delta):
+        if not account.allows(*spent_after(account, 1, cost)):
             raise refusal(self.person, [(account, 1)], cost)
 
     def pay(self, level: Amount) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
 from dxopt.runtime.identity import identity
 
-FORMAT = 2
+FORMAT = 3
 """The version of ledgers."""
 APPLICATION = 0x64786267
 """Application id in the head of the database: "dxbg"."""
@@ -35,7 +35,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_name ON runs (name, finished);
 CREATE TABLE rows (
     run INTEGER NOT NULL REFERENCES runs, row INTEGER NOT NULL, person INTEGER NOT NULL, level INTEGER NOT NULL,
-    PRIMARY KEY (run, row)) WITHOUT ROWID;
+    tag BLOB, PRIMARY KEY (run, row)) WITHOUT ROWID;
 CREATE TABLE tags (
     person INTEGER NOT NULL, level INTEGER NOT NULL, tag BLOB NOT NULL,
     PRIMARY KEY (person, level, tag)) WITHOUT ROWID;
@@ -52,14 +52,6 @@ def head(db: sqlite3.Connection, name: str) -> int:
     return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-def make(db: sqlite3.Connection) -> None:
-    """Make the tables, within a transaction that writes."""
-    for statement in _SCHEMA.split(";\n"):
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {FORMAT}")
-
-
 _CHECK = "dxopt ledger 1: key"
 _PERSON = "dxopt ledger 1: person"
 
@@ -68,8 +60,7 @@ def mark(key: Key | None) -> str:
     """Return the text by which a ledger recognises its key; empty without one. SpecError if it is no key."""
     if key is None:
         return ""
-    if not isinstance(key, Key):
-        raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
+    required("key", key, Key, "give a dx.Key")
     return key.digest(_CHECK).hex()
 
 
@@ -86,10 +77,10 @@ def stored(persons: Sequence[Any], key: Key | None) -> list[str]:
     return names if key is None else [key.digest(_PERSON, name).hex() for name in names]
 
 
-def text(given: str, field: str) -> str:
+def text(given: str, field: str, fix: str = "give it a name") -> str:
     """Return a name of something; SpecError if it is none."""
     if not isinstance(given, str) or not given.strip():
-        raise SpecError(field, f"is {given!r}", "give it a name")
+        raise SpecError(field, f"is {given!r}", fix)
     encodable(given, field)
     return given
 
@@ -118,8 +109,7 @@ class Tags:
     @classmethod
     def of(cls, tags: Sequence[bytes | None] | None, key: Key | None, rows: int) -> Tags | None:
         """Return the tags of so many rows, if there are any; SpecError where they do not fit."""
-        if key is not None and not isinstance(key, Key):
-            raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
+        required("key", key, Key | None, "give a dx.Key")
         if tags is None:
             if key is not None:
                 raise SpecError("key", "is given without tags", "give the tags of draws with a key, or leave it out")
@@ -165,6 +155,7 @@ class LedgerFile:
         self.file = file
         self._lock = threading.RLock()
         self._process = os.getpid()
+        self._closed = False
 
         new = not file.exists()
         if new and not create:
@@ -196,6 +187,7 @@ class LedgerFile:
 
     def close(self) -> None:
         """Close the file; again is allowed."""
+        self._closed = True
         self._db.close()
 
     @contextmanager
@@ -234,7 +226,10 @@ class LedgerFile:
         with self.writing() as db:
             empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if empty and not head(db, "application_id"):
-                make(db)
+                for statement in _SCHEMA.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {APPLICATION}")
+                db.execute(f"PRAGMA user_version = {FORMAT}")
                 db.executemany("INSERT INTO settings VALUES (?, ?)", kept.items())
 
     def _check(self) -> None:
@@ -256,12 +251,6 @@ class LedgerFile:
         wrong, fix = _WORDS[sqlite3.SQLITE_CORRUPT]
         return SpecError("ledger", f"{self.file} {wrong}", fix)
 
-    def _is_closed(self) -> bool:
-        try:
-            return self._db.total_changes < 0
-        except sqlite3.ProgrammingError:
-            return True
-
     @contextmanager
     def _plainly(self) -> Iterator[None]:
         """Yield a context in which errors of SQLite become one line in plain words."""
@@ -269,7 +258,7 @@ class LedgerFile:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0)
-            if isinstance(error, sqlite3.ProgrammingError) and self._is_closed():
+            if isinstance(error, sqlite3.ProgrammingError) and self._closed:
                 raise SpecError("ledger", f"{self.file} is closed", "open it again") from None
             unknown = f"cannot be used: {error}", "look at the file"
             wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dxopt.errors import Option, SpecError
+from dxopt.errors import SpecError
 from dxopt.release.tables import IntegerTable
-from dxopt.runtime.atomic_write import replacing
+from dxopt.runtime.atomic_write import replacing, require_free
 from dxopt.runtime.identity import UNSEEN
 from dxopt.spaces.units import per
 
@@ -270,9 +270,7 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
         raise SpecError("to", f"there is no {to!r}", f"choose one of {', '.join(TARGETS)}")
     ending, writer = _WRITERS[to]
     path = Path(file) if file is not None else Path(_plain(table.name) + ending)
-    if path.exists() and not force:
-        wrong = f"{path} is there already"
-        raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
+    require_free(path, force=force)
     content = table.encoded() if writer is None else writer(table).encode("utf-8")
     with replacing(path, "output") as stream:
         stream.write(content)

@@ -23,7 +23,6 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
 from dxopt.release.tables.proof import Counts
 from dxopt.runtime.archive import DAMAGED
-from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.reading import MOST_ARRAYS, content, is_file, is_folder, no_result, read_json
 from dxopt.spaces.archive import pack, unpack
 
@@ -38,18 +37,8 @@ _FOR_PROOFS = ("space", "cost", "variation")
 """Entries of the head that a draw can do without."""
 
 
-def save_table(parts: Parts, file: Path) -> Path:
-    """Write what a table is made of to a file; see `IntegerTable.save`."""
-    if file.suffix != DXT:
-        raise SpecError("file", f"{file} has no ending {DXT}", f"name it {file.stem}{DXT}")
-    written = encoded(parts)
-    with replacing(file, "file") as stream:
-        stream.write(written)
-    return file
-
-
 def load_table(file: Path) -> Parts:
-    """Read the parts of a table that `save_table` wrote, not yet proven; see `IntegerTable.load`."""
+    """Read the parts of a table that `IntegerTable.save` wrote, not yet proven; see `IntegerTable.load`."""
     if is_folder(file):
         file = _inside(file)
     if file.suffix != DXT and is_file(file):

@@ -39,6 +39,7 @@ from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.prior import PriorLike
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.partition import Partition
 from dxopt.release.tables.proof import Counts, Difference, over_power_of_two
@@ -275,8 +276,7 @@ def integer_table(
 
 def _claimed(mechanism: Mechanism) -> Privacy:
     """Return the privacy of a mechanism that can be made a table; SpecError or UnsupportedError of another."""
-    if not isinstance(mechanism, Mechanism):
-        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", f"give {_CERTIFIED}")
+    required_mechanism(mechanism, Mechanism)
     privacy = mechanism.privacy
     secrets = len(mechanism.space)
     reports = len(mechanism.reports)

@@ -15,16 +15,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import CertificateError, SpecError
+from dxopt.errors import CertificateError, SpecError, required, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import Returns, Sampler
-from dxopt.numerics.draws import alike, words
+from dxopt.numerics.draws import places_of_each, words
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.release.keys import Key, require_named_draws
+from dxopt.release.keys import Key
 from dxopt.release.tables import files as portable
-from dxopt.release.tables.files import load_table, save_table
+from dxopt.release.tables.files import DXT, load_table
 from dxopt.release.tables.proof import Counts, violation
+from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.display import Lines
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import as_path
@@ -66,7 +67,7 @@ class Stairs:
         Its first word decides, unless it is equal to that of a step: then `number` is asked for all its bits.
         """
         found = np.empty(len(secrets), dtype=np.int64)
-        for secret, which in alike(secrets):
+        for secret, which in places_of_each(secrets):
             steps, tops = self._of(secret)
             word = first[which]
             below = np.searchsorted(tops, word, side="right")
@@ -193,9 +194,8 @@ class IntegerTable(Sampler):
         SpecError
             If there is no such secret or report, or one of them may be two.
         """
-        if by not in (None, "label", "index", "point"):
-            raise SpecError("by", f"is {by!r}", 'give "label", "index" or "point"')
-        kind = by or "bare"
+        kind = "bare" if by is None else by
+        required_choice("by", kind, ("bare", "label", "index", "point"))
         reports = Naming(self.reports.labels, self.reports.points, "report")
         x = self.space.naming.one(**{kind: secret})
         return Fraction(self.counts[x, reports.one(**{kind: report}, called="report")], self.total)
@@ -248,7 +248,12 @@ class IntegerTable(Sampler):
         SpecError
             If the name has another ending, or the file cannot be written.
         """
-        return save_table(self._parts, Path(file))
+        path = Path(file)
+        if path.suffix != DXT:
+            raise SpecError("file", f"{path} has no ending {DXT}", f"name it {path.stem}{DXT}")
+        with replacing(path, "file") as stream:
+            stream.write(self.encoded())
+        return path
 
     @staticmethod
     def load(file: str | Path) -> IntegerTable:
@@ -319,7 +324,9 @@ class IntegerTable(Sampler):
             raise SpecError("persons", f"are {len(names):,} for {len(secrets):,} secrets", "give one for each")
         if "" in names:
             raise SpecError("persons", f"number {names.index('')} is nobody", "name a person for each secret")
-        require_named_draws(key, release)
+        required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")
+        if not isinstance(release, str) or not release:
+            raise SpecError("release", f"is {release!r}", "give it a name, as text")
         labels = self.space.labels
         pairs = zip(names, secrets.tolist(), strict=True)
         digests = [key.digest(self.DRAW, self.digest, release, person, str(labels[x])) for person, x in pairs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -115,14 +115,6 @@ class Bars:
 
 
 @dataclass(frozen=True)
-class Quantity:
-    """A panel: the label of its axis, and the bars that each row has in it, one below the other."""
-
-    label: str
-    bars: Sequence[Bars]
-
-
-@dataclass(frozen=True)
 class Line:
     """A line across all rows of the first panel."""
 
@@ -132,8 +124,13 @@ class Line:
     dashed: bool = False
 
 
-def bars(title: str, rows: Sequence[Row], quantities: Sequence[Quantity], lines: Sequence[Line] = ()) -> Figure:
-    """Return a figure of one or two panels over the same rows, with lines in the first and one legend below."""
+def bars(
+    title: str, rows: Sequence[Row], quantities: Mapping[str, Sequence[Bars]], lines: Sequence[Line] = ()
+) -> Figure:
+    """Return a figure of one or two panels over the same rows, with lines in the first and one legend below.
+
+    Quantities name the bars that each row has in a panel, one below the other.
+    """
     from matplotlib.patches import Rectangle
 
     with plots.style():
@@ -142,15 +139,17 @@ def bars(title: str, rows: Sequence[Row], quantities: Sequence[Quantity], lines:
             1, len(quantities), sharey=True, squeeze=False, width_ratios=_WIDTHS[: len(quantities)]
         )[0]
         first = panels[0]
-        for axes, quantity in zip(panels, quantities, strict=True):
-            _draw(axes, rows, quantity.bars)
+        for axes, several in zip(panels, quantities.values(), strict=True):
+            _draw(axes, rows, several)
         for line in lines:
             style = (0, (4, 4)) if line.dashed else "solid"
             first.axvline(line.at, color=plots.COLOURS[line.colour], linewidth=1.2, linestyle=style, label=line.label)
-        first.set_yticks(range(len(rows)), [_label(row) for row in rows])
+        names = [textwrap.fill(row.name, _NAME) for row in rows]
+        labels = [f"{name}\n{row.note}" if row.note else name for name, row in zip(names, rows, strict=True)]
+        first.set_yticks(range(len(rows)), labels)
         first.set(ylim=(max(len(rows), 1) - 0.4, -0.6))
         for axes, quantity in zip(panels, quantities, strict=True):
-            axes.set(xlabel=quantity.label)
+            axes.set(xlabel=quantity)
             axes.grid(visible=False, axis="y")
             axes.set_axisbelow(True)
             if not any(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)):
@@ -180,8 +179,3 @@ def _draw(axes: Axes, rows: Sequence[Row], several: Sequence[Bars]) -> None:
         there = [length is not None and math.isfinite(length) for length in one.lengths]
         texts = [f"{length:.3g}" if known else "" for length, known in zip(one.lengths, there, strict=True)]
         axes.bar_label(drawn, texts, padding=2, fontsize=7.5)
-
-
-def _label(row: Row) -> str:
-    name = textwrap.fill(row.name, _NAME)
-    return f"{name}\n{row.note}" if row.note else name

@@ -24,12 +24,6 @@ _COLUMNS = 6
 """That many besides the first fit a terminal."""
 
 
-def as_text(lines: Lines) -> str:
-    """Return lines as plain text, the names in a column of their own."""
-    width = max(len(name) for name, _ in lines)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)
-
-
 def as_panel(title: str, lines: Lines) -> Panel:
     """Return lines in a frame for a rich console."""
     from rich.panel import Panel

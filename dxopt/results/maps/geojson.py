@@ -57,10 +57,9 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike 
         index = located.index(secret)
         about["given_secret"] = mechanism.row(index=index)
         marked["is_secret"] = np.arange(len(mechanism.space)) == index
-    if mechanism.reports.secrets:
-        features = _features(located.secrets, mechanism.space.labels, marked | about)
-    else:
-        features = _features(located.secrets, mechanism.space.labels, marked)
+    own = mechanism.reports.secrets
+    features = _features(located.secrets, mechanism.space.labels, marked | about if own else marked)
+    if not own:
         features += _features(located.reports, mechanism.reports.labels, about)
     return {"type": "FeatureCollection", "features": features}
 

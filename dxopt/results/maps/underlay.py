@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.results.maps.located import Window
-from dxopt.spaces.geo.areas import Area, described
+from dxopt.spaces.geo.areas import Area, geometries_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def shapes_of(given: Area) -> Shapes:
     """
     from shapely import make_valid
 
-    found = [(shape, _kind(about), _name(about)) for shape, about in described(given, "underlay")]
+    found = [(shape, _kind(about), _name(about)) for shape, about in geometries_of(given, "underlay")]
     kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is(shape, "Point")]
     if found and not kept:
         wrong = f"has a {found[0][0].geom_type}"

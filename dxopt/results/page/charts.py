@@ -26,15 +26,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def compared(found: Comparison, unit: str, name: str) -> Iterator[Markup]:
-    """Yield bars, tables, the refinements, and why some are missing; values are in the unit."""
+def compared(found: Comparison, name: str) -> Iterator[Markup]:
+    """Yield bars, tables, the refinements, and why some are missing."""
     found = found.told
     rows = [row for row in found.rows if row.value is not None]
-    title = f"{found.objective}{in_unit(unit)}"
     yield drawn(found.figure(), name)
-    yield table("Mechanisms side by side", ["mechanism", title, *_COLUMNS], map(_cells, rows))
+    yield table("Mechanisms side by side", ["mechanism", found.measured, *_COLUMNS], map(_cells, rows))
     if found.bound is not None:
-        bound = told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, unit))
+        bound = told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, found.unit))
         yield element("p", bound)
     if found.verdict is not None:
         yield element("p", f"The prior is {found.verdict}.")
@@ -44,7 +43,7 @@ def compared(found: Comparison, unit: str, name: str) -> Iterator[Markup]:
         under.append(("bound", [found.bound, *(found.bounds.get(prior) for prior in priors)]))
         heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
         lines = ([Cell(mechanism), *map(Cell.number, values)] for mechanism, values in under)
-        yield table(f"{title.capitalize()} under other priors", heads, lines)
+        yield table(f"{found.measured.capitalize()} under other priors", heads, lines)
     if order := lines_of(found.refinements):
         yield element(
             "p", "One mechanism refines another if, after the best remaps, it is no worse for any prior and loss:"

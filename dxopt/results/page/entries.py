@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dxopt.errors import CertificateError, SpecError
-from dxopt.results.claims import FrontierFile, LevelFile, WarningNote, read_notes, read_typed
-from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
+from dxopt.results.claims import FrontierFile, LevelFile, Notes, WarningNote, read_typed
+from dxopt.results.folder import FRONTIER, LEVEL, NOTES, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
@@ -25,8 +25,6 @@ class Entry:
     ----------
     name : str
     report, level, frontier, sweep : Report, LevelFile, FrontierFile and EpsilonSweep, or None
-    metric : str
-        The kind of distances.
     failure, reason : str
         How it failed, and why; blank where it did not.
     recorded : sequence of WarningNote
@@ -35,7 +33,6 @@ class Entry:
 
     name: str
     report: Report | None = None
-    metric: str = ""
     level: LevelFile | None = None
     frontier: FrontierFile | None = None
     sweep: EpsilonSweep | None = None
@@ -55,7 +52,7 @@ class Entry:
     @classmethod
     def of(cls, answer: Report | Entry) -> Entry:
         """Return the entry of a report in memory; an entry is returned as it is."""
-        return answer if isinstance(answer, Entry) else cls(answer.problem.name, answer, _metric(answer))
+        return answer if isinstance(answer, Entry) else cls(answer.problem.name, answer)
 
     @property
     def status(self) -> str:
@@ -120,17 +117,11 @@ def _failed(folder: Path) -> list[Entry]:
 def _entry(folder: Path) -> Entry:
     if is_file(folder / SWEEP):
         sweep = EpsilonSweep.load(folder)
-        return Entry(sweep.problem.name, metric=_metric(sweep.reports[0]), sweep=sweep)
+        return Entry(sweep.problem.name, sweep=sweep)
     level = read_typed(folder / LEVEL, LevelFile) if is_file(folder / LEVEL) else None
     frontier = read_typed(folder / FRONTIER, FrontierFile) if is_file(folder / FRONTIER) else None
     if not holds_report(folder):
         asked = level or frontier
-        return Entry(asked.problem if asked else folder.name, None, _metric(None), level, frontier)
+        return Entry(asked.problem if asked else folder.name, None, level, frontier)
     report = load(folder)
-    return Entry(report.problem.name, report, _metric(report), level, frontier, recorded=read_notes(folder).warnings)
-
-
-def _metric(report: Report | None) -> str:
-    """Return the name of the metric of a report; "given distances" where there is none."""
-    metric = None if report is None else report.problem.space.metric
-    return metric.name if metric else "given distances"
+    return Entry(report.problem.name, report, level, frontier, recorded=read_typed(folder / NOTES, Notes).warnings)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dxopt.model.objective import OBJECTIVES
 from dxopt.model.problem import Problem
 from dxopt.results.figures import plots
-from dxopt.results.figures.panels import Bars, Panel, Quantity, Row, bars, panels
+from dxopt.results.figures.panels import Bars, Panel, Row, bars, panels
 from dxopt.results.packing import level_axis, named_loss, value_axis
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import (
@@ -196,5 +196,5 @@ def _side_by_side(group: Sequence[Report], name: str) -> Markup:
     left = f"; the first {MOST_BARS} of {len(group):,}" if len(group) > MOST_BARS else ""
     kept = group[:MOST_BARS]
     lengths = Bars([report.certificate.value for report in kept], colour=0)
-    figure = bars("", [Row(report.problem.name) for report in kept], [Quantity(value_axis(problem), [lengths])])
+    figure = bars("", [Row(report.problem.name) for report in kept], {value_axis(problem): [lengths]})
     return drawn(figure, name, f"{value_axis(problem).capitalize()}{left}")

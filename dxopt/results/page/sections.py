@@ -126,7 +126,7 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     if entry.sweep is not None:
         titled.append(("Loss and leakage against ε", charts.against_epsilon(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:
-        titled += _of_report(entry.report, entry, shown)
+        titled += _of_report(entry.report, shown)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
 
 
@@ -149,19 +149,19 @@ def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[
     yield section("In plain words", others, level=rank)
 
 
-def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]:
+def _of_report(report: Report, shown: Shown) -> Iterator[_Section]:
     if shown.plane is not None:
         yield "Map", [locations(report, shown.plane, shown.name)]
     if curve := charts.published(report, f"{shown.name}-published"):
         yield "Published against true", curve
     if report.comparison is not None:
-        yield "Comparison", charts.compared(report.comparison, report.problem.unit, f"{shown.name}-compared")
+        yield "Comparison", charts.compared(report.comparison, f"{shown.name}-compared")
     if report.evaluation:
         yield "Measures", [words.measures(report)]
     if report.held_out:
         yield "On other data", [facts(on_other_data(report.held_out))]
     yield "What was proven", [words.certificate(report)]
-    yield "The problem", [words.problem(report, entry.metric)]
+    yield "The problem", [words.problem(report)]
     secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
     omitted = f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
     yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", omitted)]

@@ -10,7 +10,7 @@ from typing import Any
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import factor
-from dxopt.results.explanation import choices_of, of_problem
+from dxopt.results.explanation import of_problem
 from dxopt.results.packing import named_loss
 from dxopt.results.page import channels
 from dxopt.results.page.channels import Plane, readable
@@ -20,7 +20,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
 from dxopt.words.phrases import exact
 from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven, worst_prior
-from dxopt.words.result import table_of
+from dxopt.words.result import exponential, table_of
 
 
 def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
@@ -33,12 +33,14 @@ def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
 
 def level_table(reports: Sequence[Report]) -> Markup:
     """Return a table of the promises and costs of one problem at several levels."""
-    found = replace(of_problem(reports[0].problem), choices=choices_of(one.explanation for one in reports))
+    found = replace(of_problem(reports[0].problem), choices=tuple(one.explanation for one in reports))
     rows = []
     for one in found.choices:
-        odds = Cell.number(one.factor, short=factor(one.epsilon * found.between))
-        costs = (one.value, one.bound, one.worst_loss, one.radius)
-        rows.append([Cell.number(one.epsilon), odds, *map(Cell.number, costs)])
+        exponent = (one.asked or 0.0) * found.between
+        odds = Cell.number(exponential(exponent), short=factor(exponent))
+        costs = (one.asked, one.value, one.bound, one.worst_loss, one.radius)
+        asked, *others = map(Cell.number, costs)
+        rows.append([asked, odds, *others])
     return table("What each ε promises and costs", table_of(found)[0], rows)
 
 
@@ -130,9 +132,10 @@ def _promised(report: Report) -> Markup:
 _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
-def problem(report: Report, metric: str) -> Markup:
-    """Return the section on the question; `metric` describes the distances."""
+def problem(report: Report) -> Markup:
+    """Return the section on the question."""
     asked = report.problem
+    metric = "given distances" if asked.space.metric is None else asked.space.metric.name
     return facts(
         [
             ("secrets", f"{len(asked.space):,}"),

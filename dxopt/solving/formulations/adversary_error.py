@@ -9,7 +9,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import AdversaryDual
-from dxopt.solving.formulations.base import Compiled, classes, unit, unscaled
+from dxopt.solving.formulations.base import Compiled, classes_of_points, cost_unit, dual_of_problem
 from dxopt.solving.programs.coupling import GuessRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
@@ -31,22 +31,24 @@ class AdversaryErrorProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the problem as a minimum over t, with losses in units of the budget, and wins scaled."""
         # An adversary minimises his error; what a guess wins against the worst guess is 0 or more, so that the
         # program minimises Σ_z t_z, t_z no less than what any guess wins in report z; the error is `most` less that.
         guessed = _guesses(problem)
         prior = problem.prior.probabilities
         worst = guessed.max(axis=1)
         most = float(prior @ worst)
-        partition, budgets = classes(problem)
+        partition, budgets = classes_of_points(problem)
         won = partition.totals(prior[:, None] * (worst[:, None] - guessed))
-        unit = _unit(problem)
-        scale = float(won.sum(axis=0).max()) or 1.0
+        unit = _loss_unit(problem)
+        scale = float(won.sum(axis=0).max()) or 1.0  # 0 where all guesses are as good
         paid = partition.totals(problem.costs) / unit
         rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit)
         program = ChannelProgram(np.zeros(paid.shape), budgets, coupling=rows, offset=-most / scale)
         return Compiled(program, problem, self, partition, most, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel; its dual is the adversary's mixed guesses and the price of loss, if known."""
         channel = compiled.channel_of(solution)
         if solution.coupled is None:
             return Candidate(channel, None, "exact")
@@ -55,26 +57,27 @@ class AdversaryErrorProgram:
         m, count = problem.shape[1], guessed.shape[1]
         # 1. the multipliers of a report's rows, scaled to sum to 1, are how the adversary mixes his guesses after it
         guesses = np.maximum(solution.coupled[: m * count].reshape(m, count), 0.0)
-        guesses[guesses.sum(axis=1) <= 0] = 1.0
+        guesses[guesses.sum(axis=1) <= 0] = 1.0  # without multipliers, any mixture proves some bound
         guesses /= guesses.sum(axis=1, keepdims=True)
         # 2. the multiplier of the budget is the price of a unit of loss; price and guesses make an expected loss,
         #    whose bound the row prices prove; one beyond the largest double proves nothing
-        price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
+        price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _loss_unit(problem)
         if not np.isfinite(price):
             return Candidate(channel, None, "exact")
         costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
         worst = problem.prior.probabilities * guessed.max(axis=1)
         shift = -compiled.partition.totals(worst[:, None])[:, 0]
-        inner = unscaled(solution.dual, compiled, shift, costs)
+        inner = dual_of_problem(solution.dual, compiled, shift, costs)
         return Candidate(channel, AdversaryDual(guesses, price, inner), "exact")
 
 
 def _guesses(problem: Problem) -> np.ndarray:
+    """Return what each guess costs the adversary in each secret, `(n, g)`."""
     if not isinstance(problem.objective, AdversaryError):
         raise SolveError(f"the objective is {problem.objective.name}, not adversary_error")
     return problem.objective.guesses
 
 
-def _unit(problem: Problem) -> float:
+def _loss_unit(problem: Problem) -> float:
     """Return the unit of losses: the size of the budget, unless it is next to nothing beside them."""
-    return unit(abs(problem.objective.max_loss), float(np.abs(problem.costs).max()))
+    return cost_unit(abs(problem.objective.max_loss), float(np.abs(problem.costs).max()))

@@ -1,4 +1,4 @@
-"""The unit of the costs of a program: about its optimum, so that solvers see numbers near 1.
+"""The contract of formulations, and what they share: a unit for costs, classes of points, and the dual carried back.
 
 Privacy is K[b, z] ≥ e^{-εd(a, b)} K[a, z] for all points a, b and reports z. A dual (`Dual`) has multipliers λ ≥ 0
 for some of these, listed with a as `first` and b as `second`, and a price y(x) for each point. The residual of x in
@@ -27,9 +27,10 @@ SMALLEST_SHARE = 1e-40
 """Of the largest cost: with a much smaller unit, costs or their powers would overflow."""
 
 
-def unit(optimum: float, largest: float) -> float:
-    """Return the number that costs are divided by, given about the optimum and the largest size of a cost.
+def cost_unit(optimum: float, largest: float) -> float:
+    """Return the number that costs are divided by, so that solvers see an optimum near 1.
 
+    Given are an estimate of the optimum and the largest size of a cost.
     It is the optimum, unless that is next to nothing beside the largest cost; this one where the optimum is 0; 1
     where both are.
     """
@@ -83,8 +84,8 @@ class Compiled:
 Array = NDArray[np.float64]
 
 
-def classes(problem: Problem) -> tuple[Partition, Array]:
-    """Classes of points at distance (nearly) 0, one way or both, or by chains, and the budgets εd between them.
+def classes_of_points(problem: Problem) -> tuple[Partition, Array]:
+    """Return classes of points at distance (nearly) 0, one way or both, or by chains, and budgets εd between them.
 
     d(a, b) = 0 gives K[b, z] ≥ K[a, z] in every report, and both rows sum to 1, so that they are equal. As all rows
     of a class are, of the budgets between the members of two classes the least is the one that binds.
@@ -99,7 +100,7 @@ def classes(problem: Problem) -> tuple[Partition, Array]:
     return partition, budgets
 
 
-def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) -> Dual | None:
+def dual_of_problem(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) -> Dual | None:
     """Return the dual of a problem from one of its program: carried from classes to points.
 
     The costs of the program are (C - shift) / scale, where C `(k, m)` are the sums over the points of each class of
@@ -154,7 +155,7 @@ def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Arra
     entries: list[tuple[NDArray[Any], ...]] = [dual.entries]
     for which in np.flatnonzero(np.bincount(partition.index) > 1):
         members = partition.members(int(which))
-        for child, parent in reversed(_tree(budgets, members)):
+        for child, parent in reversed(_tree_pairs(budgets, members)):
             lowered = budgets[parent, child] <= ALIKE
             first, second = (parent, child) if lowered else (child, parent)
             prices[child] = residual[child].min() if lowered else residual[child].max()
@@ -167,8 +168,8 @@ def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Arra
     return Dual(prices, *map(np.concatenate, zip(*entries, strict=True)))
 
 
-def _tree(budgets: Array, members: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """(child, parent) pairs at distance (nearly) 0, one way or both, that join the members to the first one.
+def _tree_pairs(budgets: Array, members: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return (child, parent) pairs at distance (nearly) 0, one way or both, that join the members to the first one.
 
     In breadth-first order: each parent is the first member, or the child of an earlier pair.
     """

@@ -9,7 +9,7 @@ from dxopt.model.prior_sets import Everyone, PriorSet
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import WorstDual
-from dxopt.solving.formulations.base import Compiled, classes, unit, unscaled
+from dxopt.solving.formulations.base import Compiled, classes_of_points, cost_unit, dual_of_problem
 from dxopt.solving.programs.coupling import WorstRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
@@ -31,7 +31,8 @@ class ExpectedLossProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
-        partition, budgets = classes(problem)
+        """Pose the problem: costs of classes, less the cheapest report of each, scaled to an optimum of about 1."""
+        partition, budgets = classes_of_points(problem)
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
         costs = costs - shift[:, None]
@@ -39,13 +40,14 @@ class ExpectedLossProgram:
         kernel = np.exp(-budgets)
         kernel /= kernel.sum(axis=1, keepdims=True)
         remapped = (costs.T @ kernel).min(axis=0).sum()
-        scale = unit(min(costs.sum(axis=0).min(), remapped), costs.max())
+        scale = cost_unit(min(costs.sum(axis=0).min(), remapped), costs.max())
         program = ChannelProgram(costs / scale, budgets)
         return Compiled(program, problem, self, partition, float(shift.sum()), scale, shift)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel of the points, and the dual of the program without its scale and shift."""
         channel = compiled.channel_of(solution)
-        dual = unscaled(solution.dual, compiled, compiled.shift, compiled.problem.costs)
+        dual = dual_of_problem(solution.dual, compiled, compiled.shift, compiled.problem.costs)
         return Candidate(channel, dual, "exact")
 
 
@@ -70,14 +72,15 @@ class WorstLossProgram:
     """
 
     def apply(self, problem: Problem) -> Compiled:
-        partition, budgets = classes(problem)
+        """Pose the problem: no costs but those of the coupling's rows, of losses shifted to 0 or more and scaled."""
+        partition, budgets = classes_of_points(problem)
         among = _among(problem)
         counted = np.where(among.reach[:, None], problem.losses, np.inf)
-        least = float(counted.min())
+        least = float(counted.min())  # only secrets that some prior of the set has count
         losses = np.where(among.reach[:, None], problem.losses - least, 0.0)
         scale = _scale(losses, problem)
         nothing = np.zeros((partition.size, problem.shape[1]))
-        given: np.ndarray | None = None
+        given: np.ndarray | None = None  # for a regret: the optimum under each prior, shifted and scaled like losses
         offset = least
         if isinstance(problem.objective, WorstRegret) and problem.objective.lowest is not None:
             given = (problem.objective.lowest - least * problem.objective.priors.members.sum(axis=1)) / scale
@@ -87,6 +90,7 @@ class WorstLossProgram:
         return Compiled(program, problem, self, partition, offset, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel; its dual is the prior that the multipliers give, and one for its expected loss."""
         channel = compiled.channel_of(solution)
         if solution.coupled is None:
             return Candidate(channel, None, "exact")
@@ -100,7 +104,7 @@ class WorstLossProgram:
         shift = compiled.partition.totals(secrets[:, None] * counted[mixtures.reach].min())[:, 0]
         with np.errstate(over="ignore"):
             costs = secrets[:, None] * counted
-        inner = unscaled(solution.dual, compiled, shift, costs)
+        inner = dual_of_problem(solution.dual, compiled, shift, costs)
         return Candidate(channel, WorstDual(weights, inner), "exact")
 
 
@@ -117,4 +121,4 @@ def _scale(losses: np.ndarray, problem: Problem) -> float:
     best = (losses.T @ kernel).argmin(axis=0)
     remapped = among.largest((kernel * losses[:, best]).sum(axis=1))
     constant = among.largest(losses[:, int(losses.max(axis=0).argmin())])
-    return unit(min(constant, remapped), losses.max())
+    return cost_unit(min(constant, remapped), losses.max())

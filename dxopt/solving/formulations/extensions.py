@@ -41,36 +41,39 @@ class WithDelta:
     entries: Entries
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the base's program without its cone, but with the rows and slacks of the entries."""
         compiled = self.base.apply(problem)
+        # the rows with slacks take the place of the cone, which binds no pair
         apart = np.full(compiled.smaller.budgets.shape, np.inf)
         np.fill_diagonal(apart, 0.0)
-        program = compiled.smaller.with_budgets(apart).coupled_by(self._slack(problem))
+        program = compiled.smaller.with_budgets(apart).coupled_by(self._delta_rows(problem))
         return replace(compiled, smaller=program, formulation=self)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Read the multipliers of the entries as a dual, unscaled, and leave the rest to the base."""
         coupled = solution.coupled
         if coupled is None or solution.dual is None:
             return self.base.recover(compiled, replace(solution, dual=None, coupled=None))
         count = len(self.entries)
-        own, scaled = np.split(coupled, [len(coupled) - count - self._pairs(compiled.problem)[0]])
+        own, scaled = np.split(coupled, [len(coupled) - count - self._numbered_pairs(compiled.problem)[0]])
         first, second, report = self.entries.T
-        multiplier = scaled[:count] * np.exp(compiled.problem.budgets[first, second] / 2)
+        multiplier = scaled[:count] * np.exp(compiled.problem.budgets[first, second] / 2)  # as rows are scaled
         used = multiplier > 0
         dual = Dual(solution.dual.prices, report[used], first[used], second[used], multiplier[used])
         return self.base.recover(compiled, replace(solution, dual=dual, coupled=own))
 
-    def _pairs(self, problem: Problem) -> tuple[int, NDArray[np.int64]]:
+    def _numbered_pairs(self, problem: Problem) -> tuple[int, NDArray[np.int64]]:
         """Count the pairs, and return the pair of each entry."""
         pair = self.entries[:, 0] * problem.shape[0] + self.entries[:, 1]
         pairs, index = np.unique(pair, return_inverse=True)
         return len(pairs), index
 
-    def _slack(self, problem: Problem) -> Coupling:
-        """Rows e^{d/2} v_b - e^{-d/2} (v_a - s) ≥ 0 for each entry, then δ - Σ_z s_z ≥ 0 for each pair."""
+    def _delta_rows(self, problem: Problem) -> Coupling:
+        """Return rows e^{d/2} v_b - e^{-d/2} (v_a - s) ≥ 0 for each entry, then δ - Σ_z s_z ≥ 0 for each pair."""
         (n, m) = problem.shape
         first, second, report = self.entries.T
         count = len(self.entries)
-        pairs, pair = self._pairs(problem)
+        pairs, pair = self._numbered_pairs(problem)
         row = np.arange(count)
         budget = problem.budgets[first, second]
         up = np.exp(budget / 2)
@@ -85,6 +88,7 @@ class WithDelta:
 
 
 _FARTHEST = 700.0
+"""Larger budgets count as this one, so that no factor overflows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +110,15 @@ class WithBeliefs:
     base: Formulation
 
     def apply(self, problem: Problem) -> Compiled:
+        """Pose the base's program with the rows of the pairs of beliefs."""
         compiled = self.base.apply(problem)
         if problem.beliefs is None:
             return compiled
-        rows = _rows(problem.beliefs, problem.shape[1])
+        rows = _belief_rows(problem.beliefs, problem.shape[1])
         return replace(compiled, smaller=compiled.smaller.coupled_by(rows), formulation=self)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Split off the multipliers of the pairs of beliefs, and leave the rest to the base."""
         pairs = compiled.problem.beliefs
         coupled = solution.coupled
         if pairs is None or coupled is None:
@@ -122,20 +128,20 @@ class WithBeliefs:
         found = self.base.recover(compiled, replace(solution, coupled=own))
         if not isinstance(found.dual, Dual | WorstDual):
             return replace(found, dual=None)
-        multiplier = scaled * np.tile(_halved(pairs), reports) * compiled.scale
+        multiplier = scaled * np.tile(_half_factors(pairs), reports) * compiled.scale
         used = np.flatnonzero(multiplier > 0)
         report, belief = np.divmod(used, len(pairs))
         return replace(found, dual=BeliefDual(belief, report, multiplier[used], found.dual))
 
 
-def _halved(pairs: BeliefPairs) -> np.ndarray:
-    """e^{εd/2} of each pair, `(p,)`; steeper ones are left to the repair."""
+def _half_factors(pairs: BeliefPairs) -> np.ndarray:
+    """Return e^{εd/2} of each pair, `(p,)`, by which its rows are scaled; steeper ones are left to the repair."""
     return np.exp(np.minimum(pairs.budgets, _FARTHEST) / 2)
 
 
-def _rows(pairs: BeliefPairs, reports: int) -> Coupling:
-    """Rows e^{εd/2} θ'v - e^{-εd/2} θv ≥ 0, report by report, on columns one after another."""
-    up = _halved(pairs)[:, None]
+def _belief_rows(pairs: BeliefPairs, reports: int) -> Coupling:
+    """Return rows e^{εd/2} θ'v - e^{-εd/2} θv ≥ 0, report by report, on columns one after another."""
+    up = _half_factors(pairs)[:, None]
     one = sp.csc_array(up * pairs.second - pairs.first / up)
     columns = sp.csc_array(sp.kron(sp.eye_array(reports), one))
     count = len(pairs) * reports

@@ -42,7 +42,7 @@ class Coupling:
         return len(self.floors)
 
     def written(self) -> Coupling:
-        """Return itself, as it has rows."""
+        """Return itself: its rows are written out already, unlike those of the other couplings."""
         return self
 
 
@@ -82,7 +82,7 @@ class WorstRows:
         return np.zeros(self.rows) if self.given is None else -self.given
 
     def written(self) -> Coupling:
-        """Return a row for each form; classes are for column generation alone."""
+        """Return a row for each form, for general solvers, which get no classes."""
         n, m = self.losses.shape
         size = int(self.index.max()) + 1
         entries = (np.arange(m) * size + self.index[:, None]).ravel()
@@ -93,7 +93,7 @@ class WorstRows:
         return Coupling(cost, sp.csc_array(mixed), extras, self.floors)
 
     def _extras(self) -> tuple[Array, sp.csc_array]:
-        """Return t for each group, then a for each row with a cap: what they cost, and their part of each row."""
+        """Return the costs of t, one for each group, then of a, one for each row with a cap, and their matrix G."""
         among = self.among
         r, count = among.rows, len(among.capped)
         groups = sp.csr_array((np.ones(r), (np.arange(r), among.group)), (r, len(among.masses)))
@@ -129,7 +129,7 @@ class GuessRows:
         return self.paid.shape[1] * self.missed.shape[1] + 1
 
     def written(self) -> Coupling:
-        """m·g rows, report by report, and the budget; classes are for column generation alone."""
+        """Return m·g rows, report by report, and the budget, for general solvers, which get no classes."""
         m = self.paid.shape[1]
         guesses = self.missed.shape[1]
         won = -sp.kron(sp.eye_array(m), sp.csc_array(self.missed.T))

@@ -70,7 +70,7 @@ class Rows:
 
     @classmethod
     def everywhere(cls, program: ChannelProgram) -> Rows:
-        """Every pair of the cone in every report."""
+        """Return every pair of the cone in every report."""
         first, second = program.pairs
         reports = program.costs.shape[1]
         report = np.repeat(np.arange(reports), len(first))
@@ -124,10 +124,11 @@ class LinearProgram:
         places = np.tile(np.arange(size), reports)
         equalities = sp.csc_array((np.ones(entries), places, np.arange(entries + 1)), shape=(size, entries))
         signed = ~_bound_both_ways(program, rows)
-        plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
-        return plain if program.coupling is None else plain._coupled(program.coupling.written())
+        uncoupled = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
+        return uncoupled if program.coupling is None else uncoupled._coupled(program.coupling.written())
 
     def _coupled(self, coupling: Coupling) -> LinearProgram:
+        """Return the program with the variables u of a coupling after its own, and the rows after its own."""
         extras = len(coupling.cost)
         return LinearProgram(
             np.concatenate([self.cost, coupling.cost]),
@@ -147,7 +148,7 @@ class LinearProgram:
 
 
 def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
-    """Entries v_x for which v_x ≤ e^d v_x' and v_x' ≤ e^d v_x are both present, with d + d' > 0."""
+    """Tell for each entry whether v_x ≤ e^d v_x' and v_x' ≤ e^d' v_x are rows, d + d' > 0: these imply v_x ≥ 0."""
     size, reports = program.costs.shape
     cell = (rows.report * size + rows.first) * size + rows.second
     mirrored = (rows.report * size + rows.second) * size + rows.first

@@ -15,7 +15,10 @@ SAME_ENTRY = 1e-12
 
 @kernel(MATRIX, POSITIONS, POSITIONS, POSITIONS)
 def compare(matrix: Array, rows: Indices, columns: Indices, moved: Indices) -> tuple[bool, int]:
-    """Compare matrix[rows[x], columns[z]] with matrix[x, z] where x or z (in `moved`) moves; count the entries."""
+    """Tell whether matrix[rows[x], columns[z]] is matrix[x, z] where x or z (in `moved`) moves; count what is read.
+
+    The search is charged for the entries read (`Search.spend`).
+    """
     compared = 0
     for x in range(len(rows)):
         row = matrix[x]

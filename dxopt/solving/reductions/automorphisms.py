@@ -10,8 +10,8 @@ random number of its colour. Sums are compared with a margin for rounding, so tw
 That costs time in the search (`automorphisms`), where everything found is compared entry by entry, and nothing else.
 
 Individualisation and refinement, as in nauty (McKay 1981). **Refinement** gives rows colours that automorphisms
-preserve (`colours`); the rows of a colour are a cell. **Individualisation** gives one row a colour of its own, which
-splits other cells in turn.
+preserve (`Refinement`); the rows of a colour are a cell. **Individualisation** gives one row a colour of its own,
+which splits other cells in turn.
 
 **The base.** Rows are individualised one after another until every cell left is a single row or free: all orders of
 the rows of a free cell, with all other rows fixed, are automorphisms. The rows individualised are the base: an
@@ -62,7 +62,7 @@ class Colours(NamedTuple):
     sums: Array
 
     def like(self, other: Colours) -> bool:
-        """Tell whether an automorphism between them is possible."""
+        """Tell whether an automorphism between them is possible; if not, a subtree of the search is cut off."""
         return (
             np.array_equal(np.bincount(self.rows), np.bincount(other.rows))
             and np.array_equal(np.bincount(self.reports), np.bincount(other.reports))
@@ -109,8 +109,8 @@ class Refinement:
             outgoing = self.budgets @ self.to_rows[rows]
             incoming = self.from_rows[rows] @ self.budgets
             sums = outgoing + incoming + self.costs @ self.of_reports[reports]
-            reports = split(reports, self.of_rows[rows] @ self.costs)
-            rows = split(rows, sums)
+            reports = split_colours(reports, self.of_rows[rows] @ self.costs)
+            rows = split_colours(rows, sums)
             colours = int(rows.max() + reports.max())
             if colours == count or rows.max() + 1 == len(rows):
                 return Colours(rows, reports, sums[np.lexsort((sums, rows))])
@@ -118,14 +118,14 @@ class Refinement:
 
 
 def _bent(matrix: Array) -> Array:
-    """1 / (1 + a / scale): bounded, also for infinite a, and different sums of it agree by accident alone."""
+    """Return 1 / (1 + a / scale), entry by entry: it is bounded, and sums of different entries hardly ever agree."""
     counted = matrix[np.isfinite(matrix) & (matrix > 0)]
     scale = _SCALE * np.exp(np.log(counted).mean()) if len(counted) else 1.0
     return 1.0 / (1.0 + matrix / scale)
 
 
-def split(colours: Indices, sums: Array) -> Indices:
-    """Colours numbered by old colour, then by sum; sums closer than 1e-10 relative stay together."""
+def split_colours(colours: Indices, sums: Array) -> Indices:
+    """Return colours numbered by old colour, then by sum; sums closer than 1e-10 relative stay together."""
     order = np.lexsort((sums, colours))
     apart = np.diff(sums[order]) > SAME_SUM * sums[order[1:]] + _SAME_ZERO
     numbered = np.empty_like(colours)
@@ -133,16 +133,16 @@ def split(colours: Indices, sums: Array) -> Indices:
     return numbered
 
 
-def runs(values: Array) -> tuple[Indices, Array]:
-    """Classes of nearly equal values in rising order, and the numbers half-way between one and the next."""
-    classes = split(np.zeros(len(values), np.int64), values)
+def classes_of_values(values: Array) -> tuple[Indices, Array]:
+    """Return classes of nearly equal values in rising order, and the numbers half-way between one and the next."""
+    classes = split_colours(np.zeros(len(values), np.int64), values)
     ordered = np.sort(values)
     last = np.flatnonzero(np.diff(np.sort(classes)))
     return classes, (ordered[last] + ordered[last + 1]) / 2
 
 
-def matching(colours: Indices, images: Indices) -> Indices:
-    """Match each point with one whose image colour is its colour: itself, where that is possible."""
+def match_colours(colours: Indices, images: Indices) -> Indices:
+    """Return for each point one whose colour in `images` is its own in `colours`: itself, where that is possible."""
     image = np.arange(len(colours))
     left = np.flatnonzero(colours != images)
     image[left[np.argsort(colours[left], kind="stable")]] = left[np.argsort(images[left], kind="stable")]
@@ -151,6 +151,7 @@ def matching(colours: Indices, images: Indices) -> Indices:
 
 LEAST_WORK = 10**9
 WORK_PER_ENTRY = 200
+"""A search reads at most the larger of the first, and of this for each entry of the program."""
 
 
 class Automorphism(NamedTuple):
@@ -180,7 +181,7 @@ def automorphisms(
 
 
 def orbits(maps: Iterable[Indices], size: int) -> Indices:
-    """Classes of points, each together with its images under all maps, numbered in order of their first points."""
+    """Return classes of points, each with its images under all maps, numbered in order of their first points."""
     images = [np.arange(size), *maps]
     points = np.tile(images[0], len(images))
     links = coo_array((np.ones(len(points), dtype=bool), (points, np.concatenate(images))), shape=(size, size))
@@ -222,7 +223,7 @@ class Search:
         # ones are of one kind, numbered as they rise, and `bounds` lie half-way between a kind and the next
         self.weights = draw.uniform(0.5, 1.5, len(program.costs))
         self.fingerprints = self.weights @ self.costs
-        self.kinds, self.bounds = runs(self.fingerprints)
+        self.kinds, self.bounds = classes_of_values(self.fingerprints)
         self.generators: list[Automorphism] = []
         self.nodes: list[Colours] = []
         self.base: list[int] = []
@@ -230,10 +231,10 @@ class Search:
     def run(self) -> None:
         """Fill in the generators: equal reports, rows free to be permuted, then the base, last point first."""
         self.turn_equal_reports()
-        self.descend(self.refinement.unit())
+        self.choose_base(self.refinement.unit())
         self.orbit = orbits((one.rows for one in self.generators), len(self.costs))
         for depth in reversed(range(len(self.base))):
-            self.climb(depth)
+            self.reach_images(depth)
         self.complete = True
 
     def turn_equal_reports(self) -> None:
@@ -246,10 +247,10 @@ class Search:
             return
         turned = np.empty_like(order)
         turned[order] = order[np.lexsort((first, self.kinds[order]))]
-        if self.holds(self.costs, rows, turned):
+        if self.is_kept(self.costs, rows, turned):
             self.generators.append(Automorphism(rows, turned))
 
-    def descend(self, node: Colours) -> None:
+    def choose_base(self, node: Colours) -> None:
         """Choose the base: individualise a row of the largest cell that is not free, until every cell is free."""
         # a free cell stays whole, as no colour tells its rows apart: its generators fix the whole base
         free: set[bytes] = set()
@@ -276,13 +277,13 @@ class Search:
         for turned in (cell[:2], cell) if len(cell) > 2 else (cell,):
             rows = np.arange(len(self.budgets))
             rows[turned] = np.roll(turned, -1)
-            one = self.completed(rows)
+            one = self.complete_rows(rows)
             if one is None:
                 return []
             found.append(one)
         return found
 
-    def climb(self, depth: int) -> None:
+    def reach_images(self, depth: int) -> None:
         """Find automorphisms that fix the base before `depth`, until its point reaches all the images it has.
 
         All generators so far fix it too: those of equal reports and free cells fix all of the base, and deeper points
@@ -294,7 +295,7 @@ class Search:
         for image in node.cell(int(node.rows[point])):
             if self.orbit[image] in self.orbit[[point, *out_of_reach]]:
                 continue
-            one = self.carrying(depth, node, np.array([image]))
+            one = self.find_carrying(depth, node, np.array([image]))
             if one is None:
                 out_of_reach.append(int(image))
             else:
@@ -302,7 +303,7 @@ class Search:
                 firsts = np.unique(self.orbit, return_index=True)[1]
                 self.orbit = orbits([firsts[self.orbit], one.rows], len(self.orbit))
 
-    def carrying(self, depth: int, colours: Colours, images: Indices) -> Automorphism | None:
+    def find_carrying(self, depth: int, colours: Colours, images: Indices) -> Automorphism | None:
         """Find an automorphism that takes the base before `depth` to the points fixed in `colours`, and on.
 
         None proves that there is none, up to rounding: an automorphism g would take the goal to the child, cell by
@@ -319,19 +320,19 @@ class Search:
                 continue
 
             # 2. match rows by colour, goal to child, and try; then the children, the next base point itself first
-            one = self.completed(matching(goal.rows, child.rows))
+            one = self.complete_rows(match_colours(goal.rows, child.rows))
             if one is None and depth + 1 < len(self.base):
                 following = self.base[depth + 1]
                 cell = child.cell(int(goal.rows[following]))
-                one = self.carrying(depth + 1, child, cell[np.argsort(cell != following, kind="stable")])
+                one = self.find_carrying(depth + 1, child, cell[np.argsort(cell != following, kind="stable")])
             if one is not None:
                 return one
         return None
 
-    def completed(self, rows: Indices) -> Automorphism | None:
+    def complete_rows(self, rows: Indices) -> Automorphism | None:
         """Return the automorphism with these images of the rows, or None; all of it is compared with the program."""
         # 1. budgets know of rows alone
-        if not self.holds(self.budgets, rows, rows):
+        if not self.is_kept(self.budgets, rows, rows):
             return None
 
         # 2. with f(z) = Σ_x w_x c[x, z] let g(z) = Σ_x w_x c[σx, z], so that g(τz) = f(z) for an automorphism (σ, τ).
@@ -345,10 +346,10 @@ class Search:
         kinds = np.searchsorted(self.bounds, fingerprints)
         if not np.array_equal(np.bincount(kinds, minlength=len(self.bounds) + 1), np.bincount(self.kinds)):
             return None
-        reports = matching(self.kinds, kinds)
-        return Automorphism(rows, reports) if self.holds(self.costs, rows, reports) else None
+        reports = match_colours(self.kinds, kinds)
+        return Automorphism(rows, reports) if self.is_kept(self.costs, rows, reports) else None
 
-    def holds(self, matrix: Array, rows: Indices, columns: Indices) -> bool:
+    def is_kept(self, matrix: Array, rows: Indices, columns: Indices) -> bool:
         """Tell whether permutations of its rows and columns leave a matrix as it is."""
         from dxopt.solving.reductions.automorphism_loops import compare  # which loads Numba
 
@@ -357,7 +358,7 @@ class Search:
         return same
 
     def spend(self, entries: int) -> None:
-        """Count entries that are read; end the search where they are too many."""
+        """Count entries that are read; end the search where they are too many, or a stop is asked for."""
         self.work += entries
         if self.work > self.limit or self.should_stop():
             raise _EndedEarly

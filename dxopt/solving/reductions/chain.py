@@ -63,7 +63,7 @@ def reduce(program: ChannelProgram, *reductions: Reduction) -> Reduced[ChannelPr
 
 
 def geodesic_pairs(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-    """Remove each pair (a, b) with some c strictly between: d(a, c) + d(c, b) ≤ d(a, b).
+    """Remove each pair (a, b) with some c strictly between: d(a, c) + d(c, b) ≤ d(a, b). It follows from those two.
 
     The sum is compared up to 1e-12 relative, so that metrics in floating point count as geodesic; the channel
     is proven on all pairs afterwards, which makes that harmless. On graph and Manhattan metrics only the edges
@@ -81,10 +81,11 @@ def geodesic_pairs(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
 
 
 SLACK = 1e-12
+"""Ways round that are shorter by less, relatively, are so by rounding."""
 
 
 def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-    """Replace budgets by the lengths of shortest paths, which obey the triangle inequality."""
+    """Replace budgets by the lengths of shortest paths, as column generation needs the triangle inequality."""
     from scipy.sparse.csgraph import floyd_warshall
 
     factors = np.exp(-whole.budgets)
@@ -94,16 +95,17 @@ def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
     smaller = whole.with_budgets(lengths)
 
     def lift(solution: ChannelSolution) -> ChannelSolution:
+        """Carry multipliers of paths back to the pairs along them."""
         dual = solution.dual
-        return solution if dual is None else replace(solution, dual=_steps(dual, whole.budgets, before))
+        return solution if dual is None else replace(solution, dual=_dual_of_steps(dual, whole.budgets, before))
 
     pairs = len(whole.pairs[0]), len(smaller.pairs[0])
     record = AppliedReduction("shortest paths", True, *pairs, "paths of several pairs")
     return Reduced(smaller, lift, (record,))
 
 
-def _steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
-    """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
+def _dual_of_steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
+    """Return multipliers of steps instead of paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
 
     Those of pairs that no path joins prove nothing and are left out. `before[a, b]` is the last stop before b on a
     shortest path from a.

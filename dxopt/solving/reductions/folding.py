@@ -23,6 +23,7 @@ Indices = NDArray[np.int64]
 _MOST = 20_000_000
 """Triples of two points and a report up to which their orbits are looked for."""
 _WORTH = 0.75
+"""Programs are folded where at most this share of their cells is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Folding:
     inequalities: Partition
 
     def apply(self, whole: LinearProgram) -> LinearProgram:
-        """Return the program of the classes."""
+        """Return the program with one variable for each class, and one row."""
         count = len(self.variables.index)
         joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))
         equal = self.equalities.representatives
@@ -49,24 +50,25 @@ class Folding:
         )
 
     def lift(self, found: Solution) -> Solution:
-        """Return the solution of the whole program."""
+        """Return the solution of the whole program: values repeated in a class, multipliers spread evenly over it."""
         primal, equal, multipliers = found.primal, found.equality_dual, found.inequality_dual
         return replace(
             found,
             primal=None if primal is None else primal[self.variables.index],
-            equality_dual=None if equal is None else _spread(equal, self.equalities),
-            inequality_dual=None if multipliers is None else _spread(multipliers, self.inequalities),
+            equality_dual=None if equal is None else _spread_evenly(equal, self.equalities),
+            inequality_dual=None if multipliers is None else _spread_evenly(multipliers, self.inequalities),
         )
 
 
-def _spread(multipliers: NDArray[np.float64], classes: Partition) -> NDArray[np.float64]:
+def _spread_evenly(multipliers: NDArray[np.float64], classes: Partition) -> NDArray[np.float64]:
     return (multipliers / np.bincount(classes.index))[classes.index]
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
-    """Orbits under the automorphisms of a channel program of n rows and m reports, each numbered from 0.
+class EntryOrbits:
+    """Orbits under the automorphisms of a channel program of n rows and m reports, to fold programs with δ along.
 
+    Each kind is numbered from 0.
     Cells `(m, n)` are a report and a row, triples `(n, n, m)` a pair of rows and a report.
     """
 
@@ -76,7 +78,7 @@ class Moved:
     triples: Indices
 
     def closed(self, entries: Indices) -> Indices:
-        """Triples `(t, 3)` with all others of their orbits."""
+        """Return triples `(t, 3)` with all others of their orbits, as `folding` needs them."""
         there = np.zeros(int(self.triples.max()) + 1, dtype=bool)
         there[self.triples[tuple(entries.T)]] = True
         return np.argwhere(there[self.triples])
@@ -93,9 +95,9 @@ class Moved:
         pairs = self.pairs[found // len(self.rows), found % len(self.rows)]
         cells = self.cells.ravel()
         return Folding(
-            _numbered(np.concatenate([cells, cells.max() + 1 + triples])),
-            _numbered(self.rows),
-            _numbered(np.concatenate([triples, triples.max() + 1 + pairs])),
+            _renumbered(np.concatenate([cells, cells.max() + 1 + triples])),
+            _renumbered(self.rows),
+            _renumbered(np.concatenate([triples, triples.max() + 1 + pairs])),
         )
 
     def record(self) -> AppliedReduction:
@@ -104,30 +106,31 @@ class Moved:
         return AppliedReduction("symmetry", True, self.cells.size, int(self.cells.max()) + 1, note, "variables")
 
 
-def _numbered(classes: Indices) -> Partition:
+def _renumbered(classes: Indices) -> Partition:
+    """Return classes of any numbers as a partition, whose numbers have no gaps."""
     return Partition(np.unique(classes, return_inverse=True)[1].astype(np.int64))
 
 
-def moved(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Moved | None:
+def entry_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> EntryOrbits | None:
     """Find the orbits of a program without coupling; None where that saves less than a quarter, or n²m is large."""
     n, m = program.costs.shape
     if program.coupling is not None or n * n * m > _MOST:
         return None
     found = automorphisms(program, should_stop).generators
-    cells = _orbits(found, lambda one: one.reports[:, None] * n + one.rows, m * n)
+    cells = _orbits_of_images(found, lambda one: one.reports[:, None] * n + one.rows, m * n)
     if not found or cells.max() + 1 > _WORTH * n * m:
         return None
 
     def pairs(one: Automorphism) -> Indices:
         return one.rows[:, None] * n + one.rows
 
-    return Moved(
-        _orbits(found, lambda one: one.rows, n),
+    return EntryOrbits(
+        _orbits_of_images(found, lambda one: one.rows, n),
         cells.reshape(m, n),
-        _orbits(found, pairs, n * n).reshape(n, n),
-        _orbits(found, lambda one: pairs(one)[:, :, None] * m + one.reports, n * n * m).reshape(n, n, m),
+        _orbits_of_images(found, pairs, n * n).reshape(n, n),
+        _orbits_of_images(found, lambda one: pairs(one)[:, :, None] * m + one.reports, n * n * m).reshape(n, n, m),
     )
 
 
-def _orbits(found: list[Automorphism], image: Callable[[Automorphism], Indices], size: int) -> Indices:
+def _orbits_of_images(found: list[Automorphism], image: Callable[[Automorphism], Indices], size: int) -> Indices:
     return orbits((image(one).ravel() for one in found), size)

@@ -62,7 +62,7 @@ class LineOptimum:
 
 
 def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
-    """Return the problem itself, for `best_remap`, whose answer `lift` makes a mechanism of.
+    """Return the problem itself, with a `lift` from the answer of `best_remap` to a mechanism; or why it has none.
 
     That is a matrix where it is to be `written`; otherwise it is implicit, at a level lowered by a hair.
     """
@@ -76,6 +76,7 @@ def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
     record = AppliedReduction("line", True, whole.variables, size, NOTE, "variables")
 
     def as_matrix(found: LineOptimum) -> Candidate:
+        """Return the mechanism with its remap written out."""
         kernel = np.exp(-whole.budgets)
         weights = np.maximum(system(whole.space, whole.epsilon).approximate(np.ones(size)), 0.0)
         channel = post_processed(kernel * weights, found.table, whole.shape[1])
@@ -105,9 +106,10 @@ def _geometric(problem: Problem) -> KernelMechanism:
     return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name="truncated geometric")
 
 
-def at_once(problem: Problem) -> Candidate:
-    """Find a candidate without going through all pairs: the best remap to some reports, or none if that is better.
+def quick_candidate(problem: Problem) -> Candidate:
+    """Return a candidate for a solve that was stopped, without looking at all pairs: the best remap to some reports.
 
+    Where the mechanism without any remap costs no more, it is that one.
     Half of those reports are where the prior has its mass, the others spread evenly over all.
     """
     prior = problem.prior.probabilities
@@ -151,7 +153,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
         if should_stop():
             return None
         starts.append(ahead)
-        ahead = _summed(costs, factors, rows, ahead)[-1].copy()
+        ahead = _running_sums(costs, factors, rows, ahead)[-1].copy()
         _note_cheapest(costs, rows, least, cheapest)
         totals += costs.sum(axis=0)
     # 2. backward: the same sums again, with those from the other side; the least over z is b_x, at its best remap; of
@@ -164,7 +166,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     for (rows, costs), start in zip(problem.cost_blocks(backwards=True), reversed(starts), strict=True):
         if should_stop():
             return None
-        sums = _summed(costs, factors, rows, start)
+        sums = _running_sums(costs, factors, rows, start)
         for row in range(len(rows) - 1, -1, -1):
             x = int(rows[row])
             sums[row] += behind
@@ -178,12 +180,12 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     # 3. row prices y = Φ⁻¹b
     prices = Path(along, problem.epsilon, 0.0).approximate(best)
     level = min(problem.epsilon, _LARGEST_BUDGET / max(1.0, float(np.abs(along).max())))
-    roots = _roots(least_at, best, level * along, cheapest)
+    roots = _central_points(least_at, best, level * along, cheapest)
     return LineOptimum(table, int(totals[table].argmin()), LineDual(prices, roots))
 
 
-def _summed(costs: Array, factors: Array, rows: Indices, start: Array) -> Array:
-    """Σ_{x' ≤ x} e^{-εd(x', x)} costs[x'], `(k, m)`, from the sum at the point before the first row."""
+def _running_sums(costs: Array, factors: Array, rows: Indices, start: Array) -> Array:
+    """Return Σ_{x' ≤ x} e^{-εd(x', x)} costs[x'], `(k, m)`, from the sum at the point before the first row."""
     sums = np.empty_like(costs)
     carry = start
     for row, x in enumerate(rows.tolist()):
@@ -203,8 +205,8 @@ def _note_cheapest(costs: Array, rows: Indices, least: Array, cheapest: Indices)
     cheapest[better] = rows[which[better]]
 
 
-def _roots(table: Indices, best: Array, along: Array, cheapest: Indices) -> Indices:
-    """For each report a central one of the points that it is given for; for one never used, where it costs least.
+def _central_points(table: Indices, best: Array, along: Array, cheapest: Indices) -> Indices:
+    """Return the root of each report: a central point of those remapped to it; without any, where it costs least.
 
     Rounding at x is about b_x and may grow by e^{εd(x, r)} on the way to the root r. The largest product is least
     where the largest ln b_x + ε(x - r) and ln b_x - ε(x - r) are equal. `along` are coordinates times ε.

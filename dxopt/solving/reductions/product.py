@@ -23,7 +23,7 @@ NOTE = "independent coordinates, a loss that is a sum over them: the optima of t
 def by_factors(whole: Problem, *, written: bool) -> Reduced[tuple[Problem, ...]] | str:
     """Return the problems of the factors of a product, one for each coordinate, or why it has none.
 
-    Factors that are alike are one object.
+    Factors that are alike are one object, which is solved once.
     The channel of the whole is made as a matrix where it is to be `written`; otherwise it is implicit, and the
     factors are asked for at a level lowered by a hair, which leaves room for the rounding of products.
     """

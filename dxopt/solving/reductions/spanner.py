@@ -38,7 +38,8 @@ def on_spanner(whole: ChannelProgram, found: Subgraph, *, bounding: bool) -> Red
     """Keep the pairs of a subgraph.
 
     Budgets are divided by the realised dilation; what is private for them is private for all pairs, and costs more
-    than the optimum. `bounding`, budgets stay: the dual proves a lower bound, and the channel is none of the whole.
+    than the optimum. With `bounding` budgets stay: the dual proves a lower bound, and the channel, which need not be
+    private for the other pairs, is dropped.
     """
     note = f"budgets divided by the realised dilation {found.dilation:.4f}"
     record = AppliedReduction("spanner", False, len(whole.pairs[0]), int(found.edges.sum()), note)
@@ -76,7 +77,7 @@ def greedy_spanner(budgets: Array, dilation: float) -> Subgraph:
             if np.isfinite(budgets[p, q]):
                 edges[p, q] = True
                 _shorten(paths, p, q, float(budgets[p, q]))
-    return Subgraph(edges, _realised(paths, budgets))
+    return Subgraph(edges, _realised_dilation(paths, budgets))
 
 
 def _shorten(paths: Array, p: int, q: int, step: float) -> None:
@@ -87,7 +88,8 @@ def _shorten(paths: Array, p: int, q: int, step: float) -> None:
     paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
 
 
-def _realised(paths: Array, budgets: Array) -> float:
+def _realised_dilation(paths: Array, budgets: Array) -> float:
+    """Return the largest ratio of path to budget, 1 or more."""
     counted = np.isfinite(budgets) & (budgets > 0)
     if not counted.any():
         return 1.0

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def alone(whole: ChannelProgram) -> ChannelProgram | str:
+def uncoupled(whole: ChannelProgram) -> ChannelProgram | str:
     """Return a program without coupling that has the same automorphisms; or why there is none.
 
     Guesses are more reports, told apart from the others by what they cost. An automorphism of such a program moves
@@ -56,6 +56,7 @@ def alone(whole: ChannelProgram) -> ChannelProgram | str:
 
 
 WORTH = 0.75
+"""Symmetry is used where at most this share of the channel's entries is left."""
 TOO_LITTLE = "there is too little symmetry"
 
 
@@ -67,7 +68,7 @@ def by_symmetry(
     A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is exact for
     the group that they generate.
     """
-    found = find(whole, should_stop)
+    found = find_orbits(whole, should_stop)
     return found if isinstance(found, str) else Reduced(found.reduce(whole), found.lift, (found.record(),))
 
 
@@ -108,7 +109,7 @@ class Orbits:
         return np.bincount(self.reports.index)
 
     def averaged(self, columns: Array) -> Array:
-        """Columns `(k, n)` of the representatives, each averaged over the automorphisms that keep its report."""
+        """Average columns `(k, n)` of the representatives, each over the automorphisms that keep its report."""
         pairs = self.orbits.ravel()
         return (np.bincount(pairs, columns.ravel()) / np.bincount(pairs))[self.orbits]
 
@@ -145,6 +146,7 @@ class Orbits:
 
     def dual(self, dual: Dual) -> Dual:
         """Return the dual of the whole program from one for the representatives: multipliers are carried along."""
+        # each entry is copied once for every report (`member`) of the class that its report stands for
         every = np.argsort(self.reports.index, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
         copies = self.sizes[dual.report]
@@ -170,10 +172,10 @@ class Orbits:
         return AppliedReduction("symmetry", True, n * m, int(self.orbits.max()) + 1, note, "variables")
 
 
-def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | str:
+def find_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | str:
     """Find the symmetry of a program, or why none is used: it has to save a quarter of the channel's entries."""
     n, m = program.costs.shape
-    posed = alone(program)
+    posed = uncoupled(program)
     if isinstance(posed, str):
         return posed
     moves = automorphisms(posed, should_stop).generators
@@ -189,17 +191,20 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     reports = Partition(orbits((one.reports for one in generators), m))
     leader = np.arange(n * m, dtype=np.int32).reshape(n, m)
     for one in generators:
-        _join(leader, one.rows, one.reports, np.flatnonzero(one.reports != np.arange(m)))
-    _settle(leader)
+        _join_orbits(leader, one.rows, one.reports, np.flatnonzero(one.reports != np.arange(m)))
+    _point_to_least(leader)
     _, pairs = np.unique(leader[:, reports.representatives].T, return_inverse=True)
     if pairs.max() + 1 > WORTH * n * m:
         return TOO_LITTLE
-    carry = _carry(reports, generators, n)
+    carry = _carried_rows(reports, generators, n)
     return Orbits(rows, reports, carry, pairs.reshape(-1, n).astype(np.int32), len(generators), guesses)
 
 
-def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDArray[np.int32]:
-    """For each report the images of the rows on a shortest way to it from the representative of its class."""
+def _carried_rows(reports: Partition, generators: list[Automorphism], rows: int) -> NDArray[np.int32]:
+    """Return for each report the images of rows under an automorphism that takes its class's representative to it.
+
+    These are products of generators, found breadth first.
+    """
     carry = np.empty((len(reports.index), rows), dtype=np.int32)
     seen = np.zeros(len(reports.index), dtype=bool)
     reached = reports.representatives
@@ -218,8 +223,8 @@ def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDA
 
 
 @kernel(INDICES, WHOLE)
-def _head(leader: NDArray[np.int32], pair: int) -> int:
-    """Return the least pair known in the orbit of one; the way there gets shorter."""
+def _least_pair(leader: NDArray[np.int32], pair: int) -> int:
+    """Return the least pair known in the orbit of a pair, and shorten the chain of leaders for later calls."""
     while leader[pair] != pair:
         leader[pair] = leader[leader[pair]]
         pair = leader[pair]
@@ -227,16 +232,16 @@ def _head(leader: NDArray[np.int32], pair: int) -> int:
 
 
 @kernel(TABLE, POSITIONS, POSITIONS, POSITIONS)
-def _join(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indices) -> None:
-    """Put each pair (x, z) into one orbit with its image; `moved` are the reports that move."""
+def _join_orbits(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indices) -> None:
+    """Join the orbits of each pair (x, z) and of its image (union-find); `moved` are the reports that move."""
     n, m = pairs.shape
     leader = pairs.ravel()
     for x in range(n):
         still = rows[x] == x
         for k in range(len(moved) if still else m):
             z = moved[k] if still else k
-            a = _head(leader, x * m + z)
-            b = _head(leader, rows[x] * m + reports[z])
+            a = _least_pair(leader, x * m + z)
+            b = _least_pair(leader, rows[x] * m + reports[z])
             if a < b:
                 leader[b] = a
             elif b < a:
@@ -244,8 +249,8 @@ def _join(pairs: NDArray[np.int32], rows: Indices, reports: Indices, moved: Indi
 
 
 @kernel(TABLE)
-def _settle(pairs: NDArray[np.int32]) -> None:
-    """Every pair gets the least one of its orbit."""
+def _point_to_least(pairs: NDArray[np.int32]) -> None:
+    """Set the entry of every pair to the least one of its orbit, once all orbits are joined."""
     leader = pairs.ravel()
     for pair in range(len(leader)):
         leader[pair] = leader[leader[pair]]

@@ -48,12 +48,12 @@ from dxopt.proofs.user_channel import proven_but_for_rounding
 from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
 from dxopt.solving.options import Options, Route
 from dxopt.solving.routes import limits
-from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic, within_budget
+from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic_candidate, require_within_budget
 from dxopt.solving.routes.linear import by_linear_program, by_spanner
 from dxopt.solving.routes.structured import by_line, by_product
 
 
-def plugged(problem: Problem, found: Found) -> Candidate:
+def plugged_candidate(problem: Problem, found: Found) -> Candidate:
     """Make the mechanism of a plug-in for a problem, private but for rounding, which is repaired.
 
     MethodRefused names the package where it makes none, none that fits, or one that is not private enough.
@@ -69,7 +69,7 @@ def plugged(problem: Problem, found: Found) -> Candidate:
         mechanism = proven_but_for_rounding(problem, made)
     except SpecError as error:
         raise MethodRefused(name, f"{whose}: its {error.field} {error.wrong}") from error
-    return within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))
+    return require_within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))
 
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
@@ -78,6 +78,7 @@ MECHANISM_PLUGINS = Plugins("mechanism", (*METHODS, *BASELINES))
 METHOD_NAMES = OrPlugins(METHODS, MECHANISM_PLUGINS)
 COMPARABLE_NAMES = OrPlugins(COMPARABLE, MECHANISM_PLUGINS)
 SPANNER_METHODS = ("auto", "optimal")
+"""The methods that use a solver, and may be given a spanner."""
 
 
 def require_method(method: str) -> None:
@@ -126,10 +127,10 @@ def by_name(problem: Problem, options: Options) -> Iterator[Candidate]:
     if problem.beliefs is not None:
         raise MethodRefused(method, "knows of no beliefs")
     if method == "tight":
-        yield within_budget(problem, method, replace(tight_candidate(problem), route=TIGHT))
+        yield require_within_budget(problem, method, replace(tight_candidate(problem), route=TIGHT))
     elif not problem.private:
         raise MethodRefused(method, "needs an epsilon")
     elif method in CLASSICS:
-        yield classic(problem, method)
+        yield classic_candidate(problem, method)
     else:
-        yield plugged(problem, MECHANISM_PLUGINS.find(method))
+        yield plugged_candidate(problem, MECHANISM_PLUGINS.find(method))

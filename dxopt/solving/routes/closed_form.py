@@ -18,7 +18,7 @@ from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import ordered
+from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.repair import expected_above, repair
@@ -62,18 +62,19 @@ def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:
     if candidate.claim != "exact":
         options.refused["tight"] = "the prior is not regular, so it need not be optimal"
         return
-    options.refused["optimal"] = f"the {TIGHT} is optimal here"
+    options.refused["optimal"] = f"the {TIGHT} is optimal here"  # holds unless another candidate is asked for
     yield replace(candidate, route=TIGHT)
     del options.refused["optimal"]
     options.refused["tight"] = "its gap stayed above the tolerance"
 
 
 def by_closed_form(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """Find the best mechanism that needs no solver."""
+    """Find the best mechanism that needs no solver, which `auto` tries before the programs on a spanner."""
     yield ClosedForms(problem).candidate("valid")
 
 
 def _why_not_exact(problem: Problem, options: Options) -> str | None:
+    """Return why the tight-constraints mechanism is not tried as an optimum; None where it is."""
     if options.spanner is not None:
         return "not proven optimal where a spanner is asked for"
     if not problem.loss.is_binary:
@@ -84,7 +85,7 @@ def _why_not_exact(problem: Problem, options: Options) -> str | None:
     return reason
 
 
-def classic(problem: Problem, name: str) -> Candidate:
+def classic_candidate(problem: Problem, name: str) -> Candidate:
     """Return a mechanism of `dx.classic` as it is, implicit where the channel is large."""
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem)
@@ -95,17 +96,17 @@ def classic(problem: Problem, name: str) -> Candidate:
         implicit = mechanism.implicit(problem)
     if implicit is not None:
         return Candidate(implicit, route=titled(name))
-    return within_budget(problem, name, Candidate(mechanism.channel(problem), route=titled(name)))
+    return require_within_budget(problem, name, Candidate(mechanism.channel(problem), route=titled(name)))
 
 
-def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
-    """Return a mechanism by name; MethodRefused where its expected loss is above the budget of the objective."""
+def require_within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
+    """Return the candidate of a mechanism by name; MethodRefused where its expected loss is above the loss budget."""
     budget = problem.objective.max_loss
     if not math.isfinite(budget) or isinstance(candidate.channel, Mechanism):
         return candidate
     loss = expected_above(problem, repair(problem, candidate.channel))
     if loss > budget:
-        low, high = ordered(budget, loss)
+        low, high = ordered_texts(budget, loss)
         wrong = f"has an expected loss of {high}, above the budget of {low}"
         raise MethodRefused(name, wrong, "raise max_loss, or use method: optimal")
     return candidate
@@ -116,6 +117,7 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
 
     It costs least of all such channels, on average or in the worst case: the optimum where no distance is finite.
     """
+    # beliefs may join any secrets, so that all of them are one group
     together = np.isfinite(problem.separations) if problem.beliefs is None else np.ones((len(problem.space),) * 2)
     groups = Partition.joining(together > 0)
     channel = np.zeros(problem.shape)
@@ -129,9 +131,9 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
 
 def _safest(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
     """Return the report that costs a group of secrets least under the worst prior."""
-    if among.mixtures.is_everyone:
+    if among.mixtures.is_everyone:  # then the worst prior is one secret
         return int(problem.losses[members].max(axis=0).argmin())
-    losses = np.zeros(problem.shape)
+    losses = np.zeros(problem.shape)  # other secrets lose nothing, so that only the group counts
     losses[members] = problem.losses[members]
     return int(np.argmin([among.largest(column) for column in losses.T]))
 
@@ -164,7 +166,7 @@ class ClosedForms:
 
     def __init__(self, problem: Problem, within_budget: Array | None = None) -> None:
         self.problem = problem
-        self.within_budget = within_budget
+        self.within_budget = within_budget  # only passed on, to the candidate
         self._best: Simple | None = None
         self._left: list[_Form] | None = None
 
@@ -173,7 +175,7 @@ class ClosedForms:
         """The value of the best of those that were made; infinitely bad where none was."""
         return self.problem.objective.sign * math.inf if self._best is None else self._best.value
 
-    def ahead(self, stop: Stop) -> None:
+    def make_ahead(self, stop: Stop) -> None:
         """Make what costs next to nothing; and, if there is time, what would take too long once the solve stops."""
         left = stop.remaining()
         most = _AHEAD if left is None else min(_AHEAD, _SHARE * left)
@@ -188,11 +190,11 @@ class ClosedForms:
             if form.seconds <= left:
                 left -= form.seconds
                 self._make(form)
-        if seconds > 0:
+        if seconds > 0:  # later calls make no more
             self._left = []
         return self._best or self._constant()
 
-    def made(self, channel: Array | Mechanism) -> bool:
+    def is_best(self, channel: Array | Mechanism) -> bool:
         """Tell whether a channel is the best of those that were made, up to rounding."""
         return not isinstance(channel, Mechanism) and bool(np.abs(channel - self.best().channel).max() <= _SAME)
 
@@ -202,11 +204,12 @@ class ClosedForms:
         return Candidate(best.channel, claim=claim, route=best.name, within_budget=self.within_budget)
 
     def _constant(self) -> Simple:
+        """Return the cheapest constant report of each group, which takes no time to make."""
         channel = constant_by_group(self.problem)
         return Simple("constant report", self.problem.objective.value(self.problem, channel), channel, channel)
 
     def _forms(self) -> list[_Form]:
-        """Return the forms left to be made; the one that takes longest, and is worth most, comes first."""
+        """Return a copy of the forms left to be made; the one that takes longest, and is worth most, comes first."""
         if self._left is None:
             forms = list(_forms(self.problem))
             self._left = sorted(forms, key=lambda form: form.seconds, reverse=True)
@@ -226,7 +229,7 @@ class ClosedForms:
         problem = self.problem
         try:
             before = form.make()
-        except DxoptError:
+        except DxoptError:  # it does not suit the problem after all
             return
         if not np.isfinite(before).all():
             return
@@ -241,11 +244,11 @@ class ClosedForms:
 
 
 def _forms(problem: Problem) -> Iterator[_Form]:
-    """Yield the mechanisms for a problem. Where planar Laplace noise is one, costly noise is left out."""
+    """Yield the mechanisms for a problem; Laplace noise that takes long is left out where there is the planar one."""
     if not problem.private:
         return
     rows, reports = problem.shape
-    drawn = _draws(problem)
+    drawn = _is_remap_random(problem)
     remap = (_PROGRAM if drawn else _PRODUCT) * rows * rows * reports
     there = {name: CLASSICS.get(name)() for name in CLASSICS if name not in _LEFT_OUT}
     there = {name: classic for name, classic in there.items() if classic.refuses(problem) is None}
@@ -257,7 +260,7 @@ def _forms(problem: Problem) -> Iterator[_Form]:
         yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))
 
 
-def _draws(problem: Problem) -> bool:
+def _is_remap_random(problem: Problem) -> bool:
     """Tell whether the best remap draws what is reported, as for the worst loss, and is found by a small program."""
     rows, reports = problem.shape
     finite = bool(np.isfinite(problem.losses).all())
@@ -265,8 +268,8 @@ def _draws(problem: Problem) -> bool:
 
 
 def _remapped(problem: Problem, before: Array) -> Array:
-    """Return a channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
-    if _draws(problem):
+    """Return a channel `(n, k)` followed by a remap, `(n, m)`: the best that draws, or the best for expected loss."""
+    if _is_remap_random(problem):
         reports = Reports(tuple(map(str, range(before.shape[1]))))
         mechanism = Mechanism.from_matrix(problem.space, before, reports)
         return before @ optimal_random_remap(mechanism, problem.loss).channel

@@ -13,7 +13,7 @@ from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import AdversaryError, ExpectedLoss, losses_of
 from dxopt.model.prior_sets import Hull
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import ordered
+from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import gap
 from dxopt.proofs.duals import WorstDual
@@ -29,7 +29,7 @@ from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.delta_rounds import has_many_entries, solve_with_delta
 from dxopt.solving.routes.limits import COLUMNS, GENERAL, GENERAL_LIMIT, require_few, require_few_beliefs
 from dxopt.solving.routes.matching_guesses import by_matching_guesses, guess_of_each_report, simple_within_budget
-from dxopt.solving.routes.running import lifted, solve_program
+from dxopt.solving.routes.running import candidates_of, solve_program
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     "expected_loss": ExpectedLossProgram,
@@ -44,7 +44,7 @@ _SPARE = 0.95
 
 
 def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """Find the optimum by each of some solvers; in closed form only what is private anyway."""
+    """Find the optimum by each of some solvers, after what a loss budget or δ gives; then the best closed form."""
     names = solvers_of_coupled(problem, options)
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
     require_few_beliefs(problem)
@@ -64,6 +64,7 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
             if matched is not None:
                 yield by_matching_guesses(problem, within_budget, *matched)
             yield Candidate(within_budget, claim="exact", route="least expected loss")
+    # another channel: private without δ, from which the rounds of the programs with δ look for entries
     within: NDArray[np.float64] | None = None
     if problem.delta and has_many_entries(problem):
         without_delta = _without_delta(problem, within_budget, options)
@@ -71,8 +72,8 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
         yield without_delta
     for name in names:
         options.progress("building the linear program")
-        compiled, solution = _solved(problem, name, within, options)
-        for candidate in lifted(compiled, solution, name, options):
+        compiled, solution = _solve_coupled(problem, name, within, options)
+        for candidate in candidates_of(compiled, solution, name, options):
             yield replace(candidate, within_budget=within_budget)
         if problem.delta and within is None and name == names[0] and not options.stop.requested:
             yield _without_delta(problem, within_budget, options)
@@ -102,11 +103,11 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
     if loss <= budget:
         return np.asarray(channel)
     if least > budget:
-        wrong = "is {}, below {}, the least that such a channel loses".format(*ordered(budget, least))
+        wrong = "is {}, below {}, the least that such a channel loses".format(*ordered_texts(budget, least))
     elif options.stop.requested:
         raise SolveError("stopped before a channel within the loss budget was found")
     else:
-        wrong = "is {}, below {}, the least known that such a channel loses".format(*ordered(budget, loss))
+        wrong = "is {}, below {}, the least known that such a channel loses".format(*ordered_texts(budget, loss))
     raise SpecError("max_loss", wrong, "raise it")
 
 
@@ -121,9 +122,10 @@ def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, 
     return Candidate(channel, claim="exact", route=f"without delta: {known.route}", within_budget=within_budget)
 
 
-def _solved(
+def _solve_coupled(
     problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
+    """Pose the problem and solve it by a solver, in rounds where it has δ; `within` is as in `solve_with_delta`."""
     formulation = FORMULATIONS[problem.objective.name]()
     if problem.delta:
         return solve_with_delta(problem, formulation, solver, within, options)
@@ -132,7 +134,7 @@ def _solved(
 
 
 def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
-    """Return the solvers for other objectives and δ in the order in which they are tried."""
+    """Return the solvers for other objectives and δ in the order in which they are tried (reasons: `limits`)."""
     if options.spanner is not None:
         raise UnsupportedError("spanner", f"does not go with this problem: {problem.why_coupled}", "take all pairs")
     in_cone = problem.private and not problem.delta and problem.beliefs is None

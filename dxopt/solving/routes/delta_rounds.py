@@ -23,16 +23,18 @@ from dxopt.solving.formulations.base import Compiled, Formulation
 from dxopt.solving.formulations.extensions import WithDelta
 from dxopt.solving.options import Options
 from dxopt.solving.programs.program import ChannelSolution, LinearProgram, Rows
-from dxopt.solving.reductions.folding import moved
+from dxopt.solving.reductions.folding import entry_orbits
 from dxopt.solving.routes.running import FAR, solve_linear
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Entries = NDArray[np.int64]
 _WORSE = 1e-6
+"""The share of the tolerance by which a pair may exceed δ before entries of it join."""
 _FINER = 100.0
+"""Accuracies are multiplied by this times δ, if below 1: an excess costs as much of the channel as it is of δ."""
 _FINEST = 1e-12
-"""Weight of the excess that a solver leaves over δ: it costs as much of the channel as it is of δ."""
+"""The finest accuracy of a program."""
 _ROUGH = (1e-2, 1e-4)
 """Accuracies of the first program, and of those that follow while many entries join."""
 _FEW_ENTRIES = 2000
@@ -53,14 +55,14 @@ _FAINT = 0.01
 
 
 def has_many_entries(problem: Problem) -> bool:
-    """Tell whether entries join in rounds, which take a private channel."""
-    return int(_bound(problem).sum()) * problem.shape[1] > _FEW_ENTRIES
+    """Tell whether there are too many entries for one program: they join in rounds, which need a private channel."""
+    return int(_bound_pairs(problem).sum()) * problem.shape[1] > _FEW_ENTRIES
 
 
 def solve_with_delta(
     problem: Problem, base: Formulation, solver: str, within: Array | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
-    """Solve in rounds, until the repair can do the rest.
+    """Solve with δ in rounds of programs, until the repair can do the rest; return the last one and its solution.
 
     `base` poses the problem without δ; `within` is a channel `(n, m)` that is private without δ, or None where all
     entries are there at once.
@@ -70,9 +72,9 @@ def solve_with_delta(
     step = 0
     whole = base.apply(problem)
     linear = solve_linear(whole, solver, options)
-    symmetry = None if within is None else moved(whole.smaller, lambda: options.stop.requested)
-    bound = _bound(problem)
-    entries = _every(problem, bound) if within is None else _first(problem, bound)
+    symmetry = None if within is None else entry_orbits(whole.smaller, lambda: options.stop.requested)
+    bound = _bound_pairs(problem)
+    entries = _all_entries(problem, bound) if within is None else _first_entries(problem, bound)
     rounds = 0
     finished: tuple[Compiled, ChannelSolution] | None = None
     while True:
@@ -97,17 +99,18 @@ def solve_with_delta(
         joined = entries
         for share in _SHARES:
             mixed = share * np.maximum(solution.channel, 0.0) + (1 - share) * within
-            more = _broken(problem, mixed, bound, _WORSE * options.tolerance, int(_WHOLE * len(entries)))
+            more = _broken_entries(problem, mixed, bound, _WORSE * options.tolerance, int(_WHOLE * len(entries)))
             joined = np.unique(np.concatenate([joined, more]), axis=0)
             if len(joined) > (1 + _MANY) * len(entries):
                 break
         new = len(joined) - len(entries)
         if not new and step == len(steps) - 1:
             break
+        # the first program only is as rough as that; the last accuracy has to wait until few entries join
         if not step or (new <= _NEARLY * len(entries) and step < len(steps) - 1):
             step += 1
             if step == len(steps) - 1:
-                near = _nearly_broken(problem, solution.channel, bound)
+                near = _nearly_broken_entries(problem, solution.channel, bound)
                 joined = np.unique(np.concatenate([joined, near]), axis=0)
         entries = joined
     everything = int(bound.sum()) * problem.shape[1]
@@ -117,38 +120,41 @@ def solve_with_delta(
     return compiled, replace(solution, reductions=records)
 
 
-def _bound(problem: Problem) -> Mask:
+def _bound_pairs(problem: Problem) -> Mask:
     """Return the pairs of secrets that are bound; those of large budgets are left to the repair."""
     return bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
 
 
-def _every(problem: Problem, bound: Mask) -> Entries:
-    """Return all pairs in all reports."""
+def _all_entries(problem: Problem, bound: Mask) -> Entries:
+    """Return the entries `(t, 3)` of all bound pairs in all reports."""
     return np.argwhere(np.repeat(bound[:, :, None], problem.shape[1], axis=2))
 
 
-def _first(problem: Problem, bound: Mask) -> Entries:
-    """Return all pairs, each in the report that costs its first secret least."""
+def _first_entries(problem: Problem, bound: Mask) -> Entries:
+    """Return the entries to begin with: each pair in the report that costs its first secret least."""
     first, second = np.nonzero(bound)
     return np.stack([first, second, problem.losses.argmin(axis=1)[first]], axis=1)
 
 
-def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
-    """Find the entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
+def _broken_entries(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
+    """Find entries `(t, 3)` of the pairs that exceed δ by more than is allowed.
+
+    These are all of their reports where that makes `whole` entries or fewer, else only those that exceed most.
+    """
     over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
     broken = over > allowed
     if np.count_nonzero(broken) * channel.shape[1] <= whole:
-        return _every(problem, broken)
-    return _exceeding(problem, channel, broken, 1.0, _FAINT * over / channel.shape[1])
+        return _all_entries(problem, broken)
+    return _exceeding_entries(problem, channel, broken, 1.0, _FAINT * over / channel.shape[1])
 
 
-def _nearly_broken(problem: Problem, channel: Array, bound: Mask) -> Entries:
-    """Return the entries that are next to exceeding, of pairs that use their δ."""
+def _nearly_broken_entries(problem: Problem, channel: Array, bound: Mask) -> Entries:
+    """Return the entries next to exceeding, of pairs that use nearly all of their δ; they join before fine rounds."""
     used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
-    return _exceeding(problem, channel, used, _CLOSE, np.zeros(used.shape))
+    return _exceeding_entries(problem, channel, used, _CLOSE, np.zeros(used.shape))
 
 
-def _exceeding(problem: Problem, channel: Array, pairs: Mask, share: float, least: Array) -> Entries:
+def _exceeding_entries(problem: Problem, channel: Array, pairs: Mask, share: float, least: Array) -> Entries:
     """Return the entries of some pairs that exceed a share of what their pair allows by more than its `least`."""
     found = [np.zeros((0, 3), dtype=np.int64)]
     for first in np.flatnonzero(pairs.any(axis=1)):

@@ -49,11 +49,8 @@ def is_written(problem: Problem) -> bool:
 def require_few(variables: int, limit: int) -> None:
     """Raise UnsupportedError where a program would have more variables than its solver is given."""
     if variables > limit:
-        raise UnsupportedError(
-            "method",
-            f"optimal needs {variables:,} variables, over the limit of {limit:,}",
-            "take fewer points, or use method: tight",
-        )
+        wrong = f"optimal needs {variables:,} variables, over the limit of {limit:,}"
+        raise UnsupportedError("method", wrong, "take fewer points, or use method: tight")
 
 
 def require_few_beliefs(problem: Problem) -> None:

@@ -19,8 +19,8 @@ from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL, GENERAL_LIMIT, require_few
 from dxopt.solving.routes.running import (
     Stage,
-    kind,
-    lifted,
+    candidates_of,
+    kind_of_solver,
     solve_by_columns,
     solve_lazily,
     solve_linear,
@@ -33,7 +33,8 @@ _ACCURACY = 1e-3
 """Shares of the tolerance on a spanner, no finer than the first: the gap of columns, the accuracy of programs."""
 
 
-def _posed(problem: Problem, options: Options) -> Compiled:
+def _pose(problem: Problem, options: Options) -> Compiled:
+    """Return the program of a problem; UnsupportedError where its matrices would be too large."""
     require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     options.progress("building the linear program")
     return ExpectedLossProgram().apply(problem)
@@ -41,14 +42,14 @@ def _posed(problem: Problem, options: Options) -> Compiled:
 
 def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
-    compiled = _posed(problem, options)
+    compiled = _pose(problem, options)
     names = solvers_of_linear(compiled.smaller, options)
     require_few(compiled.smaller.costs.size, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     simple = ClosedForms(problem)
     for name in names:
         solution = solve_program(compiled, name, options, simple)
-        for candidate in lifted(compiled, solution, name, options):
-            if options.stop.requested and simple.made(candidate.channel):
+        for candidate in candidates_of(compiled, solution, name, options):
+            if options.stop.requested and simple.is_best(candidate.channel):
                 known = simple.best().name
                 candidate = replace(candidate, name=known, route=f"{known}; bound by {candidate.route}")
             yield candidate
@@ -59,7 +60,7 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
 
 
 def solvers_of_linear(program: ChannelProgram, options: Options) -> tuple[str, ...]:
-    """Solvers for the expected loss in the order in which they are tried."""
+    """Return the solvers for the expected loss in the order in which they are tried (reasons: `limits`)."""
     variables = program.costs.size
     if options.solver != "auto":
         return (options.solver,)
@@ -84,7 +85,7 @@ def _is_sparse(program: ChannelProgram) -> bool:
 def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum on a spanner by the first solver that does; where it is stopped, a closed form as well."""
     # 1. the two programs: paths as long as budgets at most, and edges at their own budgets
-    compiled = _posed(problem, options)
+    compiled = _pose(problem, options)
     require_few(compiled.smaller.costs.size, GENERAL_LIMIT)
     pairs = reduce(compiled.smaller, geodesic_pairs)
     spanner = greedy_spanner(pairs.smaller.budgets, options.spanner or 1.0)
@@ -93,6 +94,7 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
     simple = ClosedForms(problem)
 
     def solve(solver: str, one: Reduced[ChannelProgram], stage: Stage) -> ChannelSolution:
+        """Solve one of the two programs on the spanner, and lift the solution to all pairs."""
         if solver == COLUMNS:
             # These take the shortest paths along the edges.
             posed = replace(compiled, smaller=one.smaller)
@@ -109,8 +111,8 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
         solution = solve(name, inside, "mechanism")
         if solution.channel is not None and not options.stop.requested:
             solution = replace(solution, dual=solve(name, outside, "bound").dual)
-        for candidate in lifted(compiled, solution, name, options):
-            yield replace(candidate, claim="valid", route=f"{kind(name)} on a spanner, {name}")
+        for candidate in candidates_of(compiled, solution, name, options):
+            yield replace(candidate, claim="valid", route=f"{kind_of_solver(name)} on a spanner, {name}")
             if not options.stop.requested:
                 return
         if name == names[0]:
@@ -120,7 +122,7 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
 
 
 def solvers_of_spanner(pairs: int, options: Options) -> tuple[str, ...]:
-    """Solvers on a spanner that keeps so many pairs, in the order in which they are tried."""
+    """Return the solvers on a spanner that keeps so many pairs, in the order in which they are tried."""
     if options.solver != "auto":
         return (options.solver,)
     return GENERAL if pairs < limits.SPANNER_FROM else (COLUMNS, *GENERAL)

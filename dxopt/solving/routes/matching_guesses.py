@@ -25,12 +25,16 @@ Indices = NDArray[np.int64]
 _SAME = 1e-13
 """Relative difference of losses that are the same; what it costs is certified."""
 _SECONDS = 1.0
+"""Seconds that mechanisms in closed form may take."""
 _BELOW = 2.0**-44
 """The mixture costs so much less than the budget, relatively, that rounding does not bring it above."""
 
 
 def guess_of_each_report(problem: Problem) -> tuple[Indices, float] | None:
-    """Find the guess `(m,)` that costs the adversary a times what each report costs, and a; None unless all exist."""
+    """Return the guess that is like each report, `(m,)`, and the scale a by which it costs the adversary more.
+
+    None unless each report has such a guess, and each guess such a report.
+    """
     if not isinstance(problem.objective, AdversaryError):
         return None
     likely = problem.prior.probabilities > 0

@@ -37,10 +37,13 @@ Indices = NDArray[np.int64]
 
 
 CORE_DILATION = 1.15
+"""Dilation of the spanner that rounds begin with."""
 SPARSE_DEGREE = 12
+"""Pairs a point up to which rounds begin with all of them."""
 FAR = 30.0
 """Pairs of a larger budget are left to the repair."""
 BLOCK_CELLS = 1_000_000
+"""Entries that are held at once in the search for sources."""
 _MOST_ROUNDS = 60
 
 LinearSolve = Callable[[LinearProgram], Solution]
@@ -55,7 +58,7 @@ def solve_lazily(program: ChannelProgram, solve: LinearSolve, tolerance: float) 
     end when repairing the violations would cost less than a tenth of the tolerance, relative to the value.
     """
     relevant = program.with_budgets(np.where(program.budgets <= FAR, program.budgets, np.inf))
-    rows = _core(relevant)
+    rows = _core_pairs(relevant)
     everything = len(program.pairs[0]) * program.costs.shape[1]
     best = ChannelSolution(Status.FAILED, None, None)
     iterations = 0
@@ -70,11 +73,12 @@ def solve_lazily(program: ChannelProgram, solve: LinearSolve, tolerance: float) 
             best = ChannelSolution(found.status, best.channel, best.dual, iterations, found.message)
             break
         solved = ChannelSolution.read(program, found)
-        best = replace(solved, dual=_dual(relevant, rows, found), iterations=iterations)
+        best = replace(solved, dual=_unscaled_dual(relevant, rows, found), iterations=iterations)
         if stopped or solved.channel is None:
             break
         # 2. add the pairs that the channel violates most, until repairing it costs next to nothing
-        missing, cost = _violated(relevant, solved.channel)
+        missing, cost = _violated_pairs(relevant, solved.channel)
+        # the costs of coupled programs are not all in `costs`; they are scaled to an optimum of about 1
         allowed = 0.1 * tolerance * abs(float((program.costs * solved.channel).sum()))
         if not len(missing) or cost <= (allowed if program.coupling is None else 0.01 * tolerance):
             break
@@ -84,7 +88,7 @@ def solve_lazily(program: ChannelProgram, solve: LinearSolve, tolerance: float) 
     return replace(best, reductions=(record,))
 
 
-def _core(program: ChannelProgram) -> Rows:
+def _core_pairs(program: ChannelProgram) -> Rows:
     """Return the pairs to begin with: a spanner, and in each report the pairs with the reported point itself."""
     size, reports = program.costs.shape
     first, second = program.pairs
@@ -100,7 +104,7 @@ def _core(program: ChannelProgram) -> Rows:
     return rows
 
 
-def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
+def _unscaled_dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
     """Return the multipliers of a linear program's rows, with the symmetric scale of the rows undone."""
     if found.equality_dual is None or found.inequality_dual is None:
         return None
@@ -112,20 +116,23 @@ def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
     return Dual(found.equality_dual, report, first, second, unscaled)
 
 
-def _violated(program: ChannelProgram, channel: Array) -> tuple[Rows, float]:
-    """Return the worst violated pair into each entry, and the cost of raising all entries to their closure."""
+def _violated_pairs(program: ChannelProgram, channel: Array) -> tuple[Rows, float]:
+    """Return the worst violated pair into each entry, to be added, and the cost of a repair without any of them.
+
+    That is what raising all entries to their closure costs, and the most that a row then exceeds 1 by.
+    """
     factors = np.exp(-program.budgets)
     np.fill_diagonal(factors, 0.0)
     highest = product(factors.T, channel)
     lifted = np.maximum(channel, highest)
-    second, report = np.nonzero(highest > channel * (1 + 1e-7) + 1e-10)
+    second, report = np.nonzero(highest > channel * (1 + 1e-7) + 1e-10)  # by more than solvers' rounding
     excess = float((lifted.sum(axis=1) - 1).max(initial=0.0))
     cost = float((program.costs * (lifted - channel)).sum()) + excess
-    return Rows(report, _sources(factors, channel, report, second), second), cost
+    return Rows(report, _strongest_sources(factors, channel, report, second), second), cost
 
 
-def _sources(factors: Array, channel: Array, report: Indices, second: Indices) -> Indices:
-    """Return the points that pull most at some entries, in blocks of memory."""
+def _strongest_sources(factors: Array, channel: Array, report: Indices, second: Indices) -> Indices:
+    """Return for each of some entries (`report`, `second`) the point whose constraint raises it most."""
     into = np.ascontiguousarray(factors.T)
     columns = np.ascontiguousarray(channel.T)
     step = max(1, BLOCK_CELLS // len(factors))
@@ -135,31 +142,34 @@ def _sources(factors: Array, channel: Array, report: Indices, second: Indices) -
 
 
 Stage = Literal["mechanism", "bound"]
-"""Purpose of one of two programs in place of a problem."""
+"""Purpose of one of the two programs that take the place of a problem on a spanner."""
 
 FINEST = 1e-10
+"""The finest accuracy that general solvers are asked for."""
 MARGIN = 0.9
 """The share of the tolerance that columns may use: the repair of their channels costs about 1e-13 of the value."""
 _COLUMNS = "dxopt.solving.solvers.columns"
 
 
-def kind(solver: str) -> str:
+def kind_of_solver(solver: str) -> str:
     """Name the kind of a solver, for the route of a candidate."""
     return "column generation" if solver == COLUMNS else "linear program"
 
 
-def lifted(compiled: Compiled, solution: ChannelSolution, solver: str, options: Options) -> Iterator[Candidate]:
+def candidates_of(
+    compiled: Compiled, solution: ChannelSolution, solver: str, options: Options
+) -> Iterator[Candidate]:
     """Yield the candidate of a solution; where there is none, note why."""
     if solution.channel is None:
         options.refused[solver] = solution.message or str(solution.status)
     else:
-        yield replace(compiled.lift(solution), route=f"{kind(solver)}, {solver}")
+        yield replace(compiled.lift(solution), route=f"{kind_of_solver(solver)}, {solver}")
 
 
 def solve_program(
     compiled: Compiled, solver: str, options: Options, simple: ClosedForms | None = None
 ) -> ChannelSolution:
-    """Solve the program of a compiled problem, made smaller as suits the solver."""
+    """Solve the program of a compiled problem by column generation, or by a general solver without implied pairs."""
     if solver == COLUMNS:
         return solve_by_columns(compiled, options, simple)
     reduced = reduce(compiled.smaller, geodesic_pairs)
@@ -173,7 +183,7 @@ def solve_by_columns(
     accuracy: float | None = None,
     stage: Stage | None = None,
 ) -> ChannelSolution:
-    """Column generation on what is left after shortest paths and symmetry.
+    """Solve by column generation what is left after shortest paths and symmetry.
 
     Where it is stopped, the best mechanism in closed form is mixed with its columns. The accuracy is that of the
     options by default. At a stage the program is another one than the problem: only what it is solved for is told.
@@ -194,10 +204,12 @@ def solve_by_columns(
     sign = compiled.problem.objective.sign
     begin = f"{stage}, " if stage else ""
     if simple is not None:
-        simple.ahead(options.stop)
+        simple.make_ahead(options.stop)
 
     def tell(rounds: int, value: float, bound: float) -> None:
+        """Tell value, bound and gap of a round in units of the problem; at a stage only what that proves."""
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
+        # what a stop would deliver: the incumbent, or a mechanism in closed form where that is better
         best = high if simple is None else sign * min(sign * high, sign * simple.value)
         told = [f"{best:.8g}"] if np.isfinite(best) and stage != "bound" else []
         told += [f"bound {low:.8g}"] if np.isfinite(low) and stage != "mechanism" else []
@@ -231,7 +243,7 @@ def solve_by_columns(
     # 4. solve it
     options.progress(f"{begin}column generation, up to {amount}")
     tolerance = MARGIN * options.tolerance if accuracy is None else accuracy
-    start = _earlier(compiled, options.start, smaller=bool(reduced.records))
+    start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
     known: Known | None = None
     if simple is not None and compiled.partition.trivial and not reduced.records:
         grace = stop_seconds(points, reports)
@@ -255,7 +267,7 @@ def _pricer(options: Options) -> Pricer:
     return OnWorkers(cluster.client(), options.progress).price
 
 
-def _earlier(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:
+def _earlier_answer(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:
     """Return an earlier answer as column generation needs it; without its channel for a `smaller` program."""
     from dxopt.solving.solvers.columns import Earlier
 
@@ -287,6 +299,7 @@ def solve_linear(
         options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}")
 
     def solve(program: LinearProgram, aim: float = usual) -> Solution:
+        """Solve one program in the helper process, and tell which round it is."""
         nonlocal rounds
         rounds += 1
         options.progress(f"{stage}{solver}, round {rounds}: {program.rows:,} rows")

@@ -13,7 +13,7 @@ from dxopt.proofs.certify import Proven, certify
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import StoppedError
 from dxopt.solving.options import Options
-from dxopt.solving.reductions.line import at_once, best_remap, on_line
+from dxopt.solving.reductions.line import best_remap, on_line, quick_candidate
 from dxopt.solving.reductions.product import by_factors
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.limits import is_line
@@ -21,10 +21,10 @@ from dxopt.spaces.products import sides
 
 
 def by_line(problem: Problem, options: Options) -> Iterator[Proven]:
-    """Find the optimum of a line, implicit above 100,000 variables; nothing where the space is none.
+    """Find the optimum of a line, implicit above 100,000 variables; nothing on other spaces.
 
-    Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large. One
-    that is stopped before its value is known gives way to one whose value is known soon.
+    Where its bound leaves a gap, a matrix is dropped, as other routes do better; an implicit mechanism is kept, as
+    they may be too large. If stopped before its value is known, one whose value is known soon takes its place.
     """
     if not is_line(problem):
         return
@@ -45,12 +45,12 @@ def by_line(problem: Problem, options: Options) -> Iterator[Proven]:
         # not by a time limit: what that leaves to be proven is proven all the same
         return stop.requested and stop.interrupted
 
-    candidate = at_once(problem) if found is None else reduced.lift(found)
+    candidate = quick_candidate(problem) if found is None else reduced.lift(found)
     try:
         proven = certify(problem, candidate, None if found is None else interrupted)
     except StoppedError:
         found = None
-        proven = certify(problem, at_once(problem))
+        proven = certify(problem, quick_candidate(problem))
     left = proven.certificate.gap
     if found is not None and left <= options.tolerance:
         yield replace(proven, reductions=reduced.records)
@@ -72,7 +72,7 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
         if isinstance(reduced, str):
             options.refused["product"] = reduced
             return
-        found = _answers(reduced.smaller, options)
+        found = _answer_factors(reduced.smaller, options)
         candidate = reduced.lift(found)
     except (UnsupportedError, SolveError) as error:
         options.refused["product"] = error.wrong if isinstance(error, UnsupportedError) else str(error)
@@ -82,7 +82,7 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
     yield replace(candidate, route=f"product of {len(found)} factors ({routes})", reductions=records)
 
 
-def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
+def _answer_factors(factors: Sequence[Problem], options: Options) -> list[Report]:
     """Answer each factor; factors that are one object are solved once."""
     answers: dict[int, Report] = {}
     for number, factor in enumerate(factors, 1):
@@ -92,7 +92,7 @@ def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
 
 
 def _records_of_factors(factors: Sequence[Problem], found: Sequence[Report]) -> list[AppliedReduction]:
-    """Return what was applied to each factor; to factors that are one object, once."""
+    """Return the reductions of each factor, for the report; of factors that are one object, once with all numbers."""
     numbers: dict[int, list[int]] = {}
     for number, factor in enumerate(factors, 1):
         numbers.setdefault(id(factor), []).append(number)

@@ -15,9 +15,9 @@ def require_solver(name: str) -> None:
         SOLVER_PLUGINS.find(name)
         return
     if name in THROUGH_CVXPY:
-        from dxopt.solving.solvers.cvx import installed
+        from dxopt.solving.solvers.cvx import is_installed
 
-        if not installed(name):
+        if not is_installed(name):
             raise SpecError("solver", f"{name} is not installed", "install it, or use clarabel or highs")
 
 

@@ -33,7 +33,7 @@ class Settings:
 
 
 class Solver(Protocol):
-    """Minimises linear programs; the status of a solution is how far it got. An infeasible one raises nothing."""
+    """Minimises linear programs; the status of a solution is how far it got, also for an infeasible program."""
 
     name: ClassVar[str]
 

@@ -30,6 +30,7 @@ class Clarabel:
     name: ClassVar[str] = "clarabel"
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
+        """Write the program as one over cones, solve it, and read primal and duals back."""
         import clarabel
 
         # 1. minimise q'x with b - M x in a product of cones: equal to 0, then 0 or more for inequalities and signs

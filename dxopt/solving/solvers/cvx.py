@@ -21,6 +21,7 @@ class Cvx:
     name: ClassVar[str]
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
+        """Solve the program through cvxpy; a failure is a status of the solution."""
         import cvxpy as cp
 
         # 1. the program in terms of cvxpy
@@ -57,7 +58,7 @@ class Cvx:
         )
 
 
-def installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
     """Tell whether cvxpy finds the solver."""
     import cvxpy as cp
 

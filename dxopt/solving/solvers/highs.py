@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from dxopt.numerics.highs import highs_model
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.solvers.base import SOLVERS, Settings
@@ -27,6 +28,7 @@ class Highs:
     name: ClassVar[str] = "highs"
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
+        """Solve by the interior-point method, or if that finds no optimum, by the simplex method in the time left."""
         start = time.perf_counter()
         solution = _run(program, settings, "ipm", settings.time_limit)
         if solution.status in (Status.FEASIBLE, Status.FAILED):
@@ -56,7 +58,11 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
     highs.setOptionValue("ipm_iteration_limit", MOST_ITERATIONS)
     if time_limit is not None:
         highs.setOptionValue("time_limit", max(time_limit, 1e-3))
-    highs.passModel(_model(program, highspy))
+    # all entries are bounded below by 0, also where the program does not say so: rows imply it there
+    matrix = sp.csc_array(sp.vstack([program.equalities, program.inequalities], format="csc"))
+    lowest = np.concatenate([program.totals, program.floors])
+    highest = np.concatenate([program.totals, np.full(program.rows, np.inf)])
+    highs.passModel(highs_model(program.cost, matrix, lowest, highest))
 
     # 2. progress and stops
     def each_iteration(event: Any) -> None:
@@ -72,30 +78,6 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
     # 3. solve
     highs.run()
     return _read(highs, highspy, program)
-
-
-def _model(program: LinearProgram, highspy: Any) -> Any:
-    """Return the program as HiGHS takes it: bounds on every row and column, and the matrix by columns.
-
-    All entries are bounded below by 0, also where the program does not say so: rows imply it there.
-    """
-    matrix = sp.csc_array(sp.vstack([program.equalities, program.inequalities], format="csc"))
-    equal = len(program.totals)
-    rows = program.rows
-    columns = len(program.cost)
-    model = highspy.HighsLp()
-    model.num_col_ = columns
-    model.num_row_ = equal + rows
-    model.col_cost_ = program.cost
-    model.col_lower_ = np.zeros(columns)
-    model.col_upper_ = np.full(columns, highspy.kHighsInf)
-    model.row_lower_ = np.concatenate([program.totals, program.floors])
-    model.row_upper_ = np.concatenate([program.totals, np.full(rows, highspy.kHighsInf)])
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = matrix.indptr
-    model.a_matrix_.index_ = matrix.indices
-    model.a_matrix_.value_ = matrix.data
-    return model
 
 
 def _read(highs: Any, highspy: Any, program: LinearProgram) -> Solution:

@@ -25,8 +25,8 @@ def solver_named(name: str) -> Solver:
 class Plugged:
     """A solver of a plug-in: a function of a program and settings, or an object with that as `solve`.
 
-    It returns the entries, a multiplier of each equality, and one of each inequality; None for either where there are
-    none, or None for nothing.
+    It returns the entries, a multiplier of each equality, and one of each inequality; None in the place of
+    multipliers that it does not have, and None alone where it has no solution.
     """
 
     name: ClassVar[str] = "plug-in"
@@ -36,7 +36,7 @@ class Plugged:
         self._called = f"{found.plugin.name} of {found.plugin.where}"
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
-        """Return the parts of a solution of the right shape and finite numbers; failed where the entries are none."""
+        """Call the plug-in; keep what has the right shape and is finite. Without entries the status is FAILED."""
         try:
             answer = self._found.call(program, settings)
         except Exception as error:  # whatever a package of others raises
@@ -44,21 +44,21 @@ class Plugged:
         if answer is None:
             return Solution(Status.FAILED, message=f"{self._called}: no solution")
         primal, prices, multipliers = answer
-        entries = _numbers(primal, len(program.cost))
+        entries = _finite_numbers(primal, len(program.cost))
         if entries is None:
             wrong = f"its solution is not {len(program.cost):,} finite numbers"
             return Solution(Status.FAILED, message=f"{self._called}: {wrong}")
         # an answer to a request to stop may be any solution, not the best one
         status = Status.FEASIBLE if settings.should_stop() else Status.OPTIMAL
-        equal = _numbers(prices, len(program.totals))
-        private = _numbers(multipliers, program.rows)
+        equal = _finite_numbers(prices, len(program.totals))
+        private = _finite_numbers(multipliers, program.rows)
         if equal is None or private is None:
             return Solution(status, entries, message=f"{self._called}: no multipliers")
         return Solution(status, entries, equal, np.maximum(private, 0.0), message=self._called)
 
 
-def _numbers(given: Any, size: int) -> NDArray[np.float64] | None:
-    """So many finite numbers; None for anything else."""
+def _finite_numbers(given: Any, size: int) -> NDArray[np.float64] | None:
+    """Return what was given as so many finite numbers; None for anything else."""
     try:
         numbers = np.array(given, dtype=float).reshape(-1)
     except (TypeError, ValueError):

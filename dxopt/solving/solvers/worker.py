@@ -25,7 +25,7 @@ from dxopt.solving.solvers.base import Settings
 
 
 def unlock_properties() -> None:
-    """Give every cached property of dxopt a lock of its own, where Python has one in it (before 3.12)."""
+    """Give cached properties of dxopt new locks, where they have any (before 3.12): a fork may copy one locked."""
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "dxopt"]
     kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
     for held in (entry for kind in kinds for entry in vars(kind).values()):
@@ -88,7 +88,7 @@ def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, prog
     """Solve a linear program in the helper process, one at a time; a failure there is a status of the solution."""
     with _turn:
         try:
-            solution = _ready().solve((solver, program, accuracy), stop, progress)
+            solution = _running_worker().solve((solver, program, accuracy), stop, progress)
         except TimeoutError:
             end()
             solution = Solution(Status.FAILED, message=f"{solver}: did not stop when asked and was ended")
@@ -103,8 +103,8 @@ def solve(solver: str, program: LinearProgram, accuracy: float, stop: Stop, prog
     return solution
 
 
-def _ready() -> Worker:
-    """Return the worker of this process: a new one if the last one died, or is that of the original of a copy."""
+def _running_worker() -> Worker:
+    """Return the worker of this process: a new one if the last one died, or belongs to the parent of a fork."""
     global _worker, _owner
     if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
         end()
@@ -122,8 +122,8 @@ def end() -> None:
     _worker = None
 
 
-def _in_copy() -> None:
-    """In a copy of a process, leave the helper to the other one, and to its thread that waits for an answer."""
+def _leave_to_parent() -> None:
+    """Leave the helper to the parent after a fork, whose threads may wait for it; the copy starts its own."""
     global _worker, _turn
     if _worker is not None and _owner != os.getpid():
         _worker.forget()
@@ -133,7 +133,7 @@ def _in_copy() -> None:
 
 atexit.register(end)
 if hasattr(os, "register_at_fork"):  # there is no fork on Windows
-    os.register_at_fork(after_in_child=_in_copy)
+    os.register_at_fork(after_in_child=_leave_to_parent)
     os.register_at_fork(after_in_child=unlock_properties)
 
 

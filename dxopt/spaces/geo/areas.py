@@ -47,7 +47,7 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
     """
     shapely = _library()
     degrees = positions(places).degrees if isinstance(places, MetricSpace) else in_degrees(places)
-    shapes = [shape for shape, _ in described(area, "area")]
+    shapes = [shape for shape, _ in geometries_of(area, "area")]
     other = [shape.geom_type for shape in shapes if shape.geom_type not in _AREAS]
     if other or not shapes:
         raise SpecError("area", f"has {'a ' + other[0] if other else 'no polygon'}", "give polygons alone")
@@ -59,7 +59,7 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
     return np.asarray(np.any(found, axis=0))
 
 
-def described(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
+def geometries_of(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
     """Return geometries in longitude and latitude, with the properties of the feature or other columns of the frame.
 
     Those of collections come one by one, empty ones are left out.
@@ -80,19 +80,21 @@ def described(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
         found = [(given, {})]
     else:
         found = _of_geojson(_read(Path(given), field) if isinstance(given, str | Path) else given, field)
-    parts = [(part, about) for shape, about in found for part in _single(shape)]
+    parts = [(part, about) for shape, about in found for part in _parts_of(shape)]
     for part, _ in parts:
         west, south, east, north = part.bounds
+        # longitudes may go one turn beyond ±180°, as `inside` looks there too
         if not (-90 <= south <= north <= 90 and -540 <= west <= east <= 540):
             raise SpecError(field, "is not in degrees, longitude before latitude", "convert it to WGS 84")
     return parts
 
 
-def _single(shape: Any) -> list[Any]:
+def _parts_of(shape: Any) -> list[Any]:
+    """Return the geometries of which a geometry consists, from collections within collections; none if empty."""
     if shape.is_empty:
         return []
     if shape.geom_type == "GeometryCollection":
-        return [part for inner in shape.geoms for part in _single(inner)]
+        return [part for inner in shape.geoms for part in _parts_of(inner)]
     return [shape]
 
 
@@ -133,5 +135,6 @@ def _of_geojson(given: Any, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
 
 
 def _library() -> Any:
+    """Return Shapely, with its module `geometry` loaded; UnsupportedError where it is not installed."""
     optional("shapely.geometry")
     return optional("shapely")

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from dxopt.errors import SpecError, optional
 from dxopt.spaces.geo.points import MOST_CELLS, Box
 from dxopt.spaces.metrics import on_earth
-from dxopt.spaces.positions import Positions, in_degrees, together
+from dxopt.spaces.positions import Positions, in_degrees, unrolled_places
 from dxopt.spaces.space import MetricSpace
 
-FINEST = 15
+FINEST = 15  # the finest resolution of H3
 
 
 def h3_cells(
@@ -68,42 +68,42 @@ def h3_cells(
     if len(given) != 1:
         raise SpecError("h3_cells", f"{' and '.join(given) or 'no area'} given", "give box, polygon, points or cells")
     if cells is not None:
-        chosen = _checked(h3, cells, resolution)
+        chosen = _checked_cells(h3, cells, resolution)
     else:
-        fineness = _fineness(resolution)
-        chosen = sorted(_within(h3, fineness, box, polygon) if points is None else _around(h3, fineness, points))
+        fineness = _checked_resolution(resolution)
+        chosen = sorted(_in_area(h3, fineness, box, polygon) if points is None else _of_points(h3, fineness, points))
         if not chosen:
             raise SpecError("resolution", f"{fineness} has no cell with its centre there", "give a finer one")
     centres = np.array([h3.cell_to_latlng(cell) for cell in chosen])
     space = MetricSpace.from_points(centres, on_earth(metric, unit), labels=chosen)
-    rings = [together(np.array(h3.cell_to_boundary(cell))) for cell in chosen]
+    rings = [unrolled_places(np.array(h3.cell_to_boundary(cell))) for cell in chosen]
     most = max(map(len, rings))
     outlines = np.stack([np.pad(ring, ((0, most - len(ring)), (0, 0)), "edge") for ring in rings])
     return replace(space, positions=Positions(centres, outlines, unit=unit))
 
 
-def estimated(box: Box, resolution: int) -> float:
+def cell_count(box: Box, resolution: int) -> float:
     """Estimate how many cells of a resolution have their centre in a box."""
-    return box.area / optional("h3").average_hexagon_area(_fineness(resolution), unit="km^2")
+    return box.area / optional("h3").average_hexagon_area(_checked_resolution(resolution), unit="km^2")
 
 
-def coarser(box: Box, most: int) -> str:
+def advise(box: Box, most: int) -> str:
     """Advise on a box with more than `most` cells: the finest resolution that surely has fewer."""
     # a box of few cells may have more than its area allows for, at its border
-    few = (resolution for resolution in range(FINEST, -1, -1) if 1.1 * estimated(box, resolution) < most)
+    few = (resolution for resolution in range(FINEST, -1, -1) if 1.1 * cell_count(box, resolution) < most)
     finest = next(few, None)
     if finest is None:
         return "give a smaller box"
-    return f"give {finest} or less (about {max(1, round(estimated(box, finest))):,} cells), or a smaller box"
+    return f"give {finest} or less (about {max(1, round(cell_count(box, finest))):,} cells), or a smaller box"
 
 
-def _fineness(resolution: int | None) -> int:
+def _checked_resolution(resolution: int | None) -> int:
     if isinstance(resolution, int | np.integer) and not isinstance(resolution, bool) and 0 <= resolution <= FINEST:
         return int(resolution)
     raise SpecError("resolution", f"is {resolution}", f"give a whole number from 0 to {FINEST}")
 
 
-def _checked(h3: Any, cells: Iterable[str], resolution: int | None) -> list[str]:
+def _checked_cells(h3: Any, cells: Iterable[str], resolution: int | None) -> list[str]:
     if resolution is not None:
         raise SpecError("resolution", f"{resolution} is given beside cells, which have their own", "leave it out")
     chosen = [str(cell) for cell in cells]
@@ -117,12 +117,13 @@ def _checked(h3: Any, cells: Iterable[str], resolution: int | None) -> list[str]
     return chosen
 
 
-def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon: Any) -> list[str]:
+def _in_area(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon: Any) -> list[str]:
+    """Return the cells with their centre in a box or a polygon; SpecError if these are none, or have too many."""
     if box is None:
         corners = in_degrees(polygon)
         if len(corners) < 3:
             raise SpecError("polygon", f"has {len(corners)} corners", "give 3 or more")
-        located = together(corners)
+        located = unrolled_places(corners)
         (south, west), (north, east) = located.min(axis=0).tolist(), located.max(axis=0).tolist()
         area = Box(south, (west + 180.0) % 360.0 - 180.0, north, (east + 180.0) % 360.0 - 180.0)
     else:
@@ -133,13 +134,13 @@ def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon
         corners = np.array([(south, area.west), (south, area.east), (north, area.east), (north, area.west)])
     if area.width >= 180:
         raise SpecError("east", f"makes the area {area.width:g} degrees wide", "keep it below 180")
-    if estimated(area, resolution) > MOST_CELLS:
-        wrong = f"{resolution} makes about {round(estimated(area, resolution)):,} cells, more than {MOST_CELLS:,}"
-        raise SpecError("resolution", wrong, coarser(area, MOST_CELLS))
+    if cell_count(area, resolution) > MOST_CELLS:
+        wrong = f"{resolution} makes about {round(cell_count(area, resolution)):,} cells, more than {MOST_CELLS:,}"
+        raise SpecError("resolution", wrong, advise(area, MOST_CELLS))
     return list(h3.polygon_to_cells(h3.LatLngPoly(corners.tolist()), resolution))
 
 
-def _around(h3: Any, resolution: int, points: ArrayLike) -> list[str]:
+def _of_points(h3: Any, resolution: int, points: ArrayLike) -> list[str]:
     located = in_degrees(points)
     if not len(located):
         raise SpecError("points", "are none", "give at least one place")

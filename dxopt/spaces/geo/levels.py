@@ -11,7 +11,7 @@ from dxopt.numerics.number_syntax import Written, number_of
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # a level counts as kept if ε exceeds it by no more than this share, as quotients are rounded
 
 
 class Level(float):
@@ -39,6 +39,7 @@ class Level(float):
         return made
 
     def __getnewargs__(self) -> tuple[float, float, float, bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        # copies and pickles are made by `__new__` with these
         return float(self), self.level, self.radius, self.positions
 
     def holds(self, space: MetricSpace) -> bool:

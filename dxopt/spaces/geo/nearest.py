@@ -15,14 +15,13 @@ from dxopt.spaces.positions import coordinates, distance_of, in_degrees, on_sphe
 from dxopt.spaces.space import MetricSpace
 
 OUTSIDE = ("refuse", "nearest", "drop")
-_TIES = 8
-_TIE = 1e-12
+_TIES = 8  # up to so many equally near points are compared, to choose the first
+_TIE = 1e-12  # distances that differ by no more than this, relative, count as equal
 _CELLS = 2.0
-"""A location is outside of cells further than this many of their radii from the nearest centre;"""
+"""A location is outside of cells if it is more than this many of their radii away from the nearest centre."""
 _GAPS = 2.0
-"""outside of other points further from the box around them than twice the widest gap to a nearest neighbour,"""
-_SHARE = 0.1
-"""and than this share of the diagonal of the box."""
+"""A location is outside of other points if it is more than this many of the widest gaps from the box around them,"""
+_SHARE = 0.1  # and more than this share of the diagonal of the box
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +31,9 @@ class Near:
     Attributes
     ----------
     index : (m,) array
-        Of the nearest point, the first of equally near ones.
+        Index of the nearest point, the first of equally near ones.
     apart : (m,) array
-        How far it is, in the `unit` of the positions of the space, or in that of its coordinates, which is blank.
+        Distance to it, in the `unit` of the positions of the space, or in that of its coordinates, which is blank.
     outside : (m,) array of bool
         Which locations are outside of the space; none where its metric gives no scale to tell that.
     """
@@ -113,13 +112,19 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
     located = coordinates(places, space.points.shape[1])
     norm = None if space.metric is None else NORMS.get(space.metric.name)
     if norm is None:
-        return Near(*_by_blocks(space, located), np.zeros(len(located), dtype=bool), "")
+        chosen = np.empty(len(located), dtype=np.int64)
+        near = np.empty(len(located))
+        for some in in_blocks(np.arange(len(located)), len(space)):
+            distances = space.distances_to(located[some])
+            chosen[some] = distances.argmin(axis=0)
+            near[some] = distances.min(axis=0)
+        return Near(chosen, near, np.zeros(len(located), dtype=bool), "")
     index, apart = _by_tree(space.points, located, norm)
     return Near(index, apart, _outside(space.points, located, norm), "")
 
 
 def _outside(points: NDArray[np.float64], located: NDArray[np.float64], norm: float) -> NDArray[np.bool_]:
-    """Return the mask of the locations outside of points; none where all points are one."""
+    """Return the mask of the locations outside of points, see `_GAPS`; none where all points are one: no scale."""
     gap = widest_gap(points, norm)
     if not gap:
         return np.zeros(len(located), dtype=bool)
@@ -131,19 +136,23 @@ def _outside(points: NDArray[np.float64], located: NDArray[np.float64], norm: fl
 
 
 def widest_gap(points: NDArray[np.float64], norm: float = 2.0) -> float:
-    """Return the largest distance of a point `(k,)` to its nearest neighbour; 0 where all points are one."""
+    """Return the largest distance from one of the points `(n, d)` to its nearest other point, in an l_p norm.
+
+    Points that are given several times count once; 0 where all points are one.
+    """
     from scipy.spatial import KDTree
 
     distinct = np.unique(points, axis=0)
     if len(distinct) == 1:
         return 0.0
-    gaps, _ = KDTree(distinct).query(distinct, k=2, p=norm)
+    gaps, _ = KDTree(distinct).query(distinct, k=2, p=norm)  # the point itself and its neighbour
     return float(gaps[:, 1].max())
 
 
 def _by_tree(
     points: NDArray[np.float64], located: NDArray[np.float64], norm: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the index of the nearest point of each location, the first where several are, and its distance."""
     from scipy.spatial import KDTree
 
     # equal points are one node of the tree, that of the first of them
@@ -155,13 +164,3 @@ def _by_tree(
     tied = apart <= apart[:, :1] * (1 + _TIE)
     chosen = np.where(tied, first[which], len(points)).min(axis=1, initial=len(points))
     return chosen, np.asarray(apart[:, 0], dtype=float)
-
-
-def _by_blocks(space: MetricSpace, located: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    chosen = np.empty(len(located), dtype=np.int64)
-    near = np.empty(len(located))
-    for some in in_blocks(np.arange(len(located)), len(space)):
-        apart = space.distances_to(located[some])
-        chosen[some] = apart.argmin(axis=0)
-        near[some] = apart.min(axis=0)
-    return chosen, near

@@ -15,7 +15,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.numerics.coerce import as_number
 from dxopt.spaces.labels import Numbers, Tuples
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
-from dxopt.spaces.positions import Positions, in_degrees, local_plane, together
+from dxopt.spaces.positions import Positions, in_degrees, local_plane, unrolled_places
 from dxopt.spaces.space import MetricSpace, required_space
 
 
@@ -48,7 +48,7 @@ def known(space: MetricSpace) -> Positions | None:
     return space.positions
 
 
-MOST_DISTORTION = 0.1
+MOST_DISTORTION = 0.1  # the largest relative error of distances in a local plane that is accepted
 
 
 def points(
@@ -92,21 +92,16 @@ def points(
         return globe
     if metric != "haversine":
         raise SpecError("project", f"makes straight distances, not {metric} ones", "leave out one of the two")
-    _require_local(together(located))
-    plane = MetricSpace.from_points(local_plane(located, unit), unit=unit)
-    return replace(plane, labels=globe.labels, positions=Positions(located, unit=unit))
-
-
-def _require_local(degrees: NDArray[np.float64]) -> None:
-    """Refuse locations for which no local plane is faithful."""
-    height, width = np.radians(np.ptp(degrees, axis=0))
     # the plane measures east-west lengths in the middle, but they go with cos φ, which changes by tan φ a radian;
     # over a large width great circles leave the parallels, which changes lengths by the order of its square
-    slope = math.tan(math.radians(min(float(np.abs(degrees[:, 0]).max()), 89.9)))
+    height, width = np.radians(np.ptp(unrolled_places(located), axis=0))
+    slope = math.tan(math.radians(min(float(np.abs(located[:, 0]).max()), 89.9)))
     distortion = slope * height / 2 + (width / 4) ** 2
     if distortion > MOST_DISTORTION:
         wrong = f"would change distances by about {min(distortion, 1.0):.0%}"
         raise SpecError("project", wrong, "use great circles: leave it out")
+    plane = MetricSpace.from_points(local_plane(located, unit), unit=unit)
+    return replace(plane, labels=globe.labels, positions=Positions(located, unit=unit))
 
 
 Shape = tuple[int, int]
@@ -181,19 +176,19 @@ class Box:
 
     def centres(self, shape: Shape) -> NDArray[np.float64]:
         """Return the centres of equal cells `(rows · columns, 2)`, row by row from the south-west."""
-        rows, columns = _cells(shape)
+        rows, columns = _checked_shape(shape)
         up = self.south + self.height * (np.arange(rows) + 0.5) / rows
-        return _pairs(up, self.west + self.width * (np.arange(columns) + 0.5) / columns)
+        return _all_pairs(up, self.west + self.width * (np.arange(columns) + 0.5) / columns)
 
     def outlines(self, shape: Shape) -> NDArray[np.float64]:
         """Return the corners of those cells, `(n, 4, 2)`, counterclockwise; longitudes may exceed 180°."""
-        rows, columns = _cells(shape)
+        rows, columns = _checked_shape(shape)
         up = np.linspace(self.south, self.south + self.height, rows + 1)
         across = np.linspace(self.west, self.west + self.width, columns + 1)
         south, north = up[:-1], up[1:]
         west, east = across[:-1], across[1:]
         corners = ((south, west), (south, east), (north, east), (north, west))
-        return np.stack([_pairs(*corner) for corner in corners], axis=1)
+        return np.stack([_all_pairs(*corner) for corner in corners], axis=1)
 
 
 def bounding_grid(
@@ -239,20 +234,23 @@ def bounding_grid(
     9 (0, 0) 7.41 km
     """
     box = Box(south, west, north, east)
-    if (shape is None) == (spacing is None):
-        raise SpecError("shape", "and spacing are not given one without the other", "give one of the two")
+    if shape is None and spacing is None:
+        raise SpecError("shape", "is missing", "give shape or spacing")
+    if shape is not None and spacing is not None:
+        raise SpecError("spacing", "is given beside shape", "keep one of the two")
     if spacing is not None:
         shape = box.shape(spacing, unit)
-    rows, columns = _cells(shape, "shape" if spacing is None else "spacing")
+    rows, columns = _checked_shape(shape, "shape" if spacing is None else "spacing")
     centres = box.centres((rows, columns))
+    # a box across ±180° goes on beyond 180°
     centres[:, 1] -= np.where(centres[:, 1] > 180, 360.0, 0.0)
     space = points(centres, project=project, unit=unit, metric=metric)
     found = Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit)
     return replace(space, labels=Tuples((Numbers(rows), Numbers(columns))), positions=found)
 
 
-def _cells(shape: ArrayLike | None, key: str = "shape") -> Shape:
-    """Return rows and columns; SpecError where they are no positive numbers, or too many."""
+def _checked_shape(shape: ArrayLike | None, key: str = "shape") -> Shape:
+    """Return rows and columns; SpecError about `key` for too many cells, about the shape for no positive numbers."""
     counts = np.array(None)
     with suppress(ValueError):
         counts = np.asarray(shape)
@@ -264,5 +262,6 @@ def _cells(shape: ArrayLike | None, key: str = "shape") -> Shape:
     return rows, columns
 
 
-def _pairs(latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _all_pairs(latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each latitude with each longitude, `(rows · columns, 2)`, row by row."""
     return np.stack(np.meshgrid(latitudes, longitudes, indexing="ij"), axis=-1).reshape(-1, 2)

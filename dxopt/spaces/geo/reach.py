@@ -27,7 +27,8 @@ Array = NDArray[np.float64]
 WIDEST = 0.5
 """Polygons are made of regions up to so many radians from their centres."""
 _NEIGHBOURS, _TANGENTS = 24, 16
-_BLOCK = 200
+"""Borders with so many nearest centres, and so many tangents to the circle around a centre, make its polygon."""
+_BLOCK = 200  # centres whose polygons are made at once
 _REGIONS_SLACK, _ROUNDING = 1e-7, 1e-12
 """So much further out are borders taken to be, in parts of the angle and radians, as what is nearest is rounded."""
 _SAME = 1e-3
@@ -44,7 +45,7 @@ class Regions:
     corners : (n, k, 3) array
         Unit vectors, in any order; those of smaller polygons are repeated.
     sides : (n, k, 3) array
-        The straight ways from corners to the next ones.
+        The vectors from corners to the next ones.
     """
 
     corners: Array
@@ -72,7 +73,7 @@ class Regions:
         great circle at right angles to it, half-way, has one on each side.
         """
         (here, sides), (there, others) = ((self.corners[which], self.sides[which]) for which in (first, second))
-        one, other = _ways(here, there, others), -_ways(there, here, sides)
+        one, other = _shortest_ways(here, there, others), -_shortest_ways(there, here, sides)
         lengths = np.linalg.norm([one, other], axis=2)
         way = np.where((lengths[0] <= lengths[1])[:, None], one, other)[:, :, None]
         apart = (here @ way > 0).all(axis=(1, 2)) & (there @ way < 0).all(axis=(1, 2))
@@ -80,15 +81,20 @@ class Regions:
 
 
 def _polygons(centres: Array, rows: slice, within: float) -> Array:
-    """Return the edges of some polygons by both ends, `(b, k, 2, 3)`."""
+    """Return the edges of the polygons of some centres by both ends, unit vectors `(b, k, 2, 3)`."""
     here = centres[rows]
-    frames = _frames(here)
+    # east and north `(b, 2, 3)`; at the poles some right angle
+    east = np.stack([-here[:, 1], here[:, 0], np.zeros(len(here))], axis=1)
+    east[~east.any(axis=1), 1] = 1.0
+    east /= np.linalg.norm(east, axis=1, keepdims=True)
+    north = np.asarray(np.cross(here, east), dtype=float)
+    frames = np.stack([east, north], axis=1)
     normals, offsets = _half_planes(centres, here, frames, within)
     along = np.stack([normals[..., 1], -normals[..., 0]], axis=-1)
-    ends = _left(normals, offsets, along)
+    ends = _parts_inside(normals, offsets, along)
     there = ends[..., 0] < ends[..., 1]
     ends[~there] = 0.0
-    # lines of which something is left come first, and the first of them instead of others
+    # lines of which a part is inside come first; the first of them takes the place of the others
     chosen = np.argsort(~there, axis=1, kind="stable")[:, : there.sum(axis=1).max()]
     chosen = np.where(np.take_along_axis(there, chosen, axis=1), chosen, chosen[:, :1])
     places = ends[..., None] * along[:, :, None] - offsets[..., None, None] * normals[:, :, None]
@@ -97,17 +103,11 @@ def _polygons(centres: Array, rows: slice, within: float) -> Array:
     return found / np.linalg.norm(found, axis=-1, keepdims=True)
 
 
-def _frames(centres: Array) -> Array:
-    """Return east and north `(b, 2, 3)`; at the poles some right angle."""
-    east = np.stack([-centres[:, 1], centres[:, 0], np.zeros(len(centres))], axis=1)
-    east[~east.any(axis=1), 1] = 1.0
-    east /= np.linalg.norm(east, axis=1, keepdims=True)
-    north = np.asarray(np.cross(centres, east), dtype=float)
-    return np.stack([east, north], axis=1)
-
-
 def _half_planes(centres: Array, here: Array, frames: Array, within: float) -> tuple[Array, Array]:
-    """Return unit normals `(b, m, 2)` and offsets `(b, m)` of the half-planes normal·u ≥ -offset, projected."""
+    """Return the half-planes normal·u ≥ -offset that hold the regions in the gnomonic projection.
+
+    That is unit normals `(b, m, 2)` and offsets `(b, m)`: borders with the nearest centres, then tangents.
+    """
     more = _REGIONS_SLACK * within + _ROUNDING
     apart = centres - here[:, None]
     squares = (apart * apart).sum(axis=2)
@@ -127,8 +127,11 @@ def _half_planes(centres: Array, here: Array, frames: Array, within: float) -> t
     return np.concatenate([borders, tangents], axis=1), np.concatenate([offsets, beyond], axis=1)
 
 
-def _left(normals: Array, offsets: Array, along: Array) -> Array:
-    """Return from where to where each line is in all half-planes, `(b, m, 2)`; in the wrong order where nowhere."""
+def _parts_inside(normals: Array, offsets: Array, along: Array) -> Array:
+    """Return the part of each border that is in all half-planes, `(b, m, 2)`: from where to where, along its line.
+
+    Where no part is inside, the two are in the wrong order.
+    """
     slopes = along @ normals.transpose(0, 2, 1)
     levels = offsets[:, None] - offsets[..., None] * (normals @ normals.transpose(0, 2, 1))
     parallel = np.abs(slopes) < _PARALLEL
@@ -139,8 +142,11 @@ def _left(normals: Array, offsets: Array, along: Array) -> Array:
     return np.stack([low, high], axis=2)
 
 
-def _ways(corners: Array, starts: Array, sides: Array) -> Array:
-    """Return the shortest ways `(p, 3)` from edges `(p, k)` to corners `(p, j)`, straight."""
+def _shortest_ways(corners: Array, starts: Array, sides: Array) -> Array:
+    """Return for each pair of polygons the shortest vector `(p, 3)` from an edge of one to a corner of the other.
+
+    The corners are `(p, j, 3)`, the edges begin at `starts` and lead along `sides`, both `(p, k, 3)`.
+    """
     apart = corners[:, :, None] - starts[:, None]
     squares = (sides * sides).sum(axis=2)[:, None]
     # the foot is a multiple of start + t·side, by normal equations in differences, which lose no digits
@@ -200,7 +206,7 @@ def ways(space: MetricSpace) -> Ways | None:
     stretched = _stretched(space, found, within)
     if stretched is None:
         return None
-    mean = float(distance_of(_mean_ways(corners).max(), found.unit))
+    mean = float(distance_of(_mean_distances(corners).max(), found.unit))
     return Ways(within * stretched[0], mean * stretched[0])
 
 
@@ -234,9 +240,9 @@ def across(space: MetricSpace, distance: float, within: float | None = None) -> 
     radius = EARTH_RADIUS_KM * OnEarth.units[found.unit]
     angles = within / radius, distance * shorter / radius * (1 + _SLACK)
     if max(angles) > WIDEST:
-        return _apart(space, most, most)[0] or most
-    near, pairs = _apart(space, distance * (1 + _SLACK), most)
-    return max(near, _reached(on_sphere(found.degrees), pairs, *angles)) or most
+        return _split_at(space, most, most)[0] or most
+    near, pairs = _split_at(space, distance * (1 + _SLACK), most)
+    return max(near, _longest_within(on_sphere(found.degrees), pairs, *angles)) or most
 
 
 def _stretched(space: MetricSpace, found: Positions, within: float) -> tuple[float, float] | None:
@@ -261,8 +267,13 @@ def _stretched(space: MetricSpace, found: Positions, within: float) -> tuple[flo
     return longer, 1.0 if space.metric.name == "haversine" else STRETCH
 
 
-def _reached(centres: NDArray[np.float64], pairs: tuple[NDArray[Any], ...], within: float, apart: float) -> float:
-    """Return the largest distance of pairs of centres with regions no more than an angle apart, or 0."""
+def _longest_within(
+    centres: NDArray[np.float64], pairs: tuple[NDArray[Any], ...], within: float, apart: float
+) -> float:
+    """Return the largest distance of the `pairs` of centres whose regions are no more than an angle apart, or 0.
+
+    `within` is the angle up to which the regions go from their centres, `apart` the one between regions.
+    """
     if not len(pairs[0]):
         return 0.0
     regions = Regions.of(centres, within)
@@ -275,8 +286,11 @@ def _reached(centres: NDArray[np.float64], pairs: tuple[NDArray[Any], ...], with
     return 0.0
 
 
-def _apart(space: MetricSpace, near: float, most: float) -> tuple[float, tuple[NDArray[Any], ...]]:
-    """Return the largest distance up to `near`, and pairs of points beyond, up to `most`, with their distances."""
+def _split_at(space: MetricSpace, near: float, most: float) -> tuple[float, tuple[NDArray[Any], ...]]:
+    """Return the largest distance up to `near`, and the pairs of points further apart than that, up to `most`.
+
+    The pairs are three arrays: the first points, the second points, and their distances.
+    """
     found, largest = [], 0.0
     everything = np.arange(len(space))
     for rows in in_blocks(everything, len(space)):
@@ -288,8 +302,11 @@ def _apart(space: MetricSpace, near: float, most: float) -> tuple[float, tuple[N
     return largest, tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
 
 
-def _mean_ways(corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean distance from the origin over polygons around it, `(n, k, 3)`: by triangles from there."""
+def _mean_distances(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean distance `(n,)` from the origin of the points of flat polygons around it, `(n, k, 3)`.
+
+    A polygon is cut into triangles at the origin.
+    """
     following = np.roll(corners, -1, axis=1)
     areas = np.linalg.norm(np.cross(corners, following), axis=2)
     places, weights = np.polynomial.legendre.leggauss(16)
@@ -323,20 +340,22 @@ def reach(space: MetricSpace) -> float:
         half = np.full(len(structure.shape), structure.spacing / 2)
         return float(np.linalg.norm(half, ord=NORMS[flat.name]))
     if space.points is not None and space.points.shape[1] == 1 and metric is not None and metric.name in NORMS:
-        return _positive(float(np.diff(np.sort(space.points[:, 0])).max(initial=0.0)) / 2)
+        return _require_positive(float(np.diff(np.sort(space.points[:, 0])).max(initial=0.0)) / 2)
     everything = np.arange(len(space))
     nearest = np.array([least(space.block(point, everything)) for point in everything[:, None]])
-    return _positive(float(np.max(nearest, where=np.isfinite(nearest), initial=0.0)))
+    return _require_positive(float(np.max(nearest, where=np.isfinite(nearest), initial=0.0)))
 
 
 def _on_earth(found: Positions) -> float:
+    """Return the largest distance from a centre to a corner of its cell; to its nearest neighbour without cells."""
     corners = to_corners(found)
     if corners is not None:
         return float(distance_of(np.linalg.norm(corners, axis=2).max(), found.unit))
-    return _positive(float(distance_of(widest_gap(on_sphere(found.degrees)), found.unit)))
+    return _require_positive(float(distance_of(widest_gap(on_sphere(found.degrees)), found.unit)))
 
 
-def _positive(distance: float) -> float:
+def _require_positive(distance: float) -> float:
+    """Return a distance; SpecError where it is 0, as all points are one."""
     if not distance > 0:
         fix = "say how far a position may be from its secret"
         raise SpecError("within", "does not follow from a space whose points are all one", fix)

@@ -16,7 +16,7 @@ from dxopt.errors import SpecError
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.distances import required_graph
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import Positions, together
+from dxopt.spaces.positions import Positions, unrolled_places
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -69,18 +69,25 @@ def roads(
     >>> print(dx.geo.roads(streets).distances.tolist())
     [[0.0, 0.78], [1.2, 0.0]]
     """
+    import networkx as nx
+
     network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
     if unit is None and weight == LENGTH:
         unit = "km"
+    # the unit that lengths in metres are converted to; None where the weight is taken as it is
     length = unit if weight == LENGTH or unit in Haversine.units else None
     if length is not None:
         Haversine(length).prepare(np.zeros((1, 2)))
-    degrees = _positions(network)
+    required_graph(network)
+    degrees = np.array([_position(node, attributes) for node, attributes in network.nodes(data=True)])
     weighted = _weighted(network, weight, length, directed=directed)
-    # nodes without a way there and back are infinitely far away, so that nothing would hide them
-    lost = _unreachable(weighted)
+    # nodes outside of the largest part are infinitely far away, one way at least, so that nothing would hide them
+    one_way = isinstance(weighted, nx.DiGraph)
+    parts = nx.strongly_connected_components(weighted) if one_way else nx.connected_components(weighted)
+    kept = max(parts, key=len)
+    lost = dict.fromkeys(node for node in weighted if node not in kept)
     if lost and not largest:
-        raise _no_way(weighted, lost)
+        raise _cut_off_error(weighted, lost)
     if lost:
         degrees = degrees[[node not in lost for node in network]]
         network = network.copy()
@@ -119,17 +126,8 @@ def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: boo
     return weighted
 
 
-def _unreachable(weighted: nx.Graph) -> dict[Any, None]:
-    """Return the nodes outside of the largest part with a way from every node to every other."""
-    import networkx as nx
-
-    directed = isinstance(weighted, nx.DiGraph)
-    parts = nx.strongly_connected_components(weighted) if directed else nx.connected_components(weighted)
-    part = max(parts, key=len)
-    return dict.fromkeys(node for node in weighted if node not in part)
-
-
-def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
+def _cut_off_error(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
+    """Make the error that tells of the nodes that are cut off, with one way that is missing as the example."""
     import networkx as nx
 
     inside = next(node for node in weighted if node not in lost)
@@ -140,13 +138,6 @@ def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
     wrong = f"{len(lost)} of {len(weighted)} places are cut off: no way leads from {start} to {end}"
     fix = "give largest: true to leave them out" + (", or directed: false" if one_way else "")
     return SpecError("graph", wrong, fix)
-
-
-def _positions(network: nx.Graph) -> NDArray[np.float64]:
-    required_graph(network)
-    if not len(network):
-        raise SpecError("graph", "has no nodes", "give at least one")
-    return np.array([_position(node, attributes) for node, attributes in network.nodes(data=True)])
 
 
 def _position(node: Any, attributes: Mapping[str, Any]) -> tuple[float, float]:
@@ -161,6 +152,7 @@ def _position(node: Any, attributes: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _number(value: Any) -> float | None:
+    """Return an attribute, a number or text, as a number; None where it is no finite one."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -174,7 +166,7 @@ def _streets(network: nx.Graph, degrees: NDArray[np.float64]) -> NDArray[np.floa
     pieces = {}
     for start, end, attributes in network.edges(data=True):
         ends = np.array([position[start], position[end]])
-        course = together(_course(attributes, ends))
+        course = unrolled_places(_course(attributes, ends))
         # both directions of a street are one piece
         for piece in zip(course[:-1].tolist(), course[1:].tolist(), strict=True):
             pieces[tuple(sorted(map(tuple, piece)))] = piece
@@ -188,4 +180,5 @@ def _course(attributes: Mapping[str, Any], ends: NDArray[np.float64]) -> NDArray
     if len(numbers) < 4 or len(numbers) % 2:
         return ends
     course = np.array(numbers).reshape(-1, 2)[:, ::-1]
+    # of a projected network the geometry is in metres, and its ends are not those of the edge
     return course if np.abs(course[[0, -1]] - ends).max() < 1e-3 else ends

@@ -13,7 +13,7 @@ from dxopt.numerics.rounding import UNIT
 
 Array = NDArray[np.float64]
 ROOM = 600.0
-"""The largest budget that is distinguished from a larger one; e^{-ROOM} times a weight does not underflow."""
+"""The largest budget εd that is distinguished from a larger one; e^{-ROOM} times a weight does not underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,8 @@ class System(ABC):
         Bounds the row sums.
     order : float
         The norm, 2 or infinity, in which `inverse_norm` and the rounding of `apply` are meant.
+    distance_error : float
+        Bounds the relative error of the distances that the entries are computed from.
     inverse_norm : float
         Bounds the norm of Φ⁻¹ for every symmetric Φ that T is near to in this sense; infinite where nothing is known.
     """
@@ -54,11 +56,14 @@ class System(ABC):
         """Set the size, the cap, which is at most `room`, and the error of entries, given that of distances."""
         self.size = size
         self.distance_error = distance_error
+        # e^{-cap} is e^{-64} / n, so that a whole row of capped entries is negligible.
         self.cap = min(64.0 + math.log(size), room)
+        # e^{-b} changes by a share of about b·r when b ≤ cap is off by a share r; 8 and 16 units are for the rounding
+        # of εd and of `exp`, and the factor 2 is on the safe side.
         self.entry_error = 2 * (self.cap * (distance_error + 8 * UNIT) + 16 * UNIT)
 
-    def _inverse(self, least: float) -> float:
-        """Bound ‖Φ⁻¹‖ given a lower bound on 1 / ‖A⁻¹‖, for T or any other matrix A that T is near to.
+    def _bound_inverse(self, least: float) -> float:
+        """Bound ‖Φ⁻¹‖, given a lower bound `least` on 1 / ‖A⁻¹‖, where A is T or another matrix that Φ is near to.
 
         1 / ‖Φ⁻¹‖ ≥ 1 / ‖A⁻¹‖ - ‖Φ - A‖: entries are off by at most `entry_error`, relative, and by e^{-cap} more.
         Infinite where that leaves nothing.
@@ -72,15 +77,18 @@ class System(ABC):
 
     @abstractmethod
     def apply(self, vector: Array) -> tuple[Array, float]:
-        """Return T v, and a bound on its rounding error in the norm `order`; v is `(n,)` or `(n, k)`."""
+        """Return T v, and a bound on the rounding error of each column in the norm `order`; v `(n,)` or `(n, k)`."""
 
     @abstractmethod
     def approximate(self, right: Array) -> Array:
-        """Solve Tw = b to about working precision, unproven; b is `(n,)` or `(n, k)`."""
+        """Solve Tw = b to about working precision, without proof (`solve` has one); b is `(n,)` or `(n, k)`."""
 
     @abstractmethod
     def closure(self, vector: Array) -> Array:
-        """Return max_x T[x, z] v_x for every z, `(n,)`, for v ≥ 0; T[x, z] below 1e-18 / n may be left out."""
+        """Return max_x T[x, z] v_x for every z, `(n,)`, for v ≥ 0; T[x, z] below 1e-18 / n may be left out.
+
+        For a prior v, times the weight of report z, it is the joint probability of z and its most probable secret.
+        """
 
     @abstractmethod
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:

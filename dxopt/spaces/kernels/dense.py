@@ -34,7 +34,7 @@ class Dense(System):
         matrix = np.minimum(self._budgets, self.cap)
         np.negative(matrix, out=matrix)
         np.exp(matrix, out=matrix)
-        matrix[np.isinf(self._budgets)] = 0.0
+        matrix[np.isinf(self._budgets)] = 0.0  # and not e^{-cap}, as nothing binds these points
         return matrix
 
     @cached_property
@@ -46,6 +46,7 @@ class Dense(System):
         return self.matrix[point]
 
     def apply(self, vector: Array) -> tuple[Array, float]:
+        # A sum of n products is off by n units of |T| |v| at most, in any order; twice that and more is taken.
         product = self.matrix @ vector
         grow = 2 * (self.size + 4) * UNIT
         weighed = self.matrix @ np.abs(vector)
@@ -53,6 +54,7 @@ class Dense(System):
 
     @cached_property
     def _factor(self) -> tuple[Array, bool] | None:
+        """The Cholesky factor of T as SciPy gives it; None where T is not positive definite in doubles."""
         try:
             return sl.cho_factor(self.matrix, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
@@ -60,6 +62,7 @@ class Dense(System):
 
     def approximate(self, right: Array) -> Array:
         if self._factor is None:
+            # T is not positive definite and may be singular: least squares give a solution all the same.
             return np.asarray(np.linalg.lstsq(self.matrix, right, rcond=None)[0], dtype=np.float64)
         return sl.cho_solve(self._factor, right, check_finite=False)
 
@@ -80,7 +83,7 @@ class Dense(System):
         # r as computed, and the rounding of the product YT and of the difference.
         off = np.abs(np.eye(self.size) - inverse @ self.matrix).sum(axis=1)
         off += (sizes @ self.matrix).sum(axis=1) * 2 * (self.size + 4) * UNIT + self.size * UNIT
-        return self._inverse((1 - off.max()) / (float(sizes.sum(axis=1).max()) * (1 + self.size * UNIT)))
+        return self._bound_inverse((1 - off.max()) / (float(sizes.sum(axis=1).max()) * (1 + self.size * UNIT)))
 
     def _by_shift(self) -> float:
         """Bound the least eigenvalue of T from below by a σ for which T - σI has a Cholesky factor."""
@@ -99,7 +102,9 @@ class Dense(System):
                 sl.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
             except np.linalg.LinAlgError:
                 continue
-            return self._inverse(shift - 2 * (self.size + 3) * UNIT * self.size - 4 * UNIT)
+            # Less the backward error of the factorisation, in proportion to the trace n of T (Rump 2006), and the
+            # rounding of the shifted diagonal.
+            return self._bound_inverse(shift - 2 * (self.size + 3) * UNIT * self.size - 4 * UNIT)
         return np.inf
 
     def closure(self, vector: Array) -> Array:

@@ -34,10 +34,10 @@ Flags = NDArray[np.bool_]
 
 
 class Exits:
-    """Masses behind every edge, from both of its ends, for n points, c of them with a parent.
+    """Masses behind every edge, from both of its ends: where the walks of `Forest.draw` go from each point.
 
     Made of the weights, the parents (-1 for roots), p of the edges to them, and the sums of the kernel over each
-    subtree and over everything, all `(n,)` by point.
+    subtree (`inwards`) and over everything, all `(n,)` by point; c of the n points have a parent.
     """
 
     def __init__(self, weights: Array, parent: Indices, p: Array, inwards: Array, everywhere: Array) -> None:
@@ -58,7 +58,7 @@ class Exits:
         self.running = np.concatenate([[0.0], np.cumsum(self.below)])
 
     def step(self, here: Indices, last: Indices, rng: np.random.Generator | None) -> tuple[Flags, Indices]:
-        """Decide which of k walks stop, and move the others from `here`; they came from `last`, which is -1 at first.
+        """Return a mask of the k walks that stop at `here`, and where the others go; they came from `last`, first -1.
 
         One random number for each walk falls into its weight, the mass above, or the masses below in their order; the
         edge that it came by is left out.
@@ -120,12 +120,12 @@ class Forest(System):
 
     @cached_property
     def _factor(self) -> Array:
-        """The p of these edges."""
+        """The p = e^{-εl} of the edge to the parent, by place of the walk."""
         return np.exp(-self._lengths)
 
     @cached_property
     def _escape(self) -> Array:
-        """The 1 - p² of these edges, without cancellation."""
+        """The 1 - p² of the same edges, without cancellation."""
         return -np.expm1(-2 * self._lengths)
 
     @cached_property
@@ -136,7 +136,7 @@ class Forest(System):
 
     @cached_property
     def inverse_norm(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The norm of Φ⁻¹, without the cap, is its largest 1 + Σ (p + p²)/(1 - p²).
+        """A bound by the largest row sum of |Φ⁻¹|, which is 1 + Σ (p + p²)/(1 - p²) over the edges of a point.
 
         If εl is 0 in doubles, the sum is infinite, and so is the result: nothing is known of such systems.
         """
@@ -144,14 +144,14 @@ class Forest(System):
             spread = self._factor * (1 + self._factor) / self._escape
         spread[self._walk.roots] = 0.0
         largest = float((1 + spread + self._walk.at_parents(spread)).max())
-        return self._inverse(1 / (largest * (1 + (self.size + 64) * UNIT)))
+        return self._bound_inverse(1 / (largest * (1 + (self.size + 64) * UNIT)))
 
     def row(self, point: int) -> Array:
         away = self._walk.distances(self._lengths, point)
         return np.where(np.isinf(away), 0.0, np.exp(-np.minimum(away, self.cap)))
 
     def apply(self, vector: Array) -> tuple[Array, float]:
-        """Multiply by two passes, with running bounds on the rounding.
+        """Return T v by two passes over the tree, and a bound on the error of its entries that is computed along.
 
         T has entries e^{-min(εd, cap)}, the passes have e^{-εd}: both are at most e^{-cap} where they differ, and so
         is the difference, which is counted as rounding.
@@ -202,7 +202,10 @@ class Forest(System):
         return walk.by_point(solution)
 
     def weighting(self) -> tuple[Array, Array]:
-        """Return w_v = 1 - degree/2 + Σ tanh(εl/2)/2, as `approximate` does where b is 1 everywhere."""
+        """Return w_v = 1 - degree/2 + Σ tanh(εl/2)/2, and a bound on the error of each.
+
+        It is what `approximate` computes where b is 1 everywhere, as (1 - p)/(1 + p) = tanh(εl/2).
+        """
         walk = self._walk
         values = self.approximate(np.ones(self.size))
         half = 0.5 * np.tanh(0.5 * self._lengths)
@@ -214,7 +217,7 @@ class Forest(System):
         return values, walk.by_point(error)
 
     def closure(self, vector: Array) -> Array:
-        # max_x Φ[x, z] v_x for v ≥ 0. The cap makes no difference that `System.closure` does not allow.
+        # Entries e^{-εd} below e^{-cap} are not raised to it as in T; `System.closure` allows to leave them out.
         return self._walk.closure(self._factor, vector)
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
@@ -259,7 +262,10 @@ class Path(Forest):
             return np.exp(-np.minimum(self.epsilon * np.abs(self.positions - self.positions[point]), self.cap))
 
     def products(self, columns: Array) -> Array:
-        """Multiply columns `(n, k)` by Φ: sums of one sign where a column has one, so that no digits cancel."""
+        """Multiply columns `(n, k)` by Φ, by a sweep in each direction, for expected losses by report.
+
+        Where a column has one sign, only numbers of one sign are added, so that no digits cancel.
+        """
         factors = np.exp(-np.minimum(self.lengths, self.cap))
         sums = columns.copy()
         for x in range(1, self.size):
@@ -271,9 +277,10 @@ class Path(Forest):
         return sums
 
     def moments(self, masses: Array, power: int, table: NDArray[np.int64] | None = None) -> Array:
-        """Sum m_x Φ[x, z] |p_x - p_t|^k over x for all z, `(n,)`, k = 1 or 2; t = z, or `table[z]`; masses ≥ 0.
+        """Sum m_x Φ[x, z] |p_x - p_t|^k over x for all z, `(n,)`: the expected k-th power of the distance, k = 1, 2.
 
-        In O(n) time, but for k = 1 with the points between each z and its t.
+        p are the positions, m the masses of 0 or more, and t is z, or `table[z]`, what is reported instead of z. In
+        O(n) time, but k = 1 with a table takes as much again for the points between each z and its t.
         """
         before, after = self._beside(masses, 1), self._beside(masses, -1)
         if table is None:
@@ -302,6 +309,7 @@ class Path(Forest):
 
     def _between(self, masses: Array, table: NDArray[np.int64]) -> Array:
         """Sum m_x Φ[x, z] |p_x - p_t| over all x between z and t = `table[z]`, `(n,)`."""
+        # x goes from every z towards its t, one point at a time; those that have arrived drop out.
         found = np.zeros(self.size)
         places = self.positions
         z = x = np.arange(self.size)

@@ -20,7 +20,10 @@ Array = NDArray[np.float64]
 
 
 class Kronecker(System):
-    """T = T_1 ⊗ T_2 ⊗ …, the last factor fastest. Make the factors with a `room` of `ROOM` over their number."""
+    """T = T_1 ⊗ T_2 ⊗ …, the last factor fastest.
+
+    Make the factors with a `room` of `ROOM` over their number, so that budgets add up to at most `ROOM` over factors.
+    """
 
     order = np.inf
 
@@ -34,7 +37,7 @@ class Kronecker(System):
         # a norm in the largest row sum is at most √n times the one in the 2-norm
         widths = (math.sqrt(factor.size) if factor.order == 2 else 1.0 for factor in factors)
         widened = math.prod(width * factor.inverse_norm for width, factor in zip(widths, factors, strict=True))
-        self.inverse_norm = self._inverse(1 / (widened * (1 + 8 * len(factors) * UNIT)))
+        self.inverse_norm = self._bound_inverse(1 / (widened * (1 + 8 * len(factors) * UNIT)))
 
     def row(self, point: int) -> Array:
         coordinates = np.unravel_index(point, self.shape)
@@ -42,9 +45,11 @@ class Kronecker(System):
         return np.asarray(reduce(np.kron, rows), dtype=np.float64)
 
     def apply(self, vector: Array) -> tuple[Array, float]:
+        """Return T v, and a bound on the rounding error of its entries."""
         product = vector.reshape(*self.shape, -1)
         error = 0.0
-        # Each factor adds its own rounding, and multiplies the error of those before it by its norm at most.
+        # Each factor adds its own rounding, and multiplies the error of those before it by its norm at most. A bound
+        # on it in the 2-norm bounds the largest entry as well.
         for axis, factor in enumerate(self.factors):
             moved = np.moveaxis(product, axis, 0)
             applied, rounding = factor.apply(moved.reshape(factor.size, -1))
@@ -53,10 +58,10 @@ class Kronecker(System):
         return product.reshape(vector.shape), error
 
     def approximate(self, right: Array) -> Array:
-        return self._each(right, lambda factor, block: factor.approximate(block))
+        return self._by_axis(right, lambda factor, block: factor.approximate(block))
 
     def weighting(self) -> tuple[Array, Array] | None:
-        """Multiply the weightings of the factors, where all of them have one."""
+        """Return the products of the factors' weightings, and bounds on their errors; None unless all have one."""
         values = np.ones(1)
         above = np.ones(1)
         for factor in self.factors:
@@ -69,10 +74,13 @@ class Kronecker(System):
         return values, above - np.abs(values) + 4 * (len(self.factors) + 1) * UNIT * above
 
     def closure(self, vector: Array) -> Array:
-        return self._each(vector, lambda factor, block: np.stack([factor.closure(v) for v in block.T], axis=1))
+        return self._by_axis(vector, lambda factor, block: np.stack([factor.closure(v) for v in block.T], axis=1))
 
-    def _each(self, vector: Array, change: Callable[[System, Array], Array]) -> Array:
-        """Change a vector along each axis in turn."""
+    def _by_axis(self, vector: Array, change: Callable[[System, Array], Array]) -> Array:
+        """Apply `change` for each factor to a vector along the factor's axis, one axis after the other.
+
+        `change` takes a factor and columns `(size of the factor, k)`, and returns as many columns.
+        """
         changed = vector.reshape(*self.shape, -1)
         for axis, factor in enumerate(self.factors):
             moved = np.moveaxis(changed, axis, 0)

@@ -29,9 +29,9 @@ from dxopt.spaces.kernels.base import ROOM, System
 
 Array = NDArray[np.float64]
 
-_WORKERS = -1
-_NEGLIGIBLE = 1e-18
-_FEW = 30
+_WORKERS = -1  # threads of a transform: one for each core
+_NEGLIGIBLE = 1e-18  # entries of T below this over n are left out of closures
+_FEW = 30  # up to so many points that are not 0, a closure takes a row of T for each
 
 
 def forward(values: Array, shape: tuple[int, ...]) -> NDArray[np.complex128]:
@@ -63,6 +63,7 @@ class Invariant(System):
 
     @cached_property
     def _spectrum(self) -> Array:
+        """The transform of the kernel: the eigenvalues of Φ on the torus of shape `_padded`."""
         return self.spectrum_of(self.table)
 
     def convolve(self, spectrum: Array, vector: Array) -> Array:
@@ -77,37 +78,42 @@ class Invariant(System):
 
     @property
     def _padded(self) -> tuple[int, ...]:
+        """The shape of the torus on which vectors are multiplied."""
         return self.shape
 
     @cached_property
-    def _plain(self) -> bool:
-        """Return True if no length has a large prime factor."""
+    def _has_small_factors(self) -> bool:
+        """True if no length has a large prime factor, so that Bluestein's convolution is not needed."""
         return all(scipy.fft.next_fast_len(size) == size for size in self._padded)
 
     @cached_property
-    def _doublings(self) -> float:
-        """Bounds the relative error of one transform in the 2-norm."""
-        return (10 if self._plain else 160) * UNIT * (math.log2(math.prod(self._padded)) + 4)
+    def _transform_error(self) -> float:
+        """Bounds the relative error of one transform in the 2-norm, see the top of this file."""
+        return (10 if self._has_small_factors else 160) * UNIT * (math.log2(math.prod(self._padded)) + 4)
 
     @cached_property
     def _spectrum_error(self) -> float:
         """Bounds the error of each coefficient of `_spectrum`."""
-        # Against the sum of the absolute values of the input; after Bluestein against the 2-norm of all coefficients
-        # together, which is √N times that of the input.
-        size = self.norm if self._plain else math.sqrt(math.prod(self._padded)) * float(np.linalg.norm(self.table))
-        return self._doublings * size * (1 + 1e-9)
+        # The error is relative to the sum of the absolute values of the input, which is `norm`; after Bluestein, to
+        # the 2-norm of all coefficients, which is √N times that of the input.
+        bluestein = math.sqrt(math.prod(self._padded)) * float(np.linalg.norm(self.table))
+        size = self.norm if self._has_small_factors else bluestein
+        return self._transform_error * size * (1 + 1e-9)
 
     def apply(self, vector: Array) -> tuple[Array, float]:
+        """Return T v by Fourier transforms, and a bound on its rounding error in the 2-norm; v `(n,)` or `(n, k)`."""
         if vector.ndim == 2:
             columns = [self.apply(column) for column in vector.T]
             return np.stack([c for c, _ in columns], axis=1), max(error for _, error in columns)
-        # The transform of v, the product and the transform back, and the error of the spectrum itself. In the 2-norm
-        # no coefficient of the spectrum is above the norm.
-        error = (3 * self._doublings * self.norm + self._spectrum_error) * float(np.linalg.norm(vector))
+        # Three steps have a relative error of `_transform_error` at most: the transform of v, the product with the
+        # spectrum, the transform back. Each leaves an error of at most that share of norm·‖v‖ in T v, as no
+        # eigenvalue exceeds `norm`. The error of the spectrum itself is multiplied by ‖v‖.
+        error = (3 * self._transform_error * self.norm + self._spectrum_error) * float(np.linalg.norm(vector))
         return self.convolve(self._spectrum, vector), error
 
     def closure(self, vector: Array) -> Array:
-        # Entries are at most 1, and 1 on the diagonal.
+        """Return max_x T[x, z] v_x for every z, without the x with T[x, z] below 1e-18 / n; v ≥ 0."""
+        # Entries are at most 1, and 1 on the diagonal: a constant is its own closure.
         if vector.min() == vector.max():
             return vector.copy()
         # Few points that are not 0: a row for each.
@@ -131,9 +137,10 @@ class Invariant(System):
         """Raise closed[x] to factor · tensor[y], in place, for all x and y that this offset is between."""
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """Draw an offset by the kernel, and accept where it leads by its weight: rejection sampling.
+        """Draw for each point x one z in proportion to T[x, z] w_z, by rejection sampling.
 
-        What is accepted has a probability in proportion to the kernel times the weight, whatever the chance of that.
+        An offset is drawn in proportion to the kernel, and the point that it leads to is accepted with a probability
+        in proportion to its weight. Rejected draws are repeated, which leaves the proportions as they are.
         """
         cumulative: Array = np.cumsum(self._frequencies())
         most = float(weights.max())
@@ -161,7 +168,10 @@ class Invariant(System):
     def _reach(
         self, at: NDArray[np.int64], offset: NDArray[np.int64], rng: np.random.Generator | None
     ) -> NDArray[np.int64]:
-        """Return the ends of q offsets from q points, `(k, q)` a row per axis, perhaps outside of the lattice."""
+        """Return where q offsets lead from q points, `(k, q)`, a row for each axis, perhaps outside of the lattice.
+
+        Offsets come without signs where `_frequencies` counted all signs: these are drawn here.
+        """
 
 
 _ACCURACY = 1e-13
@@ -199,10 +209,11 @@ class Toeplitz(Invariant):
         Φ has none below the least of those. Where none of the three is positive, nothing is known: ∞.
         """
         around = float(self._spectrum.min()) - self._spectrum_error
-        return self._inverse(max(self._least, 2 - self.norm, around))
+        return self._bound_inverse(max(self._least, 2 - self.norm, around))
 
     @property
     def _padded(self) -> tuple[int, ...]:
+        # Offsets in a box of n go from -(n - 1) to n - 1; a torus a little larger may have a faster transform.
         return tuple(scipy.fft.next_fast_len(2 * size - 1, real=True) for size in self.shape)  # pyright: ignore[reportReturnType]
 
     def spectrum_of(self, table: Array) -> Array:
@@ -292,7 +303,7 @@ class Circulant(Invariant):
 
     def __init__(self, distances: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
         super().__init__(distances, epsilon, distance_error, room)
-        self.inverse_norm = self._inverse(float(np.abs(self._spectrum).min()) - self._spectrum_error)
+        self.inverse_norm = self._bound_inverse(float(np.abs(self._spectrum).min()) - self._spectrum_error)
 
     def spectrum_of(self, table: Array) -> Array:
         return forward(table.reshape(self.shape), self.shape).real
@@ -318,7 +329,10 @@ class Circulant(Invariant):
         return self.convolve(1 / eigenvalues, right)
 
     def weighting(self) -> tuple[Array, Array]:
-        """Divide 1 by the row sums, which are all the same and at least 1."""
+        """Return w with Φw = 1, and a bound on the error of each entry: 1 over the row sum, the same for all rows.
+
+        Row sums are at least 1, so that n e^{-cap}, the most that the cap changes, bounds the relative change too.
+        """
         values = self.approximate(np.ones(self.size))
         unsure = self.entry_error + 64 * UNIT * math.log2(2 + self.size) + math.exp(-self.cap) * self.size
         return values, values * unsure

@@ -74,11 +74,15 @@ def distance_error(space: MetricSpace) -> float:
     """
     structure = space.structure
     if structure.kind == "product":
+        # sums of distances are no less exact, relative, than the least exact of them, but for the rounding of the sum
         return max(distance_error(factor) for factor in structure.factors) + 4 * len(structure.factors) * UNIT
+    # along a tree up to n lengths are added
     if structure.kind == "tree":
         return 4 * len(space) * UNIT
+    # rounded coordinates are off by up to max(shape) units of one spacing, the distance of neighbours
     if structure.kind in ("lattice", "torus") and not _is_exact(structure):
         return 16 * (max(structure.shape) + 2) * UNIT
+    # given distances break the triangle inequality by up to the slack; paths add up to n lengths
     if space.metric is None:
         return max(TRIANGLE_SLACK, 4 * len(space) * UNIT)
     if isinstance(space.metric, Haversine) and np.ptp(_coordinates(space), axis=0).sum() < 90:
@@ -89,7 +93,7 @@ def distance_error(space: MetricSpace) -> float:
 
 
 def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
-    """Return εd, finite where d is."""
+    """Return εd, at most 1e300 where d is finite: an infinite budget would mean that nothing binds the two points."""
     with np.errstate(over="ignore"):
         budgets = epsilon * distances
     if budgets.max(initial=0.0) <= 1e300:

@@ -65,7 +65,7 @@ def walk(first: Entries, slots: Entries, order: Entries, above: Entries, edge: E
 def inwards(
     above: Entries, p: Entries, step: float, sums: Entries, sizes: Entries, errors: Entries, signed: bool
 ) -> None:
-    """Compute S_v = b_v + Σ p S_c over the children c: what is summed at a point reaches its parent times p.
+    """Compute S_v = b_v + Σ p S_c over the children c, the sum over the subtree of v: it reaches the parent times p.
 
     Parameters
     ----------
@@ -101,7 +101,10 @@ def outwards(
     errors: Entries,
     signed: bool,
 ) -> None:
-    """Compute A_v = q S_v + p A_u for the parent u, q = 1 - p²; for a root A is S. Parameters as for `inwards`."""
+    """Compute A_v = q S_v + p A_u for the parent u, the sum over all points; q = 1 - p², and for a root A is S.
+
+    Parameters as for `inwards`, but `sums` has S before and A afterwards.
+    """
     for v in range(len(above)):
         u = above[v]
         if u >= 0:
@@ -112,10 +115,10 @@ def outwards(
 
 
 def closure(above: Entries, p: Entries, best: Entries) -> None:
-    """Take the two passes with maxima.
+    """Raise `best`, which is v ≥ 0 before, to max_x Φ[x, z] v_x for every z, by two passes with maxima for sums.
 
-    What comes back into a subtree from its own maximum is p² times that, which is no more, so nothing has to be taken
-    out on the way outwards.
+    `p` is that of the edge to each parent. What comes back into a subtree from its own maximum is p² times that,
+    which is no more, so nothing has to be taken out on the way outwards.
     """
     for v in range(len(above) - 1, -1, -1):
         u = above[v]

@@ -29,8 +29,8 @@ COMPILED_FROM = 100_000
 class Walk:
     """The points of a forest in an order in which each comes after its parent, tree by tree, breadth first.
 
-    Arrays `(n,)` by place on the walk: the place of the parent `above`, the index of the `edge` to it, -1 for roots,
-    and the point, `order`, which is None where the points are in order.
+    All arrays are `(n,)`, by place on the walk: `above` is the place of the parent, `edge` the index of the edge to
+    it, both -1 for roots; `order` is the point there, or None where points are numbered in the order of the walk.
     """
 
     above: Indices
@@ -80,11 +80,11 @@ class Walk:
         return self.by_point(np.where(self.above < 0, -1, self.order[self.above]))
 
     def by_place(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Copy values by point, sorted by place."""
+        """Return a copy of values that are listed by point, listed by place."""
         return values.copy() if self.order is None else values[self.order]
 
     def by_point(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sort values by place by point."""
+        """Return values that are listed by place, listed by point."""
         if self.order is None:
             return values
         found = np.empty_like(values)
@@ -92,7 +92,8 @@ class Walk:
         return found
 
     def along(self, values: Array, at_roots: float) -> Array:
-        """Take from values `(m,)` by edge those of the edges to the parents, by place."""
+        """Return, by place, the value of the edge to the parent, from values `(m,)` by edge; `at_roots` for roots."""
+        # the edge -1 of roots is the last entry
         return np.concatenate([values, [at_roots]])[self.edge]
 
     def at_parents(self, values: Array) -> Array:
@@ -100,10 +101,10 @@ class Walk:
         return np.bincount(self.above + 1, values, len(values) + 1)[1:].astype(np.float64, copy=False)
 
     def sums(self, p: Array, q: Array, step: float, vector: Array) -> tuple[Array, Array, float]:
-        """Return the sums of `tree_loops.inwards` by place, of `outwards` by point, and a bound on the error of both.
+        """Return Σ Φ[v, x] b_x over the subtree of v, by place, and over all x, by point, and a bound on their error.
 
-        `p` and `q` are those of the edge to each parent, by place, `step` the relative rounding of one step, and
-        `vector` is `(n,)` or `(n, k)`.
+        `p` and `q` = 1 - p² are those of the edge to each parent, by place, `step` the relative rounding of one step,
+        and `vector` is b, `(n,)` or `(n, k)` by point.
         """
         large = len(vector) >= COMPILED_FROM
         # Compiled loops take one vector at a time; lists of rows all of them at once.
@@ -124,7 +125,7 @@ class Walk:
         return inner, self.by_point(np.asarray(sums)), float(np.max(errors))
 
     def closure(self, p: Array, vector: Array) -> Array:
-        """Run `tree_loops.closure` for a vector `(n,)` by point."""
+        """Return max_x Φ[x, z] v_x for every z, by point, for v ≥ 0 by point; p of the edges to parents by place."""
         (best,) = _run(loops.closure, len(vector) >= COMPILED_FROM, (self.above, p), (self.by_place(vector),))
         return self.by_point(best)
 
@@ -154,6 +155,7 @@ def _entries(values: NDArray[Any], large: bool) -> Any:
 
 
 def _loop(loop: Callable[..., None], large: bool) -> Callable[..., None]:
+    """Return a loop of `tree_loops` as it is, or its compiled version for a large tree."""
     if not large:
         return loop
     from dxopt.spaces.kernels import compiled_tree_loops as compiled  # which loads Numba

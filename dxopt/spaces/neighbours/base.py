@@ -13,7 +13,10 @@ from dxopt.spaces.universes import Universe
 
 
 class Relation(Protocol):
-    """One step between neighbours, in universes of a kind, "" for any; `one_way` where a step back is no step."""
+    """A notion of neighbours: the single steps from a secret to another one.
+
+    `kind` is the kind of universes that it is for, "" for any; `one_way` says that a step back need not be a step.
+    """
 
     kind: ClassVar[str] = ""
     one_way: ClassVar[bool] = False
@@ -73,11 +76,12 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:
+    """Make a relation by its registered name; SpecError names a parameter that it does not take, or that it lacks."""
     cls = RELATIONS.get(name)
     known = fields(cls)  # pyright: ignore[reportArgumentType]
     for wrong in parameters.keys() - {field.name for field in known}:
         takes = ", ".join(field.name for field in known) or "nothing"
-        raise SpecError("neighbours", f"{name} takes no {wrong}", f"it takes {takes}")
+        raise SpecError(wrong, f"does not go with neighbours: {name}", f"leave it out; parameters: {takes}")
     needed = (field.name for field in known if field.default is MISSING)
     for missing in (one for one in needed if one not in parameters):
         raise SpecError("neighbours", f"{name} needs {missing}", "give it")

@@ -13,6 +13,7 @@ from dxopt.spaces.neighbours.base import RELATIONS, Relation
 from dxopt.spaces.universes import Universe
 
 
+@dataclass(frozen=True)
 class _OneRecord(Relation, ABC):
     """A step changes the value of one record into another, where `changes` allows."""
 
@@ -30,12 +31,11 @@ class _OneRecord(Relation, ABC):
 
 
 def replaced(secret: tuple, index: int, value: Any) -> tuple:
-    """Copy a tuple with another value at one index."""
+    """Return a copy of a tuple with another value at one index."""
     return (*secret[:index], value, *secret[index + 1 :])
 
 
 @RELATIONS.register("bounded")
-@dataclass(frozen=True)
 class Bounded(_OneRecord):
     """One record has another value (Des20 Def 20)."""
 
@@ -44,7 +44,6 @@ class Bounded(_OneRecord):
 
 
 @RELATIONS.register("unbounded")
-@dataclass(frozen=True)
 class Unbounded(_OneRecord):
     """One record is added or removed: `d_r` (Des20 Def 20, CABP13 §3)."""
 
@@ -53,7 +52,6 @@ class Unbounded(_OneRecord):
 
 
 @RELATIONS.register("both")
-@dataclass(frozen=True)
 class Both(_OneRecord):
     """One record is added, removed or changed: the Hamming graph, d_h (CABP13 §2; Des20 §2.2.3)."""
 
@@ -62,26 +60,26 @@ class Both(_OneRecord):
 
 
 @RELATIONS.register("attribute")
-@dataclass(frozen=True)
 class Attribute(_OneRecord):
     """One attribute of one record has another value; records are tuples of attributes (Des20 Def 20)."""
 
     def changes(self, old: Any, new: Any) -> bool:
         if old is None or new is None:
             return False
-        return sum(a != b for a, b in zip(_attributes(old), _attributes(new), strict=True)) == 1
+        attributes = (record if isinstance(record, tuple) else (record,) for record in (old, new))
+        return sum(self.apart(a, b) for a, b in zip(*attributes, strict=True)) == 1
+
+    def apart(self, old: Any, new: Any) -> int:
+        """Count in how many parts two values of an attribute differ."""
+        return old != new
 
 
 @RELATIONS.register("bit")
-@dataclass(frozen=True)
-class Bit(_OneRecord):
+class Bit(Attribute):
     """One bit of one attribute of one record is flipped; attributes are whole numbers (Des20 Def 20)."""
 
-    def changes(self, old: Any, new: Any) -> bool:
-        if old is None or new is None:
-            return False
-        pairs = zip(_attributes(old), _attributes(new), strict=True)
-        return sum((a ^ b).bit_count() for a, b in pairs) == 1
+    def apart(self, old: int, new: int) -> int:
+        return (old ^ new).bit_count()
 
 
 @RELATIONS.register("one_sided")
@@ -113,10 +111,6 @@ class Blowfish(_OneRecord):
 
     def changes(self, old: Any, new: Any) -> bool:
         return any((old, new) in ((a, b), (b, a)) for a, b in self.policy)
-
-
-def _attributes(record: Any) -> tuple:
-    return record if isinstance(record, tuple) else (record,)
 
 
 @RELATIONS.register("group")
@@ -179,7 +173,7 @@ class Individual(Relation):
 
 
 def _rewritten(universe: Universe, secret: tuple, records: tuple[int, ...]) -> Iterator[tuple]:
-    """Yield a database with any values in some records."""
+    """Yield a database with all combinations of values in some records, its own among them."""
     for values in itertools.product(universe.values, repeat=len(records)):
         changed = dict(enumerate(secret)) | dict(zip(records, values, strict=True))
         yield tuple(changed.values())
@@ -216,7 +210,7 @@ class GenericOneWay(Generic):
 @RELATIONS.register("listed")
 @dataclass(frozen=True)
 class Listed(Relation):
-    """Pairs of secrets that are written out, both ways (Des20 Def 25)."""
+    """Two secrets are neighbours where they are a pair in a list, both ways (Des20 Def 25)."""
 
     joined: Iterable[tuple[Any, Any]]
 
@@ -231,7 +225,7 @@ class Listed(Relation):
 @RELATIONS.register("listed_one_way")
 @dataclass(frozen=True)
 class ListedOneWay(Listed):
-    """Pairs of secrets that are written out, from the first to the second (Des20 Def 25 made asymmetric)."""
+    """A step leads from the first to the second secret of each pair in a list (Des20 Def 25 made asymmetric)."""
 
     one_way: ClassVar[bool] = True
 
@@ -250,7 +244,7 @@ class Edge(Relation):
 @RELATIONS.register("node")
 @dataclass(frozen=True)
 class Node(Relation):
-    """All edges of one node are others; the set of nodes is known (Des20 §2.2.3)."""
+    """The edges of one node are replaced by any others; the set of nodes is known (Des20 §2.2.3)."""
 
     kind: ClassVar[str] = "graphs"
 
@@ -266,7 +260,7 @@ class Node(Relation):
 @RELATIONS.register("event")
 @dataclass(frozen=True)
 class Event(Relation):
-    """One event of a stream is another (Des20 §2.2.3, event-level)."""
+    """One event of a stream is replaced by another (Des20 §2.2.3, event-level)."""
 
     kind: ClassVar[str] = "streams"
 
@@ -277,7 +271,7 @@ class Event(Relation):
 @RELATIONS.register("user")
 @dataclass(frozen=True)
 class User(Relation):
-    """All events of one user of a stream are others (Des20 §2.2.3, user-level)."""
+    """The events of one user of a stream are replaced by any others (Des20 §2.2.3, user-level)."""
 
     kind: ClassVar[str] = "streams"
 
@@ -291,7 +285,7 @@ class User(Relation):
 @RELATIONS.register("w_event")
 @dataclass(frozen=True)
 class WEvent(Relation):
-    """Within a window of w times, one event at each time is another (Des20 §2.2.3, w-event)."""
+    """Within a window of w times, one event at each time is replaced by another (Des20 §2.2.3, w-event)."""
 
     window: int
     kind: ClassVar[str] = "streams"
@@ -311,7 +305,7 @@ class WEvent(Relation):
 @RELATIONS.register("substitution")
 @dataclass(frozen=True)
 class Substitution(Relation):
-    """One letter of a word is another: Hamming distance, infinite between lengths (Des20 §2.2.3)."""
+    """One letter of a word is replaced: Hamming distance, infinite between words of two lengths (Des20 §2.2.3)."""
 
     kind: ClassVar[str] = "words"
 
@@ -323,9 +317,10 @@ class Substitution(Relation):
 @RELATIONS.register("edit")
 @dataclass(frozen=True)
 class Edit(Relation):
-    """One letter of a word is inserted, removed or another: Levenshtein distance (Des20 §2.2.3).
+    """One letter of a word is inserted, removed or replaced: Levenshtein distance (Des20 §2.2.3).
 
-    On all words up to a length; among fewer, steps lead through these alone.
+    That is the distance on all words up to a length. A universe of fewer words may have larger distances, as steps
+    lead through its words only.
     """
 
     kind: ClassVar[str] = "words"

@@ -8,7 +8,7 @@ from functools import partial
 from numbers import Real
 
 from dxopt.spaces.chains import EQUAL
-from dxopt.spaces.queries.optimality import FamilyC, Optimality, family_c, judged
+from dxopt.spaces.queries.optimality import FamilyC, Optimality, family_c, optimality_given
 from dxopt.spaces.queries.query import Query, average, percentile, total
 from dxopt.spaces.queries.sensitivity import Sensitivity, sensitivity
 from dxopt.spaces.universes import RECORD_METRICS, Universe
@@ -135,13 +135,13 @@ def claims(universe: Universe) -> Claims:
         for name, query in queries.items():
             found = sensitivity(query, secrets, query.space())
             delta = 1.0 if metric in ("manhattan", "chebyshev") else widest
-            optimal = judged(query, secrets, found)
+            optimal = optimality_given(query, secrets, found)
             rows.append(Claim(name, metric, families[name], found, optimal, *_compared(name, metric, delta, found)))
     return Claims(universe, tuple(rows))
 
 
 def _compared(name: str, metric: str, delta: float, found: Sensitivity) -> tuple[str, bool | None]:
-    """Return a claim, and whether it is what was found."""
+    """Return what CABP13 claims of the sensitivity, as text, and True if that was found; "" and None for no claim."""
     if (name, metric) == ("sum", "chebyshev"):
         return "", None
     uniformly = metric != "hamming"

@@ -16,14 +16,16 @@ from dxopt.spaces.space import MetricSpace
 
 @dataclass(frozen=True)
 class FamilyC:
-    """Return True if one record moves the answer by no more than itself, and once by that much (CABP13 Def 8).
+    """Membership in the family C: one record moves the answer by no more than itself, and once by all it can.
+
+    CABP13 Def 8, with witnesses.
 
     Attributes
     ----------
     broken : tuple or None
-        Two databases that differ in one record, by less than their answers.
+        Two databases that differ in one record, by less than their answers do; None where there are none.
     attained : tuple or None
-        Two that differ in one record, with answers d_V(V) apart.
+        Two that differ in one record, with answers d_V(V) apart; None where there are none.
 
     Examples
     --------
@@ -39,12 +41,12 @@ class FamilyC:
 
     @property
     def member(self) -> bool:
-        """Then the sensitivity is d_V(V) under Hamming and normalised Manhattan distances alike (Prop 4)."""
+        """True if the query is in C: the sensitivity for d_h and for d_1 / d_V(V) is d_V(V) (Prop 4)."""
         return self.broken is None and self.attained is not None
 
 
 def family_c(query: Query) -> FamilyC:
-    """Return True if a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|.
+    """Decide if a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|.
 
     Examples
     --------
@@ -59,14 +61,14 @@ def family_c(query: Query) -> FamilyC:
     changes = universe.space("manhattan").distances[pairs]
     moved = query.space().distances[query.index[pairs[0]], query.index[pairs[1]]]
 
-    def first(found: NDArray[np.bool_]) -> tuple[Hashable, Hashable] | None:
+    def first_pair(found: NDArray[np.bool_]) -> tuple[Hashable, Hashable] | None:
         if not found.any():
             return None
         x, other = (universe.secrets[ends[found.argmax()]] for ends in pairs)
         return x, other
 
     widest = changes.max(initial=0.0)
-    return FamilyC(first(moved > changes * (1 + EQUAL)), first(moved >= widest * (1 - EQUAL)))
+    return FamilyC(first_pair(moved > changes * (1 + EQUAL)), first_pair(moved >= widest * (1 - EQUAL)))
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Optimality:
 
 
 def optimality(query: Query, secrets: MetricSpace) -> Optimality:
-    """Prove what CABP13 Thms 8 to 10 say of the truncated geometric mechanism for a query with numbers for answers.
+    """Find what CABP13 Thms 8 to 10 prove of the truncated geometric mechanism for a query with numbers for answers.
 
     The mechanism is TG_ε on the answers, and what it is optimal for is Δε·d_X, with Δ the sensitivity.
 
@@ -105,11 +107,11 @@ def optimality(query: Query, secrets: MetricSpace) -> Optimality:
     optimal
     """
     required_query(query)
-    return judged(query, secrets, sensitivity(query, secrets, query.space()))
+    return optimality_given(query, secrets, sensitivity(query, secrets, query.space()))
 
 
-def judged(query: Query, secrets: MetricSpace, found: Sensitivity) -> Optimality:
-    """Prove the same, given the sensitivity with respect to d_R."""
+def optimality_given(query: Query, secrets: MetricSpace, found: Sensitivity) -> Optimality:
+    """Return the same as `optimality`, given the sensitivity with respect to d_R that was found."""
     import networkx as nx
 
     # Theorem 10: uniformly sensitive, onto evenly spaced answers

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.numerics.coerce import as_number, shown
+from dxopt.numerics.coerce import as_number, short_repr
 from dxopt.numerics.partition import Partition
 from dxopt.runtime.plugins import said
 from dxopt.spaces.distances import in_blocks
@@ -52,7 +52,7 @@ class Query:
 
     @classmethod
     def of(cls, universe: Universe, function: Callable[[Any], Hashable], name: str = "query") -> Query:
-        """Ask for any function of a secret; answers that can be sorted are.
+        """Ask for any function of a secret; answers are sorted where they can be compared.
 
         Raises
         ------
@@ -65,14 +65,17 @@ class Query:
         answers = list(dict.fromkeys(every))
         with suppress(TypeError):
             answers.sort()  # pyright: ignore[reportCallIssue]
-        number = {answer: i for i, answer in enumerate(answers)}
-        index = np.array([number[answer] for answer in every])
+        place = {answer: i for i, answer in enumerate(answers)}
+        index = np.array([place[answer] for answer in every])
         index.flags.writeable = False
         return cls(name, universe, tuple(answers), index)
 
     def nearest(self, secrets: MetricSpace) -> NDArray[np.float64]:
-        """Return the least distances between secrets with two answers, `(k, k)`; SpecError as for `induced`."""
-        require(secrets, len(self.index), "secrets")
+        """Return for each two answers the least distance between secrets that have them, `(k, k)`.
+
+        SpecError as for `induced`.
+        """
+        require_size(secrets, len(self.index), "secrets")
         # columns are sorted by answer, so that each answer is one run of them, and each minimum one of `reduceat`
         groups = Partition(self.index)
         order = np.argsort(self.index, kind="stable")
@@ -89,7 +92,8 @@ class Query:
     def induced(self, secrets: MetricSpace) -> MetricSpace:
         """Put answers under the metric of a space of secrets: H∘f is d_X-private if and only if H is d-private.
 
-        The least distance between secrets with two answers, by shortest paths: the constraints d_X puts on H.
+        The distance of two answers is the least one between secrets that have them, or shorter by way of other
+        answers: these are all the constraints that d_X puts on H.
 
         Raises
         ------
@@ -180,7 +184,7 @@ def average(universe: Universe) -> Query:
     """
 
     def mean(database: tuple) -> float:
-        values = _some(database, "average")
+        values = _require_present(database, "average")
         return float(sum(map(_exact, values)) / len(values))
 
     return Query.of(universe, mean, "average")
@@ -206,7 +210,7 @@ def percentile(universe: Universe, p: float) -> Query:
         raise SpecError("percentile", f"is {p:g}", "give a number from 0 to 100")
 
     def ranked(database: tuple) -> float:
-        values = _some(database, "percentile")
+        values = _require_present(database, "percentile")
         rank = max(1, math.ceil(Fraction(p) * len(values) / 100))
         return float(sorted(map(_exact, values))[rank - 1])
 
@@ -225,7 +229,7 @@ def identity(universe: Universe) -> Query:
     return Query.of(universe, lambda secret: secret, "identity")
 
 
-def require(space: MetricSpace, wanted: int, name: str) -> None:
+def require_size(space: MetricSpace, wanted: int, name: str) -> None:
     """Raise SpecError unless a space is given with as many points as the query has secrets, or answers."""
     required(name, space, MetricSpace, "give a space, such as universe.space() or query.space()")
     if len(space) != wanted:
@@ -244,21 +248,23 @@ def _answer(function: Callable[[Any], Hashable], secret: Any) -> Hashable:
     except SpecError:
         raise
     except Exception as error:  # whatever a function of the user raises
-        wrong = f"gives no answer for the secret {shown(secret)} ({said(error)})"
+        wrong = f"gives no answer for the secret {short_repr(secret)} ({said(error)})"
         raise SpecError("query", wrong, "give a function of a secret") from error
     try:
         hash(answer)
     except TypeError:
-        wrong = f"gives an answer of type {type(answer).__name__} for the secret {shown(secret)}"
+        wrong = f"gives an answer of type {type(answer).__name__} for the secret {short_repr(secret)}"
         raise SpecError("query", wrong, "give numbers, text or tuples as answers") from None
     return answer
 
 
 def _present(database: Any) -> list[Any]:
+    """Return the records that are not absent."""
     return [value for value in database if value is not None]
 
 
-def _some(database: Any, name: str) -> list[Any]:
+def _require_present(database: Any, name: str) -> list[Any]:
+    """Return the records that are not absent; SpecError where all of them are."""
     values = _present(database)
     if not values:
         raise SpecError("query", f"{name} of the empty database is not defined", "set empty to false")
@@ -266,7 +272,7 @@ def _some(database: Any, name: str) -> list[Any]:
 
 
 def _exact(value: Any) -> Fraction:
-    """Take a number as it is written: 0.1 is a tenth."""
+    """Return a number as the fraction that it is written as: 0.1 is a tenth, so that equal sums are equal answers."""
     with suppress(ValueError):
         if isinstance(value, Real):
             return Fraction(str(value))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
 from dxopt.spaces.chains import EQUAL, TightChains
-from dxopt.spaces.queries.query import Query, require, required_query
+from dxopt.spaces.queries.query import Query, require_size, required_query
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Sensitivity:
 
     @property
     def uniform(self) -> bool:
-        """Return True if the query is uniformly Δ-sensitive."""
+        """True if the query is uniformly Δ-sensitive."""
         return self.apart is None
 
     def chain(self, first: Any, last: Any) -> Sequence[Any]:
@@ -79,7 +79,7 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
     2.5
     """
     required_query(query)
-    require(answers, len(query.answers), "answers")
+    require_size(answers, len(query.answers), "answers")
     nearest = query.nearest(secrets)
     apart = answers.distances
     # Δ is the largest slope: answers apart over the least distance between secrets that have them

@@ -4,7 +4,7 @@ A dual need not be optimal, nor feasible in any sense: whatever its numbers are,
 question is only whether it is as good as was claimed. Each objective is bounded by a lower bound on costs Σ c K,
 which `multipliers` proves from any multipliers or from factors, and `line` from row prices and roots:
 
-- The expected loss is the case c = π l; of a product, see `_of_product`, by factors.
+- The expected loss is the case c = π l; of a product, see `_product_bound`, by factors.
 - The worst loss, over all priors or a set, is no less than the expected one under a prior of the set: c = π l. It is
   given by weights w ≥ 0, divided by what keeps them to the set; what is still missing loses at least min l.
 - The error of an adversary is no more than under guesses γ(g | z) of his that he fixes; where the expected loss is at
@@ -20,23 +20,23 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.beliefs import Beliefs, charged
+from dxopt.verify.beliefs import Beliefs, less_beliefs
 from dxopt.verify.bounds.line import Steps, line_bound
 from dxopt.verify.bounds.multipliers import (
     NO_MULTIPLIERS,
     Costs,
-    along,
     bits_for,
     bound_by_multipliers,
+    combine_bounds,
     costs_by_weights,
-    joined,
     marginals,
+    pairs_along,
     prior_missed,
+    sum_above,
     summands,
     weighted_costs,
-    widened,
 )
-from dxopt.verify.exact import Exact, dot, shifted, weighed
+from dxopt.verify.exact import Exact, dot, shifted, weighted_sum
 from dxopt.verify.files import Arrays, indices, number, numbers, part
 from dxopt.verify.prior_sets import Priors
 from dxopt.verify.privacy import Levels
@@ -49,7 +49,7 @@ _GUARD_BITS = 128
 
 @dataclass(frozen=True)
 class Asked:
-    """The problem of a bound.
+    """The problem whose optimum a dual bounds.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class Asked:
         Costs of an adversary's guesses.
     max_loss : float
     shape : tuple of int
-        Points along each axis, if the secrets are claimed to be all tuples; a bound from factors is one whatever they
-        are.
+        Numbers of points along each axis, if the secrets are claimed to be all tuples of these; else empty. A bound
+        from factors is true even if they are not.
     beliefs : Beliefs or None
         Pairs of beliefs that must not be told apart.
     priors : Priors or None
@@ -99,26 +99,26 @@ def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
             raise Broken("dual.npz holds multipliers of pairs of beliefs, but problem.npz holds none of these")
         dual = part(dual, "0")
     elif asked.objective == "expected_loss" and not asked.delta and {"which", "roots"} & {*dual}:
-        return _of_product(asked, dual) if "which" in dual else _on_line(asked, dual)
+        return _product_bound(asked, dual) if "which" in dual else _line_bound(asked, dual)
     if asked.priors is not None:
-        found, how = _worst(asked, asked.priors, dual, beliefs)
+        found, how = _worst_bound(asked, asked.priors, dual, beliefs)
     elif asked.objective == "adversary_error" and beliefs is None:
-        found, how = _adversary(asked, dual)
+        found, how = _adversary_bound(asked, dual)
     elif asked.objective == "expected_loss" and "multiplier" in dual:
-        costs = _charged(asked, weighted_costs(asked.prior, asked.losses), beliefs)
+        costs = _less_beliefs_if_any(asked, weighted_costs(asked.prior, asked.losses), beliefs)
         found, how = bound_by_multipliers(costs, asked.levels, asked.delta, dual)
     else:
         raise Broken(f"dual.npz holds no dual of {asked.objective}")
     return found, how if beliefs is None else f"{how}, and {len(beliefs['belief']):,} of pairs of beliefs"
 
 
-def _charged(asked: Asked, costs: Costs, beliefs: Arrays | None) -> Costs:
-    """Return costs that the multipliers of beliefs were taken from, where there are some."""
-    return costs if beliefs is None or asked.beliefs is None else charged(costs, asked.beliefs, beliefs)
+def _less_beliefs_if_any(asked: Asked, costs: Costs, beliefs: Arrays | None) -> Costs:
+    """Return costs less what multipliers of beliefs take from them; as they are where there are no beliefs."""
+    return costs if beliefs is None or asked.beliefs is None else less_beliefs(costs, asked.beliefs, beliefs)
 
 
-def _on_line(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """Bound by row prices and roots, where each secret is bound to the next one."""
+def _line_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
+    """Return the bound of row prices and roots, and how: on a line, constraints between neighbours suffice."""
     prices, roots = line_dual(dual, *asked.losses.shape)
     first = np.arange(len(asked.prior) - 1)
     steps = []
@@ -130,14 +130,14 @@ def _on_line(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
 
 
 def line_dual(dual: Arrays, size: int, reports: int) -> tuple[Array, NDArray[np.int64]]:
-    """Return row prices `(n,)` and roots `(m,)`."""
+    """Return the row prices `(n,)` and the roots `(m,)`, one secret for each report, of the dual of a line."""
     return numbers(dual, "prices", size), indices(dual, "roots", size, reports)
 
 
 def line_dual_bound(
     prior: Array, losses: Array, prices: Array, roots: NDArray[np.int64], ahead: Steps, back: Steps
 ) -> tuple[Fraction, str]:
-    """Bound by row prices and roots, with ε times the distances of neighbours upwards and downwards."""
+    """Return the bound of row prices and roots in integers, and how; see `line_bound` for `ahead` and `back`."""
     # in a unit in which costs and prices are exact
     costs = weighted_costs(prior, losses)
     exact = Exact.of(prices)
@@ -147,8 +147,8 @@ def line_dual_bound(
     return Fraction(found) / Fraction(2) ** bits, "weak duality along the line"
 
 
-def _of_product(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """Bound by a dual for each axis, see `multipliers`."""
+def _product_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
+    """Return the bound that a dual for each axis proves (see `multipliers`), and how."""
     shape = asked.shape
     levels = asked.levels
     secrets, reports = asked.losses.shape
@@ -161,14 +161,14 @@ def _of_product(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     def proven(axis: int) -> Fraction:
         # A pair along the axis is bound if it is, whatever the other coordinates are, and then at the largest of its
         # distances: this is the weakest constraint. Distances are sorted, so that the largest index is that of it.
-        bound_along = np.asarray(along(levels.bound, shape, axis).all(axis=0))
-        which = np.asarray(along(levels.which, shape, axis).max(axis=0))
+        bound_along = np.asarray(pairs_along(levels.bound, shape, axis).all(axis=0))
+        which = np.asarray(pairs_along(levels.which, shape, axis).max(axis=0))
         inner = Levels(bound_along, which, levels.distances, levels.exponents, levels.below)
         return bound(Asked(asked.objective, losses[axis], parts[axis], inner, Fraction(0)), duals[axis])[0]
 
     largest = [np.abs(loss).max(axis=1) for loss in losses]
-    off = prior_missed(asked.prior, parts, largest) + widened(float(asked.prior @ missed))
-    found = joined([proven(axis) for axis in range(len(shape))], parts) - off
+    off = prior_missed(asked.prior, parts, largest) + sum_above(float(asked.prior @ missed))
+    found = combine_bounds([proven(axis) for axis in range(len(shape))], parts) - off
     return found, f"{len(shape)} factors by weak duality, less {float(off):.1e}"
 
 
@@ -177,23 +177,26 @@ def factor_duals(dual: Arrays, count: int) -> list[Arrays]:
     return [part(dual, str(index)) for index in indices(dual, "which", count, count).tolist()]
 
 
-def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None) -> tuple[Fraction, str]:
-    """Return the bound under the prior that the weights of the dual give, or else of a prior that loses much."""
+def _worst_bound(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None) -> tuple[Fraction, str]:
+    """Return a lower bound on the worst loss, and how: under the prior of the dual's weights, or one that loses much.
+
+    Under any prior of the set the expected loss is no more than the worst.
+    """
     inner: Arrays = NO_MULTIPLIERS
     least = Fraction(float(asked.losses[priors.reach].min()))
     if "weights" in dual:
         weights = numbers(dual, "weights", None)
         inner = part(dual, "0")
         if priors.totals is not None:
-            priors = priors.of(numbers(dual, "members", len(weights), len(asked.losses)))
+            priors = priors.mixtures(numbers(dual, "members", len(weights), len(asked.losses)))
     elif dual["multiplier"].size:
         raise Broken("dual.npz holds no weights on the secrets")
     elif priors.totals is not None:
         return least - 2 * priors.totals.slack * abs(least), "the least of all losses"
     else:
-        weights = priors.begin(asked.losses.min(axis=1))
-    mixed, bits, divisor, short = priors.mixed(weights)
-    costs = _charged(asked, costs_by_weights(mixed, bits, asked.losses), beliefs)
+        weights = priors.worst_weights(asked.losses.min(axis=1))
+    mixed, bits, divisor, short = priors.prior_of_weights(weights)
+    costs = _less_beliefs_if_any(asked, costs_by_weights(mixed, bits, asked.losses), beliefs)
     found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
     # The mass that is short is lost on some report of a secret that counts, or under members that sum to nearly 1.
     missing = short * (least - Fraction(1, 10**9) * abs(least))
@@ -201,12 +204,12 @@ def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None) -
     if priors.regret:
         # No more than what was attained for each member comes off; and no regret is negative.
         kept = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0).tolist()
-        proven = max(proven - weighed(kept, priors.highest) / divisor, Fraction(0))
+        proven = max(proven - weighted_sum(kept, priors.highest) / divisor, Fraction(0))
     return proven, f"{how} under {np.count_nonzero(weights)} weights"
 
 
-def _adversary(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """Return an upper bound, under the guesses and the price of the dual, or else one guess for all reports."""
+def _adversary_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
+    """Return an upper bound on the adversary's error, and how: by guesses and a price of the dual, or one guess."""
     if asked.guessed is None:
         raise Broken("problem.npz: there is no array adversary_loss")
     m, size = asked.losses.shape[1], asked.guessed.shape[1]
@@ -232,13 +235,16 @@ def _adversary(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
 
 
 def _guessed_costs(asked: Asked, guessed: Array, guesses: Array, price: float) -> Costs:
-    """c[x, z] = π(x) (p l(x, z) - Σ_g γ(g | z) d(x, g) / Σ_g γ(g | z)), rounded down."""
+    """Return c[x, z] = π(x) (p l(x, z) - Σ_g γ(g | z) d(x, g) / Σ_g γ(g | z)), rounded down.
+
+    That is the price p of the loss l, less the error d under guesses γ: a lower bound on Σ c K bounds the error.
+    """
     beliefs, paid, missed, weights = map(Exact.of, (asked.prior, asked.losses, guessed, guesses))
     cost = Fraction(price)
     # Only Σ γ d / Σ γ is rounded: in a unit that is small against the least of all products.
     least = bits_for(float(asked.prior.max()), float(np.abs(guessed).max(initial=0.0)))
     bits = max(least, beliefs.bits + max(paid.bits + Exact.of(np.array([price])).bits, missed.bits) + _GUARD_BITS)
-    # For each report, the guesses that are made at all, their weights, and the sum of these.
+    # For each report, the guesses of positive weight, these weights, and the sum of them.
     chosen = [np.flatnonzero(row).tolist() for row in guesses]
     picked = [[row[g] for g in some] for row, some in zip(weights.rows, chosen, strict=True)]
     sums = [sum(row) for row in weights.rows]

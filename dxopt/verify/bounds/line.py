@@ -1,7 +1,11 @@
 """Bounds on lines: multipliers between neighbours that follow from row prices and a root for each report.
 
-Statement, as in `multipliers`: for any prices y, Σ c K = Σ y + Σ (c - y) K, as rows of K sum to 1. In each report
-what is left of c - y at x, ρ, is moved on towards the root:
+- c[x, z]: costs of report z in secret x, of which Σ c K is bounded from below; K: any private channel
+- y(x): row prices, roots: a secret for each report; any of both prove a bound
+- ρ: what is left of c - y at x in one report, with what has arrived there; λ: the multipliers that move it on
+
+Statement, as in `multipliers`: for any prices y, Σ c K = Σ y + Σ (c - y) K, as rows of K sum to 1. In each report ρ
+is moved from neighbour to neighbour towards the root:
 
 - where ρ > 0 as λ = ρ on K[x, z] ≥ e^{-εd(next, x)} K[next, z], which adds ρ e^{-εd} to the next;
 - where ρ < 0 as λ = |ρ| e^{εd(x, next)} on K[next, z] ≥ e^{-εd(x, next)} K[x, z], which takes λ off the next.
@@ -30,9 +34,10 @@ from dxopt.verify.verdict import Unproved
 
 Array = NDArray[np.float64]
 _ROUNDING = (52, 48, 44, 40, 1 << 20)
-"""Amounts below 0 that count as rounding, from 2^-52 on; with the last one nothing does."""
+"""Amounts below 0 count as rounding up to 2^-52 of their size, or 2^-48 and so on; with the last one none do."""
 _UNIT = 2.0**-53
 _NOISE = (32 * _UNIT, 8 * _UNIT, 256 * _UNIT)
+"""The same for doubles, in the order in which they are tried."""
 _NOTHING = 2.0**-1000
 _FAR = 600
 Rows = Sequence[Sequence[int]]
@@ -58,19 +63,22 @@ def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: 
     found = []
     for shift in _ROUNDING:
         small = [size >> shift for size in sizes]
-        least = [_gathered(column, root, small, up, down) for column, root in zip(columns, roots, strict=True)]
+        least = [_gather_at_root(column, root, small, up, down) for column, root in zip(columns, roots, strict=True)]
         found.append(sum(prices) + sum(map(min, zip(*least, strict=True))))
     return max(found)
 
 
 def _require_near(farthest: int, steps: Steps) -> None:
-    """Unproved where a step is a larger budget."""
+    """Unproved where a step is a larger budget than `farthest`, up to which e^{εd} can be computed."""
     if any(step > farthest for step in steps):
         raise Unproved(f"neighbours on the line are further apart than a budget of {farthest}")
 
 
-def _gathered(column: Sequence[int], root: int, small: list[int], up: list[int], down: list[int]) -> list[int]:
-    """Lower bounds on what stays at each point of a column once all is moved to its root."""
+def _gather_at_root(column: Sequence[int], root: int, small: list[int], up: list[int], down: list[int]) -> list[int]:
+    """Return lower bounds on what stays at each point of a column c - y once all is moved to its root.
+
+    What is below 0 by no more than `small` stays; `up` and `down` are upper bounds on e^{εd} to the neighbours.
+    """
     rest = list(column)
     # From both ends to the root, so that whatever arrives at a point is moved on with what it has.
     for step, points in ((1, range(root)), (-1, range(len(rest) - 1, root, -1))):
@@ -90,7 +98,10 @@ def _gathered(column: Sequence[int], root: int, small: list[int], up: list[int],
 def rough_line_bound(
     prior: Array, losses: Callable[[int], Array], prices: Array, roots: Roots, steps: Steps, wanted: float
 ) -> Fraction:
-    """Return a lower bound on Σ π l K by doubles, from rows of losses `(m,)`: the first of at least `wanted`."""
+    """Return a lower bound on Σ π l K by doubles, from rows of losses `(m,)`.
+
+    Several choices of what counts as rounding are tried, until one gives `wanted` or more; else the best is returned.
+    """
     _require_near(_FAR, steps)
     # Doubles above e^{εd}, by which what is below 0 grows, and below e^{-εd}, by which what is above 0 shrinks.
     enclosed = [exp_bounds(step) for step in steps]
@@ -98,16 +109,16 @@ def rough_line_bound(
     shrink = [float(np.nextafter(float(Fraction(1 << BITS, high)), 0.0)) for _, high in enclosed]
     found = []
     for noise in _NOISE:
-        found.append(_moved(prior, losses, prices, roots, (grow, shrink), noise))
+        found.append(_bound_in_doubles(prior, losses, prices, roots, (grow, shrink), noise))
         if found[-1] >= wanted:
             break
     return max(found)
 
 
-def _moved(
+def _bound_in_doubles(
     prior: Array, losses: Callable[[int], Array], prices: Array, roots: Roots, factors: Factors, noise: float
 ) -> Fraction:
-    """Bound with one choice of what counts as rounding: all reports at once, secret by secret from both ends."""
+    """Return the bound for one choice of what counts as rounding, `noise`: all reports at once, from both ends."""
     grow, shrink = factors
     size = len(prior)
     left = np.zeros(size)
@@ -142,7 +153,7 @@ def _moved(
                 gathered = np.where(low < 0, low * grow[edge] * (1 + 2 * _UNIT), low * shrink[edge] * (1 - 2 * _UNIT))
     # Each secret is worth its price and the least of what stays; `fsum` rounds once, and what it rounds is taken off.
     np.minimum.at(left, roots, at_root)
-    if not np.isfinite(left).all():
+    if not np.isfinite(left).all():  # an overflow proves nothing
         return Fraction(-(10**300))
     total = math.fsum([*prices.tolist(), *left.tolist()])
     return Fraction(total) - Fraction(abs(total)) / (1 << 52)

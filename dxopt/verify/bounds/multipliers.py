@@ -47,7 +47,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, decayed, total
+from dxopt.verify.exact import Exact, decay_bounds, total
 from dxopt.verify.files import Arrays, indices, numbers
 from dxopt.verify.privacy import Levels
 
@@ -70,7 +70,7 @@ class Costs:
 
 
 def bits_for(*largest: float) -> int:
-    """Bits at which the product of some numbers is about 2^256, so that roundings are negligible against it.
+    """Return the bits at which the product of some numbers is about 2^256, so that roundings are negligible.
 
     Any number of bits gives a true bound; with fewer it is only less sharp.
     """
@@ -78,13 +78,13 @@ def bits_for(*largest: float) -> int:
 
 
 def weighted_costs(weights: Array, losses: Array) -> Costs:
-    """c[x, z] = w(x) l(x, z) for weights w, a prior or any others, and losses l, all finite; exact."""
+    """Return c[x, z] = w(x) l(x, z) for weights w, a prior or any others, and losses l, all finite; exact."""
     weighed = Exact.of(weights)
     return costs_by_weights(weighed.rows[0], weighed.bits, losses)
 
 
 def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
-    """Return the same for weights that are integers over 2^unit."""
+    """Return costs w(x) l(x, z), exact, given the weights as the integers w·2^unit."""
     paid = Exact.of(losses)
     exact = unit + paid.bits
     largest = float(Fraction(max(weights, default=0), 1 << unit))
@@ -94,7 +94,7 @@ def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
 
 
 def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Arrays) -> tuple[Fraction, str]:
-    """Bound Σ c K from below by the multipliers of a dual, and say how."""
+    """Return the lower bound on Σ c K that the multipliers of a dual prove, and how: the first statement above."""
     n, m = len(costs.rows), len(costs.rows[0])
     # 1. The dual lists triples: λ(first, second, report) = multiplier. Triples that are not bound and multipliers
     #    that are not positive and finite are left out, which is the same as multipliers of 0. (An index out of range
@@ -112,21 +112,21 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     bits = max(costs.bits, exact.bits + 2 * int(farthest) + _GUARD_BITS)
     [amounts] = exact.scaled(bits)
     # 3. Reduced costs: λ comes off r in b, and λ e^{-εd}, rounded down, is added to r in a. `kind` is the number of
-    #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decayed` gives integers
-    #    below and above λ e^{-εd}. With δ, the multipliers of each pair are summed by report, as a triple may be
-    #    listed twice.
+    #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decay_bounds` gives
+    #    integers below and above λ e^{-εd}. With δ, multipliers of each pair are summed by report, as a triple may
+    #    be listed twice.
     reduced = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
     by_pair: dict[tuple[int, int], dict[int, int]] = {}
     for z, a, b, kind, amount in zip(*kept, amounts, strict=True):
         reduced[b][z] -= amount
-        below, _ = decayed(amount, levels.exponents[kind])
+        below, _ = decay_bounds(amount, levels.exponents[kind])
         reduced[a][z] += below
         if delta:
             by_report = by_pair.setdefault((a, b), {})
             by_report[z] = by_report.get(z, 0) + amount
     # 4. What δ costs, Σ e^{-εd} max_z λ, rounded up: the second of the two integers.
     lost = sum(
-        decayed(max(by_report.values()), levels.exponents[levels.which[pair]])[1]
+        decay_bounds(max(by_report.values()), levels.exponents[levels.which[pair]])[1]
         for pair, by_report in by_pair.items()
     )
     # 5. A row of K is a distribution, so that it pays at least its least reduced cost.
@@ -135,7 +135,7 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
 
 
 def marginals(prior: Array, shape: Sequence[int]) -> list[Array]:
-    """m_i, correctly rounded."""
+    """Return the m_i: for each axis the sums of the prior along all other axes, correctly rounded."""
     tensor = prior.reshape(shape)
     return [
         np.array(list(map(math.fsum, np.moveaxis(tensor, axis, 0).reshape(size, -1).tolist())))
@@ -143,27 +143,30 @@ def marginals(prior: Array, shape: Sequence[int]) -> list[Array]:
     ]
 
 
-def widened(found: float) -> Fraction:
-    """Return a bound on a sum of numbers of 0 or more that was taken in doubles."""
+def sum_above(found: float) -> Fraction:
+    """Return an upper bound on a sum of numbers of 0 or more, given what doubles found."""
     return Fraction(found) * (1 + Fraction(1, 10**9))
 
 
 def prior_missed(prior: Array, parts: Sequence[Array], largest: Sequence[Array]) -> Fraction:
-    """Return a bound on Σ_x |π(x) - Π m_i(x_i)| Σ_i L_i(x_i)."""
+    """Return an upper bound on Σ_x |π(x) - Π m_i(x_i)| Σ_i L_i(x_i), what is lost as the prior is no exact product.
+
+    `parts` are the m_i, and `largest` the L_i.
+    """
     product = reduce(lambda made, part: np.multiply.outer(made, part).reshape(-1), parts)
     sizes = outer_sum(largest)
     # The product in doubles is off by k·2^-53 of itself, and its difference from the prior by one rounding more.
     off = np.abs(prior - product) + (len(parts) + 1) * _UNIT * product
-    return widened(float((off * sizes).sum()))
+    return sum_above(float((off * sizes).sum()))
 
 
 def outer_sum(parts: Sequence[Array]) -> Array:
-    """Σ_i f_i(x_i) for all tuples, the last one fastest."""
+    """Return Σ_i f_i(x_i) for all tuples x, the last coordinate fastest."""
     return reduce(lambda made, part: np.add.outer(made, part).reshape(-1), parts)
 
 
-def joined(bounds: Sequence[Fraction], parts: Sequence[Array]) -> Fraction:
-    """Σ_i b_i Π_{j ≠ i} M_j."""
+def combine_bounds(bounds: Sequence[Fraction], parts: Sequence[Array]) -> Fraction:
+    """Return Σ_i b_i Π_{j ≠ i} M_j, the bound on a product by bounds b_i for its axes, M_j the sum of `parts[j]`."""
     masses = list(map(total, parts))
     found = Fraction(0)
     for axis, bound in enumerate(bounds):
@@ -172,8 +175,8 @@ def joined(bounds: Sequence[Fraction], parts: Sequence[Array]) -> Fraction:
     return found
 
 
-def along(matrix: NDArray, shape: Sequence[int], axis: int) -> NDArray:
-    """Return the entries `(others, s, s)` of pairs that differ along one axis of s points alone."""
+def pairs_along(matrix: NDArray, shape: Sequence[int], axis: int) -> NDArray:
+    """Return the entries of pairs that differ along one axis of s points alone, `(k, s, s)` for k other tuples."""
     before = math.prod(shape[:axis])
     size = shape[axis]
     after = math.prod(shape[axis + 1 :])
@@ -182,11 +185,11 @@ def along(matrix: NDArray, shape: Sequence[int], axis: int) -> NDArray:
 
 
 def summands(losses: Array, shape: Sequence[int]) -> tuple[list[Array], Array]:
-    """Return the l_i, and a bound on max_z |l - Σ l_i| for each secret.
+    """Return losses l_i of the axes with Σ l_i near l, and a bound on max_z |l - Σ l_i| for each secret.
 
     l_i are the losses where all other coordinates are the first, less the first loss of all in all axes but one.
     """
-    parts = [along(losses, shape, axis)[0] - (losses[0, 0] if axis else 0.0) for axis in range(len(shape))]
+    parts = [pairs_along(losses, shape, axis)[0] - (losses[0, 0] if axis else 0.0) for axis in range(len(shape))]
     # Σ l_i for all pairs of tuples: each axis makes of a matrix (s, s) one of (s·k, s·k).
     made = reduce(
         lambda sums, part: (sums[:, None, :, None] + part[None, :, None, :]).reshape(len(sums) * len(part), -1), parts

@@ -1,7 +1,11 @@
 """Channels that are not written down as one matrix, products of matrices and kernels, and the claims about them.
 
-A product perturbs each coordinate on its own: K[x, z] = (1 - h) Π_i K_i[x_i, z_i], each entry of a factor that is
-not 0 raised to 2^-(960 // k) at least for k factors, and what a row is short of 1, its rest, goes to one report.
+A product perturbs each coordinate on its own: K[x, z] = (1 - h) Π_i K_i[x_i, z_i], where
+
+- K_i, for i from 1 to k: the factors, in which each entry that is not 0 is raised to c = 2^-(960 // k) at least,
+- h: the share of each row that is held back, so that roundings never make it sum to more than 1,
+- the rest of a row: what it is short of 1, which goes to one report, the slack.
+
 Assumed of whoever draws from it is that each of these k products is rounded once, and the rest as well.
 
 Statement. If all factors are private at ε', and the rows of factor i sum to between low_i and high_i, the rest of a
@@ -27,10 +31,10 @@ from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import Asked, bound, factor_duals, line_dual, line_dual_bound
 from dxopt.verify.bounds.line import rough_line_bound
-from dxopt.verify.bounds.multipliers import joined, marginals, prior_missed, widened
+from dxopt.verify.bounds.multipliers import combine_bounds, marginals, prior_missed, sum_above
 from dxopt.verify.claims import claimed_levels, require_bound, require_value
-from dxopt.verify.exact import BITS, exp_bounds, weighed
-from dxopt.verify.files import Arrays, alike, indices, number, numbers, part
+from dxopt.verify.exact import BITS, exp_bounds, weighted_sum
+from dxopt.verify.files import Arrays, are_alike, indices, number, numbers, part
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.kernels import MOST_CELLS, NAMED, UNIT, LineKernel, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
@@ -56,7 +60,7 @@ class Written:
 
     @property
     def about(self) -> str:
-        """Its size."""
+        """The number of entries that were checked, as text for the verdict."""
         return f"{self.matrix.size:,} probabilities"
 
     def check_rows(self, name: str) -> Sums:
@@ -87,9 +91,9 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Factors in the order of the axes, see the module, each with the level that the file claims of it, and a name.
+    """A product of mechanisms, see the module; `held` is h, and the rests go to report `slack`.
 
-    `held` is h, what is held back of each row; the rests go to report `slack`.
+    `factors` has one entry for each axis: the mechanism, the level that the file claims of it, its name in messages.
     """
 
     space: Space
@@ -99,13 +103,13 @@ class Product:
 
     @property
     def about(self) -> str:
-        """Conditions of the proof on the factors, as text."""
+        """The assumptions of the proof on the factors, as text for the verdict."""
         each = dict.fromkeys(factor.about for factor, _, _ in self.factors)
         return f"{len(self.factors)} factors: {'; '.join(each)}"
 
     @property
     def _raised(self) -> Fraction:
-        """The least that an entry of a factor is raised to."""
+        """The least that an entry of a factor is raised to, c, so that no product of k of them is subnormal."""
         return Fraction(1, 1 << _FLOOR_BITS // len(self.factors))
 
     def _distinct(self) -> list[tuple[Mechanism, Fraction, str]]:
@@ -113,7 +117,7 @@ class Product:
         return list({id(factor[0]): factor for factor in self.factors}.values())
 
     def _rests(self) -> Sums:
-        """Bounds on what a row is short of 1."""
+        """Return a lower and an upper bound on what a row is short of 1."""
         sums = {id(factor): factor.check_rows(name) for factor, _, name in self._distinct()}
         count = len(self.factors)
         low = high = 1 - self.held
@@ -132,7 +136,7 @@ class Product:
         return 1 - 4 * UNIT, 1 + 4 * UNIT
 
     def check_private(self, epsilon: Fraction, name: str) -> None:
-        """Check factor by factor, at the level that is claimed and one that leaves room; then the rest."""
+        """Check each factor at its claimed level, or a lower one that leaves room for roundings; then the rests."""
         count = len(self.factors)
         nearest = self.space.nearest
         if not nearest > 0:
@@ -144,7 +148,7 @@ class Product:
         enough = (room - (2 * count + 5) * UNIT) / least_distance
         for factor, level, which in self._distinct():
             factor.check_private(min(level, max(enough, Fraction(0))), which)
-        if math.isinf(nearest):
+        if math.isinf(nearest):  # no two points are at finite distance
             return
         # The rests of any two rows, at the least distance and thus at all.
         least, most = self._rests()
@@ -169,7 +173,7 @@ class Product:
                 known[key] = factor.cost(belief, loss)
             cost = known[key]
             # What the report that gets the rests costs along this axis.
-            away = weighed(belief.tolist(), [Fraction(float(loss.row(x)[report])) for x in range(len(belief))])
+            away = weighted_sum(belief.tolist(), [Fraction(float(loss.row(x)[report])) for x in range(len(belief))])
             # A share of 1 - rest is drawn from the factors, and the rest goes to that report; costs may be negative.
             low += min(cost.low * (1 - most), cost.low * (1 - least)) + min(away * least, away * most)
             high += max(cost.high * (1 - least), cost.high * (1 - most)) + max(away * least, away * most)
@@ -179,7 +183,7 @@ class Product:
         # What is off: entries that are raised, row sums of factors and roundings, and losses that are no exact sums.
         off = raised * (size + 2 * largest)
         off += size * (len(self.factors) + 2) * ROW_SUM
-        off += widened(float((prior * missed).sum()))
+        off += sum_above(float((prior * missed).sum()))
         return Enclosed(low - off, high + off, size)
 
 
@@ -204,14 +208,15 @@ def _check_reports(arrays: Arrays, name: str) -> None:
     """Check that the reports of a factor are its secrets: in their places, by their names."""
     if "secrets" in arrays and not arrays["secrets"]:
         raise Broken(f"mechanism.npz: the reports of {name} are not its secrets")
-    if {"reports", "space.labels"} <= {*arrays} and not alike(arrays["reports"], arrays["space.labels"]):
+    if {"reports", "space.labels"} <= {*arrays} and not are_alike(arrays["reports"], arrays["space.labels"]):
         raise Broken(f"mechanism.npz: the reports of {name} have other names than its secrets")
     points = Space.read(arrays).points
-    if "report_points" in arrays and (points is None or not alike(arrays["report_points"].astype(float), points)):
+    if "report_points" in arrays and (points is None or not are_alike(arrays["report_points"].astype(float), points)):
         raise Broken(f"mechanism.npz: the reports of {name} are elsewhere than its secrets")
 
 
 def _read_product(arrays: Arrays) -> Product:
+    """Read a product: each factor is stored once, and `which` has the number of the factor of each axis."""
     space = Space.read(arrays)
     which = indices(arrays, "which", len(space.axes), len(space.axes)).tolist()
     if "held" not in arrays:
@@ -232,7 +237,7 @@ def _read_product(arrays: Arrays) -> Product:
 
 
 def check_distances(result: Result) -> str:
-    """Check the number of points: their distances obey the triangle inequality, as norms do."""
+    """Check the number of points, and that distances can be derived: on a line or axes they are those of norms."""
     space = Space.read(result.mechanism)
     if len(space) != result.size:
         raise Broken(f"mechanism.npz: {len(space)} points, but there are {result.size} probabilities")
@@ -256,7 +261,7 @@ def check_losses(result: Result) -> str:
 
 
 def check_rows(result: Result) -> str:
-    """Check that no row of what is assumed of the entries is over 1; what it is short of 1 goes to one report."""
+    """Check that entries as they are assumed sum to at most 1 in each row; the rest of it goes to one report."""
     channel = _channel(result)
     channel.check_rows("mechanism.npz")
     return f"for {channel.about}"
@@ -302,9 +307,9 @@ def check_bound(result: Result) -> str:
     losses = _losses(result)
     wanted = claimed - float(AGREEMENT) * abs(claimed)
     if "which" in result.dual:
-        proven, how = _of_product(result, losses)
+        proven, how = _bound_of_product(result, losses)
     else:
-        proven, how = _of_axis(result.epsilon, result.prior, losses, result.dual, wanted)
+        proven, how = _bound_of_axis(result.epsilon, result.prior, losses, result.dual, wanted)
     return require_bound(result, proven, how, LEAST)
 
 
@@ -316,10 +321,11 @@ CLAIMS: Mapping[str, Callable[[Result], str]] = {
     "value": check_value,
     "bound": check_bound,
 }
-"""By the names of the checks of a result."""
+"""Checks by name, instead of those of `verify.claims` where the channel is not written down."""
 
 
 def _losses(result: Result) -> Losses:
+    """Return the losses as they are in problem.npz, or as their name says for the points of mechanism.npz."""
     arrays = result.mechanism
     space = Space.read(arrays)
     if result.named.get("loss_by_distance") is not True:
@@ -338,12 +344,18 @@ def _channel(result: Result) -> Mechanism:
 
 
 def _require_expected(result: Result) -> None:
+    """Unproved for objectives that are proven again from a matrix alone."""
     if result.objective != "expected_loss":
         raise Unproved(f"{result.objective} of a channel that is not written down")
 
 
-def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wanted: float) -> tuple[Fraction, str]:
-    """Return a lower bound on an axis: along a line from its coordinates, elsewhere from all distances."""
+def _bound_of_axis(
+    epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wanted: float
+) -> tuple[Fraction, str]:
+    """Return the lower bound that a dual proves on one axis, and how; in doubles, none above `wanted` is looked for.
+
+    Along a line it is proven from coordinates, elsewhere from all distances.
+    """
     space = losses.space
     cells = len(space) * losses.reports
     # 1. A line with row prices and roots: in integers, or in doubles where these would take too long.
@@ -359,7 +371,7 @@ def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wa
     # 2. No multipliers: the least that each secret pays.
     if "multiplier" in dual and not dual["multiplier"].size:
         least = [Fraction(float(losses.row(x).min())) for x in range(len(prior))]
-        return weighed(prior.tolist(), least), "no dual needed"
+        return weighted_sum(prior.tolist(), least), "no dual needed"
     # 3. Multipliers of any pairs, for which all distances are made.
     if max(len(space), losses.reports) > PAIRED_POINTS:
         raise Unproved(f"a dual of {len(space):,} points off a line is over the limit of {PAIRED_POINTS:,}")
@@ -367,13 +379,13 @@ def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wa
     return bound(Asked("expected_loss", losses.dense, prior, levels, Fraction(0)), dual)
 
 
-def _of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
-    """Bound by the factors, see `bounds.multipliers`."""
+def _bound_of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
+    """Return the lower bound that the duals of all axes prove together (see `bounds.multipliers`), and how."""
     inner, missed = losses.by_axes()
     shape = tuple(len(loss.space) for loss in inner)
     parts = marginals(result.prior, shape)
     off = prior_missed(result.prior, parts, [loss.largest for loss in inner])
-    off += widened(float((result.prior * missed).sum()))
+    off += sum_above(float((result.prior * missed).sum()))
     known: dict[tuple[object, ...], Fraction] = {}
     bounds = []
     hows = []
@@ -382,8 +394,8 @@ def _of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
         stored = sorted((name, array.dtype.str, array.tobytes()) for name, array in dual.items())
         key = (marginal.tobytes(), *stored, loss.space.identity)
         if key not in known or loss.matrix is not None:
-            known[key], how = _of_axis(result.epsilon, marginal, loss, dual, float("inf"))
+            known[key], how = _bound_of_axis(result.epsilon, marginal, loss, dual, float("inf"))
             hows.append(how)
         bounds.append(known[key])
-    found = joined(bounds, parts) - off
+    found = combine_bounds(bounds, parts) - off
     return found, f"{len(shape)} factors, less {float(off):.1e}; {'; '.join(dict.fromkeys(hows))}"

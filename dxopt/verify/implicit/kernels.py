@@ -1,16 +1,23 @@
 """Mechanisms on a line that follow from n weights, without a matrix, and losses by name.
 
-Assumed of whoever draws from it: at the level ε' of the file and distances d of its points p, an entry E[x, i] is
-any number within (4 + 2t)·2^-53, relative, of e^{-t} w_i, t = min(ε'd, c), for a cap c from 60 to 80. That is
-what doubles give where `exp` is right to a unit in the last place: two roundings in the exponent, and one in the
-product. What the row of x is short of 1, r_x = 1 - Σ_i E[x, i], is the rest, which goes to one index s, the slack,
-and `table` gives the report for each index.
+- p: the points of the line, d: their distances
+- ε': the level of the file, a little below the level ε that is proven
+- w_i: the weight of index i
+- t = min(ε'd, c): the exponent of an entry, with a cap c from 60 to 80
+- E[x, i]: the entry of secret x and index i, about e^{-t} w_i
+- r_x = 1 - Σ_i E[x, i]: the rest, what the row of x is short of 1
+- s: the slack, the one index to which all rests go
+- table[i]: the report that is given for index i
 
-Statement. If for every such E all r_x ≥ 0, rows are distributions; if (ε - ε')·d is at least 2·164·2^-53 for the
-least distance d, and E[x, s] + r_x at most e^{εd} times that of x', for all pairs and both with room for 4
-roundings, the channel is private at ε. Proof: min(d, c) obeys the triangle inequality, so that E[x, i] / E[x', i] ≤
-e^{ε'd(x, x')} but for the two errors, of 164·2^-53 at most; and reporting table[i] instead of i only adds up.
-Distances in doubles are within 2^-53 of those here.
+Assumed of whoever draws from it: an entry E[x, i] is any number within (4 + 2t)·2^-53, relative, of e^{-t} w_i. That
+is what doubles give where `exp` is right to a unit in the last place: two roundings in the exponent, and one in the
+product.
+
+Statement. If for every such E all r_x ≥ 0, rows are distributions. The channel is private at ε if besides
+(ε - ε')·d is at least 2·164·2^-53 for the least distance d, and E[x, s] + r_x is at most e^{εd} times that of x' for
+all pairs, with room for 4 roundings on both sides. Proof: min(d, c) obeys the triangle inequality, so that
+E[x, i] / E[x', i] ≤ e^{ε'd(x, x')} but for the two errors, of 164·2^-53 at most; and reporting table[i] instead of i
+only adds up. Distances in doubles are within 2^-53 of those here.
 
 Everything is a sum over points on a line, where factors multiply along the way: Σ_i e^{-ε'd} w_i is what comes from
 the left and from the right, A_{x+1} = e^{-ε'(p_{x+1} - p_x)} (A_x + w_x), in one pass from each side. So n weights
@@ -29,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.bounds.multipliers import outer_sum, summands
-from dxopt.verify.exact import BITS, Exact, decayed
+from dxopt.verify.exact import BITS, Exact, decay_bounds
 from dxopt.verify.files import Arrays, indices, number, numbers
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import Measured
@@ -75,7 +82,7 @@ class Losses:
 
     @cached_property
     def _measured(self) -> Measured:
-        """Distances from the secrets to reports that are elsewhere."""
+        """Distances from the secrets to `answers`, reports in other places than the secrets."""
         return self.space.measured(self.answers)
 
     def row(self, x: int) -> Array:
@@ -102,7 +109,10 @@ class Losses:
         return np.array([float(np.abs(self.row(x)).max()) for x in range(len(self.space))])
 
     def by_axes(self) -> tuple[list[Losses], Array]:
-        """Return losses of the axes of the space, and a bound on max_z |l - Σ_i l_i| for each secret, `(n,)`."""
+        """Return losses l_i of the axes, and a bound on max_z |l - Σ_i l_i| for each secret, `(n,)`.
+
+        So a product is proven axis by axis. Unproved where the losses are no such sum.
+        """
         axes = self.space.axes
         shape = tuple(map(len, axes))
         if self.matrix is not None and self.matrix.shape == (len(self.space),) * 2:
@@ -110,13 +120,16 @@ class Losses:
             return [Losses(axis, matrix=part) for axis, part in zip(axes, parts, strict=True)], missed
         if self.matrix is not None or self.name != "distance" or self.answers is not None:
             raise Unproved(f"{self.name} losses are no sum over the axes of a product")
+        # distances of the space are the sums of those of its axes, up to the roundings of these sums
         inner = [Losses(axis) for axis in axes]
         return inner, (len(shape) + 2) * 2.0**-53 * outer_sum([loss.largest for loss in inner])
 
 
 UNIT = Fraction(1, 1 << 53)
 _LARGEST_ERROR = 164 * UNIT
+"""Of an entry, relative: 4 + 2t with t at most 80."""
 _CAPPED = 86
+"""e^-60 < 2^-86."""
 _BITS = 200
 _FAR = 200
 MOST_CELLS = 10**10
@@ -166,12 +179,12 @@ class LineKernel:
 
     @cached_property
     def factors(self) -> list[tuple[int, int]]:
-        """Integers below and above 2^128 e^{-ε'd} between neighbours."""
-        return [decayed(1 << BITS, step) for step in self.steps]
+        """Integers at most and at least 2^128·e^{-ε'd} for the distance d between neighbours, `(n - 1,)`."""
+        return [decay_bounds(1 << BITS, step) for step in self.steps]
 
     @cached_property
     def rests(self) -> list[tuple[Fraction, Fraction]]:
-        """Bounds on r, for every secret."""
+        """A lower and an upper bound on r_x, what the row of x is short of 1, for every secret x."""
         # In units of 2^-200: w_i lies between least[i] and least[i] + 1. For every x, low and high enclose
         # Σ_i e^{-ε'd} w_i, and spread is at least Σ_i ε'd e^{-ε'd} w_i, of which the errors of entries are made. All
         # three begin with i = x, and get what comes from the left and from the right.
@@ -182,7 +195,7 @@ class LineKernel:
         # The cap raises entries from below e^-60 to at most that: 2^-86 Σ w at most.
         capped = (sum(high) >> _CAPPED) + 1
         for step in (1, -1):
-            # Sums of what comes from one side alone, as they are at x.
+            # Sums over the points on one side of x alone: lower and upper bound of the weights, and spread.
             below = above = apart = 0
             for x in range(len(least))[::step]:
                 low[x] += below
@@ -209,19 +222,19 @@ class LineKernel:
 
     @cached_property
     def _lengths(self) -> list[int]:
-        """At least 2^128 min(ε'd, 200) between neighbours; t is at most 80 anyway."""
+        """Upper bounds on 2^128·min(ε'd, 200) for neighbours, as integers; the cap of t is 80, so 200 will do."""
         near = (min(step, Fraction(_FAR)) for step in self.steps)
         return [-(-(step.numerator << BITS) // step.denominator) for step in near]
 
     def check_rows(self, name: str) -> tuple[Fraction, Fraction]:
-        """Return bounds on the row sums in doubles, once no rest is below 0."""
+        """Return a lower and an upper bound on row sums as drawn in doubles; Broken where a rest may be below 0."""
         for x, (least, _) in enumerate(self.rests):
             if least < 0:
                 raise Broken(f"{name}: the row of secret {x} sums to up to 1 {float(-least):+.3g}, before the rest")
         return 1 - 4 * UNIT, 1 + 4 * UNIT
 
     def check_private(self, epsilon: Fraction, name: str) -> None:
-        """Broken where it is not proven private at ε."""
+        """Broken unless the kernel is proven private at ε, by the statement of the module."""
         if len(self.space) < 2:
             return
         # All indices but the slack: ε' is so much below ε that the errors of two entries fit in between, at the least
@@ -230,12 +243,12 @@ class LineKernel:
         room = epsilon * (1 - 2 * UNIT) * nearest
         if room - min(self.steps) < 2 * _LARGEST_ERROR * (1 + _LARGEST_ERROR * 2) + 8 * UNIT:
             raise Broken(f"{name}: level {self.level:.17g} leaves no room for rounding below {float(epsilon):.17g}")
-        # The slack: all pairs are seen in one pass from each side. The largest that any x so far allows at the next
-        # point, shrunk by e^{-εd} with every step, is at most the least that the entry may be there. 2^-50 is room
-        # for 4 roundings on both sides.
+        # The slack: all pairs are seen in one pass from each side. The largest probability that it may have at any
+        # point so far, shrunk by e^{-εd} with every step, is at most the least that it may have at the next one.
+        # 2^-50 is room for 4 roundings on both sides.
         low, high = self._at_slack
         for step in (1, -1):
-            most = before = 0
+            most = before = 0  # that largest one, shrunk, and the secret that has it
             for x in range(len(low))[::step]:
                 if most + (most >> 50) > low[x]:
                     apart = f"secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g}"
@@ -246,47 +259,51 @@ class LineKernel:
                 edge = x if step == 1 else x - 1
                 if 0 <= edge < len(self.steps):
                     length = epsilon * (1 - 2 * UNIT) / Fraction(self.level) * self.steps[edge]
-                    most = decayed(most, length)[1]
+                    most = decay_bounds(most, length)[1]
 
     @cached_property
     def _at_slack(self) -> tuple[list[int], list[int]]:
-        """Bounds on E[x, s] + r_x over 2^200, for every secret."""
+        """Lower and upper bounds on 2^200·(E[x, s] + r_x), as integers, for every secret x.
+
+        That is the probability of the slack s, which gets its own entry and the rest of the row.
+        """
         weight = Exact.of(self.weights).scaled(_BITS)[0][self.slack]
         low, high = ([int(rest[side] * (1 << _BITS)) for rest in self.rests] for side in (0, 1))
         # e^{-ε'd} w_s is followed from s upwards and then downwards. An entry is within (4 + 160)·2^-53 < 2^-45 of
         # it, relative, and the cap adds 2^-86 w_s at most.
         for step in (1, -1):
-            below = weight
-            above = weight + 1
+            least = weight
+            most = weight + 1
             for x in range(self.slack, len(low) if step == 1 else -1, step):
-                if step == 1 or x != self.slack:
-                    low[x] += below - (below >> 45)
-                    high[x] += above + (above >> 45) + (weight >> _CAPPED) + 1
+                if step == 1 or x != self.slack:  # the slack itself is counted in the first pass only
+                    low[x] += least - (least >> 45)
+                    high[x] += most + (most >> 45) + (weight >> _CAPPED) + 1
                 edge = x if step == 1 else x - 1
                 if 0 <= edge < len(self.factors):
-                    below = below * self.factors[edge][0] >> BITS
-                    above = (above * self.factors[edge][1] >> BITS) + 1
+                    least = least * self.factors[edge][0] >> BITS
+                    most = (most * self.factors[edge][1] >> BITS) + 1
         return low, high
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
-        """Enclose Σ_x π_x Σ_i K[x, i] l(x, table[i])."""
+        """Enclose the expected loss Σ_x π_x Σ_i K[x, i] l(x, table[i]), K being E with the rests added at s."""
         # Where losses have both signs, the cost of those above 0 less that of those below, so that sums have one
         # sign.
-        over = self._cost(prior, losses, 1.0)
+        over = self._cost_of_sign(prior, losses, 1.0)
         if not losses.signed:
             return over
-        under = self._cost(prior, losses, -1.0)
+        under = self._cost_of_sign(prior, losses, -1.0)
         return Enclosed(over.low - under.high, over.high - under.low, over.size + under.size)
 
-    def _cost(self, prior: Array, losses: Losses, sign: float) -> Enclosed:
-        """Return the cost under max(0, ± l), enclosed by doubles.
+    def _cost_of_sign(self, prior: Array, losses: Losses, sign: float) -> Enclosed:
+        """Return the cost under the losses max(0, sign·l), enclosed by doubles.
 
-        Σ_x π_x Σ_i E[x, i] l(x, table[i]) is Σ_i w_i F_i(table[i]) with F_i(z) = Σ_x π_x e^{-ε'd} l(x, z), which
-        comes from both sides.
+        Σ_x π_x Σ_i E[x, i] l(x, table[i]) is Σ_i w_i F_i(table[i]) with F_i(z) = Σ_x π_x e^{-ε'd} l(x, z), a sum of
+        what comes from the left of i and from its right.
         """
         factors = [float(Fraction(low + high, 1 << BITS + 1)) for low, high in self.factors]
         size = len(prior)
-        # For every i, F_i(table[i]) and a bound on how far the double is off.
+        # For every i, F_i(table[i]) and a bound on how far the double is off; the largest loss; and for every x the
+        # loss of the slack's report, times π_x.
         found = np.zeros(size)
         errors = np.zeros(size)
         largest = 0.0
@@ -334,5 +351,5 @@ class LineKernel:
 
     @property
     def about(self) -> str:
-        """Conditions of the proof, as text."""
+        """The assumption of the proof on entries, as text for the verdict."""
         return f"entries within (4 + 2t) 2^-53 of e^-t times {len(self.weights):,} weights"

@@ -22,7 +22,10 @@ _SUMS = ("manhattan", "hamming")
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A space: points `(n, k)` of a metric, a lattice or torus of a shape, parts of a product, or given distances."""
+    """A space: points `(n, k)` of a metric, a lattice or torus of a shape, parts of a product, or given distances.
+
+    `around` `(k,)` has the lengths of a torus, after which its axes begin again.
+    """
 
     kind: str
     metric: str = ""
@@ -41,7 +44,7 @@ class Space:
             return cls(kind, parts=tuple(cls.read(arrays, f"{prefix}.{index}") for index in range(count)))
         if kind == "distances":
             size = len(arrays[f"{prefix}.distances"])
-            return cls(kind, given=_checked(numbers(arrays, f"{prefix}.distances", size, size)))
+            return cls(kind, given=_valid_distances(numbers(arrays, f"{prefix}.distances", size, size)))
         if kind in ("lattice", "torus"):
             shape = tuple(arrays[f"{prefix}.shape"].tolist())
             spacing = number(arrays, f"{prefix}.spacing")
@@ -72,6 +75,7 @@ class Space:
         """The coordinate `(n,)`, strictly rising or falling; None where the space is no line."""
         if self.points is None or self.around is not None or self.metric not in NORMS:
             return None
+        # a lattice of several axes is a line if at most one of them has more than one point
         long = [axis for axis, size in enumerate(self.shape) if size > 1]
         if self.points.shape[1] != 1 and (self.kind != "lattice" or len(long) > 1):
             return None
@@ -117,7 +121,7 @@ class Space:
         return np.stack([measured.row(x) for x in range(len(self))])
 
     def measured(self, others: Points | None) -> Measured:
-        """Return the distances to other points `(m, k)`; Unproved where there are no points."""
+        """Return the distances to other points `(m, k)`, to be computed row by row; Unproved without points."""
         if self.points is None or others is None:
             raise Unproved("there are no points, from which distances would follow")
         if self.metric not in (*NORMS, *ON_VALUES):
@@ -136,7 +140,7 @@ class Space:
 
     @cached_property
     def identity(self) -> bytes:
-        """Bytes that only spaces with the same distances share."""
+        """Bytes that only spaces of one size with the same distances share, as a key of what was computed."""
         return b"" if len(self) < 2 else (self.distances if self.line is None else self.line).tobytes()
 
     @cached_property
@@ -151,7 +155,7 @@ class Space:
         return float((self.distances + np.diag(np.full(len(self), np.inf))).min())
 
     def same(self, other: Space) -> bool:
-        """Return whether all distances are those of another space."""
+        """Return whether all distances are those of another space; on lines, whether coordinates are the same."""
         if len(self) != len(other):
             return False
         if self.line is not None and other.line is not None:
@@ -166,11 +170,11 @@ def _along_edges(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
         np.minimum.at(found, (ends[:, 0], ends[:, 1]), lengths)
     for via in range(size):
         np.minimum(found, found[:, via, None] + found[via], out=found)
-    return _checked(found)
+    return _valid_distances(found)
 
 
-def _checked(distances: Array) -> Array:
-    """Return the same distances; Broken where some are negative, or not 0 on the diagonal."""
+def _valid_distances(distances: Array) -> Array:
+    """Return distances as they are; Broken where some are negative, or not 0 on the diagonal."""
     if (distances < 0).any() or distances.diagonal().any():
         raise Broken("distances: some are negative, or not 0 on the diagonal")
     return distances

@@ -26,14 +26,14 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """Claims of a sidecar on the places of positions or values, and on two that are near to each other."""
+    """Promises of a sidecar: how far positions or values are from their secrets, and a factor for two near ones."""
 
     secret: Secret
     between: Near | None
     table: TableFile
 
     def check(self) -> str:
-        """Return in words what is proven of the numbers; Broken where they promise more."""
+        """Return in words what is proven of the numbers; Broken where they promise more than the table proves."""
         if self.secret.within < 0 or (self.between is not None and self.between.radius < 0):
             raise Broken("the sidecar has a negative distance")
         wanted = self._unit()
@@ -84,7 +84,11 @@ class Promise:
 
     @cached_property
     def reach(self) -> float:
-        """Largest distance from its secret of a position or a value that belongs to the space."""
+        """Largest distance from its secret of a position or a value that belongs to the space.
+
+        On a lattice to the corner of a cell, on a line half the largest step; elsewhere, by convention, the largest
+        distance to the nearest other secret.
+        """
         if self.secret.kind == "label":
             return 0.0
         if self.cells is not None:
@@ -101,15 +105,15 @@ class Promise:
 
 Array = NDArray[np.float64]
 BY_REPORT = ("coordinateUncertaintyInMeters", "uncertainty")
-"""Columns of radii given a report,"""
+"""Columns of radii about a report that hold the secret, given the prior."""
 WORST = ("worstCaseUncertaintyInMeters", "worst_case_uncertainty")
-"""and of those for every secret."""
+"""Columns of the radius that holds the report for every secret, whatever the prior."""
 _ELLIPSOID = 1.0045
 
 
 @dataclass(frozen=True, eq=False)
 class Radii:
-    """Distances from secrets to reports, whose coordinates are `places`, and how likely these are."""
+    """Radii of a sidecar, checked by the distances from secrets to reports, whose coordinates are `places`."""
 
     said: Sidecar
     promise: Promise
@@ -149,8 +153,8 @@ class Radii:
         return next((prior for prior in some if prior is not None and _digest(prior) == claimed), None)
 
     def check(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> str:
-        """Radii of different rows, each with its report, hold what they are said to hold."""
-        said, wanted = self.said.radius, self._described()
+        """Check that radii hold what they are said to hold, in the sidecar and in the rows, each with its report."""
+        said, wanted = self.said.radius, self._expected_radius()
         if said is None:
             raise Broken(f"the sidecar says nothing of the radii in {', '.join(wanted.columns)}")
         for name in ("share", "columns", "unit"):
@@ -169,13 +173,13 @@ class Radii:
             return held
         return f"the worst {held}; not proven again: radii given a report, under prior {self.said.prior.name!r}"
 
-    def _described(self) -> Radius:
-        """Return what the sidecar has to say of radii, but for the worst one."""
+    def _expected_radius(self) -> Radius:
+        """Return what the sidecar has to say of radii, without the worst one, which is checked apart."""
         columns = tuple(name for name in self.said.columns.made if name in (*BY_REPORT, *WORST))
         return Radius(SHARE, columns, "m" if self.promise.secret.kind == "earth" else self.said.privacy.unit, None)
 
     def _check_worst(self, claimed: object) -> None:
-        """Every secret has its report within the radius."""
+        """Check that every secret has its report within the radius with probability `SHARE`; None is infinite."""
         radius = math.inf if claimed is None else _number(claimed)
         held = np.where(self.apart <= self._distance(radius), self.chances, 0.0).sum(axis=1)
         x = int(held.argmin())
@@ -183,7 +187,7 @@ class Radii:
             raise Broken(f"the radius {claimed!r} for every secret holds the report of some with {held[x]:.4%} only")
 
     def _check_given(self, report: int, claimed: object) -> None:
-        """Check that a report has its secret within the radius; all possible ones where the prior excludes it."""
+        """Check that a radius about a report holds the secret; all possible ones if the prior excludes the report."""
         chances = self.chances[:, report]
         joint = chances if self.prior is None else self.prior * chances
         weights, needed = (joint, SHARE) if joint.any() else (np.sign(chances), 1.0)
@@ -193,9 +197,10 @@ class Radii:
             raise Broken(f"the radius {claimed!r} about report {name} holds the secret with {held:.4%} only")
 
     def _distance(self, radius: float) -> float:
-        """Return the distance of a secret that a radius is about, less how far a position may be from its secret."""
+        """Return how far a secret may be so that its positions are within a radius, on Earth along great circles."""
         promise = self.promise
         if promise.secret.kind == "earth" and promise.cells is not None:
+            # from metres; a way on the ellipsoid is at most so much longer than the great circle
             radius *= promise.cells.earth / EARTH_RADIUS["m"] / _ELLIPSOID
         return radius - promise.secret.within + _ROUNDING * (radius + promise.secret.within)
 

@@ -14,8 +14,8 @@ from typing import Any
 from dxopt.errors import SpecError
 from dxopt.verify.files import CLAIMS, DAMAGED, TABLE, digest, is_file, read_json
 from dxopt.verify.metrics import GIVEN
-from dxopt.verify.parts import Tell, in_one
-from dxopt.verify.proving import checked, verify, verify_table
+from dxopt.verify.parts import Tell, one_check
+from dxopt.verify.proving import check_claim, verify, verify_table
 from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii
 from dxopt.verify.published.rows import REPORT, Outputs, Rows, as_double, places_of, read_rows, require_readable
 from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
@@ -38,7 +38,7 @@ class _Published:
     written: bytes
 
     def checks(self) -> dict[str, Callable[[], str]]:
-        """Return the claims by name, each to be called."""
+        """Return the claims of the file and the sidecar by name, each to be called."""
         found = {
             "file": self._check_file,
             "table": self._check_table,
@@ -74,7 +74,7 @@ class _Published:
 
     @cached_property
     def seen(self) -> tuple[dict[tuple[Any, ...], int], int]:
-        """Different entries in the columns that were made, with the first row of each, and the number of rows."""
+        """The different tuples of entries in made columns, with the first row of each; and the number of all rows."""
         first: dict[tuple[Any, ...], int] = {}
         total = 0
         for number, entries in self.rows.entries(self.said.columns.made):
@@ -83,7 +83,7 @@ class _Published:
         return first, total
 
     def _require_same(self, group: str, known: dict[str, Any]) -> None:
-        """Broken unless a group of the sidecar has these values."""
+        """Broken unless fields of a group of the sidecar have these values, which are those of the table."""
         for name, value in known.items():
             claimed = getattr(getattr(self.said, group), name)
             if claimed != value:
@@ -149,10 +149,12 @@ class _Published:
         # a property of GeoJSON that only rows that were left out have is not there
         away = {*said.columns.kept} - {*kept} if self.rows.noun != "feature" else set()
         if other := {*kept} - {*said.columns.kept} | away:
-            raise Broken(f"of columns that were kept, {_named(sorted(other))} are in the file or in the sidecar alone")
+            raise Broken(
+                f"of columns that were kept, {_quoted_names(sorted(other))} are in the file or in the sidecar alone"
+            )
         return (
-            f"reports in {_named(self.outputs.columns)}; made of them: {_named(beside)}; "
-            f"kept as given, and not protected: {_named(kept)}"
+            f"reports in {_quoted_names(self.outputs.columns)}; made of them: {_quoted_names(beside)}; "
+            f"kept as given, and not protected: {_quoted_names(kept)}"
         )
 
     def _check_reports(self) -> str:
@@ -184,7 +186,7 @@ class _Published:
         return f"{total:,} rows, each with one of the {len(outputs.possible):,} reports that the mechanism can give"
 
     def _check_rows(self) -> str:
-        """Check that there are as many rows as the sidecar says, and as its policies leave of those given."""
+        """Check that there are as many rows as the sidecar says, and as its policies leave of the rows given."""
         total = self.seen[1]
         rows, paid = self.said.rows, self.said.budgets
         if rows.noun != self.rows.noun:
@@ -221,19 +223,21 @@ class _Published:
 
 
 def _check_paid(paid: Paid, epsilon: float) -> None:
-    """Check that the rows that a budget is said to pay for follow from it, up to its rounding."""
+    """Check that the number of rows that a budget is said to pay for follows from it, and the policy for others."""
     if paid.rows_left_out and paid.over_budget != "drop":
         raise Broken(f"rows were not paid for, though the sidecar says budgets.over_budget {paid.over_budget!r}")
     if paid.default is None:
         possible = {None}
     else:
+        # the budget may have been rounded to the double in the sidecar
         about = (paid.default, math.nextafter(paid.default, math.inf), math.nextafter(paid.default, -math.inf))
         possible = {Fraction(budget) // Fraction(epsilon) for budget in about} if epsilon else {None}
     if paid.default_rows not in possible:
         raise Broken(f"a budget of {paid.default!r} does not pay for {paid.default_rows!r} rows at {epsilon!r}")
 
 
-def _named(columns: Sequence[str]) -> str:
+def _quoted_names(columns: Sequence[str]) -> str:
+    """Return the names of columns for a message, the first twelve of them."""
     some = ", ".join(map(repr, columns[:_SHOWN])) or "none"
     return some + (f", and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else "")
 
@@ -285,7 +289,7 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
         fix = "put it there: dxopt apply wrote it beside the file"
         raise SpecError("sidecar", f"{sidecar_of(path)} is missing", fix)
     verdict = verify_table(proven) if proven.suffix == SUFFIX else verify(proven, tell=tell)
-    one = in_one("result", verdict.checks)
+    one = one_check("result", verdict.checks)
     told = f"{proven}: all {one.detail} proven again" if one.status is Outcome.HOLDS else f"{proven}: {one.detail}"
     checks = (Check(one.name, one.status, told), *_checks(path, proven))
     found = Verdict(str(path), checks)
@@ -300,7 +304,7 @@ def _checks(file: Path, result: Path) -> Iterator[Check]:
         yield Check("sidecar", Outcome.FAILS, str(error))
         return
     try:
-        written = _table(result)
+        written = _table_bytes(result)
     except (Broken, *DAMAGED) as error:
         yield Check("table", Outcome.FAILS, str(error) or type(error).__name__)
         return
@@ -308,10 +312,10 @@ def _checks(file: Path, result: Path) -> Iterator[Check]:
         yield Check("table", Outcome.NOT_REPROVED, str(error))
         return
     for name, claim in _Published(file, said, str(result), written).checks().items():
-        yield checked(name, claim)
+        yield check_claim(name, claim)
 
 
-def _table(result: Path) -> bytes:
+def _table_bytes(result: Path) -> bytes:
     """Return the bytes of the table file of a result."""
     if result.suffix == SUFFIX:
         return bytes_of(result)

@@ -1,4 +1,4 @@
-"""The rows of a published file, and what a mechanism can report, as its columns have it."""
+"""The rows of a published file, and the reports that a mechanism can give, in the form of the file's columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.verify.files import once
+from dxopt.verify.files import unique_entries
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
@@ -49,7 +49,7 @@ class Outputs:
         """
         labels = [str(label) for label in table.head["reports"]]
         places = places_of(table, kind)
-        kept = [name for name in where if name in made]
+        kept = [name for name in where if name in made]  # columns of secrets that have reports now
         if kept and len(kept) < len(where):
             raise Broken(f"column {kept[0]!r} was replaced, and {next(n for n in where if n not in made)!r} was not")
         named = [name for name in (where if kind == "label" else [REPORT]) if name in made]
@@ -64,14 +64,14 @@ class Outputs:
         return cls(columns, len(columns) - len(named), possible)
 
     def read(self, entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Return the coordinates and the label that a row has; None where they are none."""
+        """Return the report of a row as in `possible`, coordinates and label; None where these are no coordinates."""
         given = [entries[name] for name in self.columns]
         places = _numbers(given[: self.coordinates])
         return None if places is None else (*places, *map(str, given[self.coordinates :]))
 
 
 def places_of(table: TableFile, kind: str) -> list[Any]:
-    """Return the coordinates of each report; Broken where it has none of the kind."""
+    """Return the coordinates of each report, none for labels; Broken where the table has none of this kind."""
     head = table.head
     if kind == "label":
         return []
@@ -85,7 +85,7 @@ def places_of(table: TableFile, kind: str) -> list[Any]:
 
 
 def as_double(entry: object) -> float | None:
-    """Return a number, or that of a text; None where it is none, as 1_0, which Python takes for ten."""
+    """Return an entry as a double; None where it is no number, nor a text of one (1_0 is none, but ten to Python)."""
     if isinstance(entry, str) and "_" in entry:
         return None
     try:
@@ -95,7 +95,7 @@ def as_double(entry: object) -> float | None:
 
 
 def _numbers(given: Sequence[Any]) -> tuple[float | str, ...] | None:
-    """Return coordinates: numbers, texts of numbers, or one point."""
+    """Return coordinates from numbers, texts of numbers, or one point: WKB bytes, or a pair; None for all else."""
     if len(given) == 1 and isinstance(given[0], bytes):
         try:
             _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
@@ -138,16 +138,17 @@ def require_readable(file: Path) -> None:
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise SpecError("file", f"{file} has the ending {file.suffix!r}", f"give one of {', '.join(_READERS)}")
-    if reader is _parquet and find_spec("pyarrow") is None:
+    if reader is _read_parquet and find_spec("pyarrow") is None:
         raise UnsupportedError("pyarrow", "is not installed", "install dxopt[frames]")
 
 
 def read_rows(file: Path) -> Rows:
-    """Return the rows of a file; Broken where it is none of its ending, of CSV perhaps only as rows are read."""
+    """Return the rows of a file by its ending; Broken where it is not of that format, of CSV perhaps only later."""
     return _READERS[file.suffix.lower()](file)
 
 
-def _csv(file: Path) -> Rows:
+def _read_csv(file: Path) -> Rows:
+    """Read text with the delimiter that makes most columns of the first line, numbering rows by their first line."""
     with file.open(encoding="utf-8-sig", newline="") as stream:
         first = stream.readline()
         delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
@@ -175,10 +176,10 @@ def _csv(file: Path) -> Rows:
     return Rows(names, entries, "line")
 
 
-def _geojson(file: Path) -> Rows:
-    content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=once)
+def _read_geojson(file: Path) -> Rows:
+    content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=unique_entries)
     _require_members(content, {"type": "FeatureCollection", "features": list}, "the collection")
-    features = [_flat(number, feature) for number, feature in enumerate(content["features"], 1)]
+    features = [_flat_properties(number, feature) for number, feature in enumerate(content["features"], 1)]
     names = dict.fromkeys(name for feature in features for name in feature)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -187,7 +188,7 @@ def _geojson(file: Path) -> Rows:
     return Rows(tuple(names), entries, "feature")
 
 
-def _flat(number: int, feature: Any) -> dict[str, Any]:
+def _flat_properties(number: int, feature: Any) -> dict[str, Any]:
     """Return the properties of a feature, its id and its point; what is no plain value as text.
 
     Broken where it has anything else: what is written has nothing else.
@@ -221,7 +222,7 @@ def _require_members(given: Any, asked: Mapping[str, Any], called: str) -> None:
             raise Broken(f"{called} has {name} {str(given[name])[:40]!r}")
 
 
-def _parquet(file: Path) -> Rows:
+def _read_parquet(file: Path) -> Rows:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -250,7 +251,7 @@ def _require_bare(opened: Any) -> None:
         raise Broken(f"the file has metadata besides its columns: {', '.join((*others, *fields))}")
     if b"geo" not in stored:
         return
-    content = json.loads(stored[b"geo"], object_pairs_hook=once)
+    content = json.loads(stored[b"geo"], object_pairs_hook=unique_entries)
     _require_members(content, {"version": str, "primary_column": str, "columns": dict}, "the metadata of geometry")
     for name, column in content["columns"].items():
         code = column.pop("crs", {"id": {"authority": "OGC", "code": "CRS84"}}).get("id")
@@ -261,7 +262,7 @@ def _require_bare(opened: Any) -> None:
 _WGS84 = ({"authority": "OGC", "code": "CRS84"}, {"authority": "EPSG", "code": 4326})
 
 _READERS: dict[str, Callable[[Path], Rows]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), _csv),
-    **dict.fromkeys((".parquet", ".geoparquet"), _parquet),
-    **dict.fromkeys((".geojson", ".json"), _geojson),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), _read_csv),
+    **dict.fromkeys((".parquet", ".geoparquet"), _read_parquet),
+    **dict.fromkeys((".geojson", ".json"), _read_geojson),
 }

@@ -46,10 +46,10 @@ class Mechanism(_Strict):
 
 @dataclass(frozen=True)
 class Near(_Strict):
-    """Two positions on the Earth within a radius of each other, all in the unit of distances.
+    """Promise on two positions on the Earth within a radius of each other, all in the unit of distances.
 
-    The level was asked for within this radius, else it is a usual distance; the secrets that the two stand for are at
-    most so far `apart`, and one report changes the odds between the two by this `factor` at most.
+    The radius is the one within which a level was asked for, else a usual distance. The secrets of two such positions
+    are at most `apart`, so that one report changes the odds between them by at most `factor`.
     """
 
     radius: float
@@ -59,7 +59,7 @@ class Near(_Strict):
 
 @dataclass(frozen=True)
 class Privacy(_Strict):
-    """The levels of the table, the metric that they are about, and what they come to between two positions."""
+    """The levels of the table, the metric that they are about, and what follows between two near positions."""
 
     epsilon: float
     delta: float
@@ -71,7 +71,7 @@ class Privacy(_Strict):
 
 @dataclass(frozen=True)
 class PriorOfRadii(_Strict):
-    """The prior that radii given a report are about: its name, and the digest of its doubles."""
+    """The prior under which radii about a report hold the secret: its name, and the digest of its doubles."""
 
     name: str
     sha256: str
@@ -79,7 +79,7 @@ class PriorOfRadii(_Strict):
 
 @dataclass(frozen=True)
 class Secret(_Strict):
-    """The replaced columns, their distance from the secret, and the fate of the other rows."""
+    """The replaced columns, how far (`within`) their entries are from a secret, and what happens to rows outside."""
 
     columns: tuple[str, ...]
     kind: Kind
@@ -90,7 +90,7 @@ class Secret(_Strict):
 
     @property
     def noun(self) -> str:
-        """Content of a row there: a position, a value or a label."""
+        """The word for what a row has in these columns: a position, a value or a label."""
         return self.kind if self.kind in ("value", "label") else "position"
 
 
@@ -145,9 +145,9 @@ class Paid(_Strict):
         The column.
     over_budget : {"refuse", "drop"}
     default : float or None
-        The budget of persons without their own,
+        The budget of each person for whom none is given; None if there is no such budget.
     default_rows : int or None
-        and how many rows it pays for.
+        The number of rows that it pays for.
     rows_left_out, persons_left_out : int
         How many rows, of how many persons, were left out for want of budget.
     run : tuple of str, or None

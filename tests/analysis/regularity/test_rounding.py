@@ -13,7 +13,7 @@ import dxopt as dx
 from dxopt.analysis import regularity
 from dxopt.analysis.regularity.bounds import _raised
 from dxopt.analysis.regularity.thresholds import dominant_from, regular_between, status_at
-from dxopt.analysis.regularity.verdicts import _products_below, separates, signs
+from dxopt.analysis.regularity.verdicts import _products_below, separates, status_of_signs
 from dxopt.analysis.regularity.weights import Enclosure, Quotient
 from dxopt.numerics.rounding import UNIT
 from tests.judges.duality import grown
@@ -230,10 +230,10 @@ def test_a_dominant_kernel_is_one(size: int) -> None:
 
 
 def test_signs_within_errors() -> None:
-    assert signs(np.array([1.0, 0.5]), np.array([0.1, 0.5])) == "regular"
-    assert signs(np.array([1.0, 0.5]), np.array([0.1, 0.500001])) == "undecided"
-    assert signs(np.array([1.0, -0.5]), np.array([0.1, 0.5])) == "undecided"
-    assert signs(np.array([1.0, -0.5]), np.array([0.1, 0.499999])) == "not regular"
+    assert status_of_signs(np.array([1.0, 0.5]), np.array([0.1, 0.5])) == "regular"
+    assert status_of_signs(np.array([1.0, 0.5]), np.array([0.1, 0.500001])) == "undecided"
+    assert status_of_signs(np.array([1.0, -0.5]), np.array([0.1, 0.5])) == "undecided"
+    assert status_of_signs(np.array([1.0, -0.5]), np.array([0.1, 0.499999])) == "not regular"
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 40.0, 600.0])

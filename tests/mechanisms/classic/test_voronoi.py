@@ -100,7 +100,7 @@ def test_nothing_is_lost(name: str, rate: float) -> None:
     middles = 0.5 * (sites + np.roll(sites, 1, axis=0))
     secrets = np.concatenate([sites, middles, [[0.0, 0.0], [0.15, 0.15], [-7.0, 3.0]]])
     cells = Voronoi.of(sites)
-    masses = cells._block(secrets - cells.centre, rate)
+    masses = cells._masses_of_block(secrets - cells.centre, rate)
     assert masses.sum(axis=1) == pytest.approx(1.0, abs=1e-13)
     assert masses.min() >= -1e-15
     assert cells.masses(secrets, rate).sum(axis=1) == pytest.approx(1.0, abs=1e-14)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.release.applying import csv_files, geojson_files, parquet_files
+from dxopt.release.applying import csv_files, parquet_files
 from dxopt.release.applying import formats as chunks
 from dxopt.release.applying import geojson_files as json_stream
 from dxopt.runtime.locking import held
@@ -32,7 +32,7 @@ ADDED = ["report", "epsilon", "coordinateUncertaintyInMeters", "dataGeneralizati
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Files are read in few rows at once, or whole."""
     size = 7 if request.param == "small" else chunks.ROWS
-    for module in (csv_files, geojson_files, parquet_files):
+    for module in (chunks, parquet_files):
         monkeypatch.setattr(module, "ROWS", size)
     monkeypatch.setattr(json_stream, "_BLOCK", 50 if size == 7 else 1 << 20)
     return size

@@ -87,7 +87,12 @@ def test_large_numbers_beside_a_gap_are_not_rounded(tmp_path: Path) -> None:
         assert found == {str(2**60 + 1): 1, str(2**60): 1, "7": 1}
 
 
-LABELS = {"7": [7, 7.0, "7.0", " 7", "7\u200b"], "böb": ["bo\u0308b", "böb\u00a0"], "007": ["007"], "7.50": [7.5, "7.5"]}
+LABELS = {
+    "7": [7, 7.0, "7.0", " 7", "7\u200b"],
+    "böb": ["bo\u0308b", "böb\u00a0"],
+    "007": ["007"],
+    "7.50": [7.5, "7.5"],
+}
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -11,7 +11,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.numerics.number_syntax import factor
-from dxopt.release.applying import csv_files
+from dxopt.release.applying import csv_files, formats
 from dxopt.verify.published.sidecar import read_sidecar
 from dxopt.words.published import sentences
 from tests.material.people import WithLedger, town
@@ -29,7 +29,7 @@ class TestOverBudget(WithLedger):
     def test_the_first_rows_that_can_be_paid_for_are_kept(
         self, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(csv_files, "ROWS", 2)
+        monkeypatch.setattr(formats, "ROWS", 2)
         self.ledger.set(2 * self.level)
         self.ledger.set(0, person="p3")
         if form == "csv":
@@ -50,7 +50,7 @@ class TestOverBudget(WithLedger):
     def test_a_stopped_run_that_leaves_rows_out_goes_on_with_the_same_ones(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(csv_files, "ROWS", 2)
+        monkeypatch.setattr(formats, "ROWS", 2)
         self.ledger.set(2 * self.level)
         written = csv_files.CsvSink.write
         calls: list[int] = []
@@ -100,7 +100,7 @@ class TestOverBudget(WithLedger):
     def test_a_refusal_on_the_way_leaves_neither_a_run_nor_a_file(
         self, key: dx.Key | None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(csv_files, "ROWS", 2)
+        monkeypatch.setattr(formats, "ROWS", 2)
         self.ledger.set(2 * self.level)
         if key is None:
             # another process spends what was there when all was checked

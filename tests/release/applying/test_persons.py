@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.release.applying import csv_files
+from dxopt.release.applying import csv_files, formats
 from tests.judges.table_file import Reader, keyed
 from tests.material.files import ROOT
 from tests.material.people import WithLedger, people, town
@@ -145,7 +145,7 @@ class TestBudgets(WithLedger):
         assert self.spent()["ann"] == 2
 
     def test_a_run_that_is_stopped_goes_on_and_pays_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(csv_files, "ROWS", 4)
+        monkeypatch.setattr(formats, "ROWS", 4)
         written = csv_files.CsvSink.write
         calls: list[int] = []
 
@@ -180,10 +180,10 @@ class TestBudgets(WithLedger):
         program = """
 import os, signal, sys
 import dxopt as dx
-from dxopt.release.applying import csv_files
+from dxopt.release.applying import csv_files, formats
 from dxopt.release.budgets import Budgets
 
-csv_files.ROWS = 4
+formats.ROWS = 4
 table = dx.IntegerTable.load("town.dxt")
 
 def kills(line, share):
@@ -211,15 +211,14 @@ dx.apply(
         program = """
 import os, signal
 import dxopt as dx
-from dxopt.release.applying.plan import Payment
 
-finish = Payment.finish
+finish = dx.Budgets.finish
 
-def finish_and_die(payment):
-    finish(payment)
+def finish_and_die(budgets, run):
+    finish(budgets, run)
     os.kill(os.getpid(), signal.SIGKILL)
 
-Payment.finish = finish_and_die
+dx.Budgets.finish = finish_and_die
 dx.apply(
     dx.IntegerTable.load("town.dxt"), "people.csv", "out.csv", lat="lat", lon="lon", person="person",
     ledger=dx.Budgets.open("ledger.sqlite"),

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
-from dxopt.release.applying import csv_files, frames, geojson_files, parquet_files
 from dxopt.release.applying import formats as chunks
+from dxopt.release.applying import frames, parquet_files
 from dxopt.release.applying import row_checks as twice
 from tests.material.people import counts, town
 
@@ -31,9 +31,8 @@ KINDS = ["csv", "parquet", "geoparquet", "geojson", "pandas", "polars", "arrow",
 @pytest.fixture(params=[2, chunks.ROWS], autouse=True)
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are looked at in twos, or all at once."""
-    for module in (csv_files, frames, geojson_files):
+    for module in (chunks, frames, parquet_files):
         monkeypatch.setattr(module, "ROWS", request.param)
-    monkeypatch.setattr(parquet_files, "ROWS", request.param)
 
 
 def told(*given: Any, **options: Any) -> list[str]:

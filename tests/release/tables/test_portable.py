@@ -283,7 +283,7 @@ def test_the_commands(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (["export", "table.dxt", "--to", "perl"], "to: there is no 'perl'; choose one of js"),
         (["export", "nowhere.dxt", "--to", "js"], "nowhere.dxt does not exist; check the name"),
         (["export", "nowhere", "--to", "js"], "nowhere"),
-        (["export", "table.dxt", "--to", "js", "-o", "no/folder.js"], "output: no/folder.js cannot be written"),
+        (["export", "table.dxt", "--to", "js", "-o", "no/folder.js"], "output: there is no folder no"),
         (["verify", "nowhere.dxt"], "table: nowhere.dxt is no file"),
     ):
         done = call(app, arguments)

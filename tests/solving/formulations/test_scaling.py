@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.solving.formulations.base import SMALLEST_SHARE, unit
+from dxopt.solving.formulations.base import SMALLEST_SHARE, cost_unit
 
 PAIR = dx.line(2)
 ISLES = dx.MetricSpace.from_distances([[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])
@@ -90,8 +90,8 @@ def test_extremes_are_solved_without_a_warning(name: str) -> None:
 
 
 def test_the_unit_is_the_optimum_unless_costs_would_overflow() -> None:
-    assert unit(0.3, 7.0) == 0.3
-    assert unit(0.0, 7.0) == 7.0
-    assert unit(0.0, 0.0) == 1.0
-    assert unit(5e-324, 1.0) == SMALLEST_SHARE
-    assert np.isfinite(1.0 / unit(5e-324, 1.0))
+    assert cost_unit(0.3, 7.0) == 0.3
+    assert cost_unit(0.0, 7.0) == 7.0
+    assert cost_unit(0.0, 0.0) == 1.0
+    assert cost_unit(5e-324, 1.0) == SMALLEST_SHARE
+    assert np.isfinite(1.0 / cost_unit(5e-324, 1.0))

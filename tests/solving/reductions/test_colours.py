@@ -7,7 +7,7 @@ import numpy as np
 
 import dxopt as dx
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.automorphisms import Refinement, matching, runs, split
+from dxopt.solving.reductions.automorphisms import Refinement, classes_of_values, match_colours, split_colours
 
 
 def refinement(program: ChannelProgram) -> Refinement:
@@ -36,9 +36,9 @@ def test_one_point_of_its_own_splits_the_others_by_distance() -> None:
 
 
 def test_sums_are_split_matched_and_told_apart_up_to_rounding() -> None:
-    assert np.array_equal(split(np.array([1, 0, 1, 0]), np.array([5.0, 2.0, 4.0, 2.0 + 1e-15])), [2, 0, 1, 0])
-    classes, between = runs(np.array([3.0, 1.0, 3.0 + 1e-13, 2.0]))
+    assert np.array_equal(split_colours(np.array([1, 0, 1, 0]), np.array([5.0, 2.0, 4.0, 2.0 + 1e-15])), [2, 0, 1, 0])
+    classes, between = classes_of_values(np.array([3.0, 1.0, 3.0 + 1e-13, 2.0]))
     assert np.array_equal(classes, [2, 0, 2, 1])
     assert np.allclose(between, [1.5, 2.5])
-    image = matching(np.array([0, 1, 1, 2]), np.array([0, 2, 1, 1]))
+    image = match_colours(np.array([0, 1, 1, 2]), np.array([0, 2, 1, 1]))
     assert np.array_equal(image, [0, 3, 2, 1])

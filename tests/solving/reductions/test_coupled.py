@@ -11,7 +11,7 @@ import dxopt as dx
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
 from dxopt.solving.formulations.expected_loss import WorstLossProgram
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.symmetry import Orbits, alone, by_symmetry, find
+from dxopt.solving.reductions.symmetry import Orbits, by_symmetry, find_orbits, uncoupled
 from tests.material.checks import assert_private
 from tests.material.optima import optimum
 
@@ -62,13 +62,13 @@ def test_what_guesses_cost_may_break_a_symmetry() -> None:
     skewed = np.abs(np.arange(6.0)[:, None] - [0, 1, 4])
     for guesses, found in ((skewed, False), (np.hstack([skewed, skewed[::-1]]), True)):
         compiled = AdversaryErrorProgram().apply(plain.but(objective=dx.AdversaryError(1.0, guesses)))
-        assert isinstance(find(compiled.smaller), Orbits) is found
+        assert isinstance(find_orbits(compiled.smaller), Orbits) is found
 
 
 def test_guesses_are_no_reports() -> None:
     """Even where they cost the same."""
     program = programs(SPACES["grid"])["error"]
-    posed = alone(program)
+    posed = uncoupled(program)
     assert not isinstance(posed, str)
     guesses = posed.costs.shape[1] - program.costs.shape[1]
     assert guesses == 9

@@ -10,7 +10,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram, WorstLossProgram
 from dxopt.solving.formulations.extensions import WithDelta
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows, Solution
-from dxopt.solving.reductions.folding import moved
+from dxopt.solving.reductions.folding import entry_orbits
 from dxopt.solving.routes import delta_rounds as relaxed
 from dxopt.solving.solvers.base import SOLVERS, Settings
 from tests.material.checks import assert_private
@@ -35,7 +35,7 @@ def posed(space: dx.MetricSpace, delta: float = 0.05) -> dx.Problem:
 def test_the_folded_program_has_the_optimum_and_the_dual_of_the_whole(name: str) -> None:
     problem = posed(SPACES[name])
     base = ExpectedLossProgram()
-    symmetry = moved(base.apply(problem).smaller)
+    symmetry = entry_orbits(base.apply(problem).smaller)
     assert symmetry is not None
     bound = np.isfinite(problem.budgets) & ~np.eye(len(problem.budgets), dtype=bool)
     first, second = np.nonzero(bound)
@@ -62,7 +62,7 @@ def test_the_folded_program_has_the_optimum_and_the_dual_of_the_whole(name: str)
 
 def test_entries_are_closed_under_the_group() -> None:
     problem = posed(dx.grid((3, 3)))
-    symmetry = moved(ExpectedLossProgram().apply(problem).smaller)
+    symmetry = entry_orbits(ExpectedLossProgram().apply(problem).smaller)
     assert symmetry is not None
     closed = symmetry.closed(np.array([[0, 1, 0]]))
     corners = {(0, 1, 0), (0, 3, 0), (2, 1, 2), (2, 5, 2), (6, 3, 6), (6, 7, 6), (8, 5, 8), (8, 7, 8)}
@@ -72,14 +72,14 @@ def test_entries_are_closed_under_the_group() -> None:
 def test_what_is_not_folded() -> None:
     space = dx.grid((3, 3))
     skewed = dx.Problem(space, epsilon=1.0, prior=dx.Prior.from_weights(space, np.arange(1, 10)), delta=0.1)
-    assert moved(ExpectedLossProgram().apply(skewed).smaller) is None
-    assert moved(WorstLossProgram().apply(skewed.but(objective="worst_loss")).smaller) is None
-    assert moved(ChannelProgram(np.zeros((1, 1)), np.zeros((1, 1)))) is None
+    assert entry_orbits(ExpectedLossProgram().apply(skewed).smaller) is None
+    assert entry_orbits(WorstLossProgram().apply(skewed.but(objective="worst_loss")).smaller) is None
+    assert entry_orbits(ChannelProgram(np.zeros((1, 1)), np.zeros((1, 1)))) is None
 
 
 def test_nothing_found_stays_nothing() -> None:
     problem = posed(dx.line(4))
-    symmetry = moved(ExpectedLossProgram().apply(problem).smaller)
+    symmetry = entry_orbits(ExpectedLossProgram().apply(problem).smaller)
     assert symmetry is not None
     folding = symmetry.folding(symmetry.closed(np.array([[0, 1, 0]])))
     lifted = folding.lift(Solution(Status.FAILED))

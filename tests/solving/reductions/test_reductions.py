@@ -140,7 +140,7 @@ def test_violated_pairs_are_the_worst_ones(kind: str, smallest: float, monkeypat
         problem = problem_of(kind, seed)
         channel = np.random.default_rng(seed).dirichlet(np.ones(problem.shape[1]), problem.shape[0])
         program = program_of(problem)
-        rows, _ = lazy._violated(program, channel)
+        rows, _ = lazy._violated_pairs(program, channel)
         found = zip(rows.report.tolist(), rows.first.tolist(), rows.second.tolist(), strict=True)
         assert set(found) == worst_sources(program, channel)
 

@@ -16,7 +16,7 @@ import dxopt as dx
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.automorphisms import automorphisms, orbits
-from dxopt.solving.reductions.symmetry import TOO_LITTLE, Orbits, find
+from dxopt.solving.reductions.symmetry import TOO_LITTLE, Orbits, find_orbits
 from tests.judges.oracle import optimum
 from tests.material.instances import KINDS, space_of
 
@@ -59,7 +59,7 @@ def counts(program: ChannelProgram) -> tuple[int, int]:
 
 
 def symmetry_of(program: ChannelProgram) -> Orbits:
-    found = find(program)
+    found = find_orbits(program)
     assert isinstance(found, Orbits), found
     return found
 
@@ -139,7 +139,7 @@ def test_every_automorphism_counts(seed: int, n: int, m: int, asymmetric: bool, 
     np.fill_diagonal(budgets, 0.0)
     program = ChannelProgram(rng.integers(0, 2, (n, m)).astype(float), budgets)
     wanted = pair_orbits(program)
-    found = find(program)
+    found = find_orbits(program)
     assert isinstance(found, str) == (len(wanted) > 0.75 * n * m)
     if isinstance(found, str):
         return
@@ -207,8 +207,8 @@ def test_what_saves_little_is_left_alone() -> None:
     lopsided = nx.random_labeled_tree(40, seed=2)
     lopsided.add_edges_from([(0, 40), (0, 41)])
     assert automorphisms(on_graph(lopsided)).generators
-    assert find(on_graph(lopsided)) == TOO_LITTLE
-    assert find(PROGRAMS["no symmetry"][0]) == TOO_LITTLE
+    assert find_orbits(on_graph(lopsided)) == TOO_LITTLE
+    assert find_orbits(PROGRAMS["no symmetry"][0]) == TOO_LITTLE
 
 
 @pytest.mark.parametrize("name", ["grid, rounded steps", "mirror", "brushes", "islands", "one-way cycle"])

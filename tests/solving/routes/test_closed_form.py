@@ -64,5 +64,5 @@ def test_what_is_left_for_a_stop_takes_no_longer_than_that_may(monkeypatch: pyte
     for size in (9, 18, 30):
         space = dx.grid((size, size))
         simple = ClosedForms(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
-        simple.ahead(Stop())
+        simple.make_ahead(Stop())
         assert sum(form.seconds for form in simple._forms()) <= stop_seconds(size**2, size**2) <= 0.7

@@ -78,7 +78,7 @@ def test_solvers_that_find_nothing(changes: dict[str, Any], expected: str, monke
     """What is known in closed form is private anyway."""
     problem, _ = problem_of("delta")
     nothing = ChannelSolution(Status.FAILED, None, None)
-    monkeypatch.setattr(coupled, "_solved", lambda *given: (None, nothing))
+    monkeypatch.setattr(coupled, "_solve_coupled", lambda *given: (None, nothing))
     report = dx.solve(problem.but(delta=0.0).but(**changes))
     assert report.status == "feasible"
     assert expected in report.route

@@ -44,7 +44,7 @@ def test_no_program_is_solved(changes: dict[str, Any], monkeypatch: pytest.Monke
     space = dx.grid((4, 4))
     prior = dx.Prior.from_weights(space, 1 + (11 * np.arange(16)) % 7)
     problem = dx.Problem(space, epsilon=1.0, prior=prior, objective=dx.AdversaryError(1.4)).but(**changes)
-    monkeypatch.setattr(coupled, "_solved", lambda *given: pytest.fail("a program is solved"))
+    monkeypatch.setattr(coupled, "_solve_coupled", lambda *given: pytest.fail("a program is solved"))
     report = dx.solve(problem)
     assert report.route.startswith(ROUTE)
     assert report.status == "optimal"

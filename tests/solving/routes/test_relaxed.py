@@ -70,12 +70,12 @@ def test_entries_are_those_that_exceed() -> None:
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), delta=0.1)
     channel = np.array([[1.0, 0.0, 0.0], [0.3, 0.7, 0.0], [0.2, 0.2, 0.6]])
     bound = ~np.eye(3, dtype=bool)
-    found = relaxed._broken(problem, channel, bound, 1e-9, 0)
+    found = relaxed._broken_entries(problem, channel, bound, 1e-9, 0)
     over = channel[:, None] - np.exp(problem.budgets)[:, :, None] * channel
     broken = np.maximum(over, 0).sum(axis=2) > 0.1
     np.fill_diagonal(broken, False)
     assert {tuple(entry) for entry in found} == {tuple(e) for e in np.argwhere((over > 1e-3) & broken[:, :, None])}
-    assert len(relaxed._broken(problem, channel, bound, 1e-9, 100)) == 3 * broken.sum()
+    assert len(relaxed._broken_entries(problem, channel, bound, 1e-9, 100)) == 3 * broken.sum()
 
 
 def test_a_stop_keeps_the_bound_of_the_last_round(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,13 +34,13 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(rich, "_NEIGHBOURS", 1)
     monkeypatch.setattr(rounds, "_SETTLED", 1)
     chosen: list[int] = []
-    before = Rich._begun
+    before = Rich._new_block
 
     def begun(self: Rich, report: int, mixture: np.ndarray) -> Any:
         chosen.append(report)
         return before(self, report, mixture)
 
-    monkeypatch.setattr(Rich, "_begun", begun)
+    monkeypatch.setattr(Rich, "_new_block", begun)
     return chosen
 
 

@@ -21,14 +21,14 @@ def left_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Boxed masters begin with one column for each row; how many were left out each time."""
     monkeypatch.setattr(pools, "_ACTIVE", 1.0)
     counts: list[int] = []
-    before = Pool._taking_part
+    before = Pool._choose_columns
 
     def taking_part(self: Pool, *arguments: object) -> NDArray[np.int64]:
         there = before(self, *arguments)  # pyright: ignore[reportArgumentType]
         counts.append(len(self.reports) - len(there))
         return there
 
-    monkeypatch.setattr(Pool, "_taking_part", taking_part)
+    monkeypatch.setattr(Pool, "_choose_columns", taking_part)
     return counts
 
 
@@ -83,7 +83,7 @@ def test_differences_are_those_of_close_rows() -> None:
     assert combined @ alone == pytest.approx(prices)
     merged = Differences.of(factors, Partition(np.array([0, 1, 1, 0])))
     assert merged.matrix.toarray() == pytest.approx(np.array([[1, 0], [-1 / near[0], 1 / near[0]]]))
-    assert merged.beside(1).toarray()[2] == pytest.approx([0, 0, 1])
+    assert merged.padded(1).toarray()[2] == pytest.approx([0, 0, 1])
 
 
 def test_a_stack_keeps_its_columns_as_it_grows() -> None:

@@ -60,7 +60,7 @@ def test_a_grid_crosses_the_antimeridian(project: bool) -> None:
         ((45, -74, 46, 190), {"shape": (2, 2)}, "east"),
         ((45, math.nan, 46, 0), {"shape": (2, 2)}, "west"),
         ((45, -74, 46, -73), {}, "shape"),
-        ((45, -74, 46, -73), {"shape": (2, 2), "spacing": 1}, "shape"),
+        ((45, -74, 46, -73), {"shape": (2, 2), "spacing": 1}, "spacing"),
         ((45, -74, 46, -73), {"shape": (2, 0)}, "shape"),
         ((45, -74, 46, -73), {"shape": (2,)}, "shape"),
         ((45, -74, 46, -73), {"shape": 4}, "shape"),

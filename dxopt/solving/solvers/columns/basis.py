@@ -33,6 +33,7 @@ Flags = NDArray[np.bool_]
 Trees = tuple[NDArray[Any], ...]
 """Roots `(k,)`, columns, parents and leads `(k, n)` of the trees of k reports."""
 TREES = f"Tuple(({INDICES}, {MATRIX}, {TABLE}, {SIGNS}))"
+"""Their type, for the signatures of kernels."""
 
 
 @kernel(INDICES, WHOLE, INDICES, INDICES, INDICES)
@@ -63,11 +64,10 @@ def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, 
 
 @kernel(VECTOR, VECTOR, INDICES, INDICES, VECTOR)
 def subtree_sums(reduced: Array, v: Array, parent: Indices, order: Indices, sums: Array) -> None:
-    """Set `sums` to S_x = Σ q_u v_u / v_x over the subtree of each x; S_root is the value Σ q_u v_u of the column.
+    """Set `sums` to S_x = Σ q_u v_u / v_x over the subtree of each x, whose signs tell pricing which edge to give up.
 
-    q, `reduced`, are the reduced costs c_z - y.
-
-    Dividing by v_x keeps what is far down, where v is tiny, from drowning in rounding.
+    `reduced` is q, the reduced costs c_z - y. S_root is the value Σ q_u v_u of the column. Dividing by v_x keeps what
+    is far down, where v is tiny, from drowning in rounding.
     """
     for x in range(len(v)):
         sums[x] = reduced[x]
@@ -78,7 +78,10 @@ def subtree_sums(reduced: Array, v: Array, parent: Indices, order: Indices, sums
 
 @kernel(MATRIX, VECTOR, INDICES, FLAGS, WHOLE, INDICES)
 def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, root: int, order: Indices) -> None:
-    """Set `v` to the column of a tree, from the root outwards, so that rounding does not add up over pivots."""
+    """Compute `v` from the tree, root outwards: after the root has moved, and to discard rounding of earlier pivots.
+
+    v_root = 1; `factors` is E = e^{-d}, and `order` comes from `outward_order`.
+    """
     v[root] = 1.0
     for k in range(1, len(v)):
         x = order[k]
@@ -88,7 +91,7 @@ def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, ro
 
 @kernel(INDICES, FLAGS, WHOLE, WHOLE, WHOLE, FLAG)
 def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int, leading: bool) -> None:
-    """Hang the subtree of `top` under a point outside it, by its point `child`.
+    """Hang the subtree of `top` under a point outside it, by its point `child`: a pivot, or a move of the root.
 
     On the way from `child` up to `top` parents become children, and an edge on which x led its parent becomes one on
     which the parent follows x. `leading` says whether `child` leads the point it now hangs under. With `top` the
@@ -108,7 +111,7 @@ def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int
 
 
 @kernel(VECTOR, VECTOR, VECTOR, VECTOR, INDICES, FLAGS, INDICES, FLAG, VECTOR, VECTOR)
-def _settle(
+def _set_multipliers(
     costs: Array,
     row_prices: Array,
     sums: Array,
@@ -120,7 +123,7 @@ def _settle(
     found: Array,
     rest: Array,
 ) -> float:
-    """Set the multiplier above each point and the negative part of its residual; return the sum of the latter.
+    """Set `found` to the multiplier of the edge above each point, `rest` to min(0, residual); return the sum of it.
 
     `sums` is a working array: the reduced costs q = costs - row_prices at first. From the leaves inwards, the
     multiplier of the edge above x is chosen so that nothing is left at x, and what it adds to the parent, or takes
@@ -153,14 +156,14 @@ def _settle(
 def edge_multipliers(
     first: int, last: int, costs: Array, row_prices: Array, trees: Trees, found: Array, rest: Array
 ) -> None:
-    """Compute multipliers of 0 or more for the edges of reports first to last - 1, and what they leave of q below 0.
+    """Compute multipliers of 0 or more for the edges of reports first to last - 1, which prove the dual bound.
 
     A small negative sum at a point much larger than the root would count for many times as much there; it is kept
     where it is if that leaves less in all. `found[z, x]` is set to the multiplier of the edge above x, `rest` to
     min(0, r), with the residual r = q - A'λ; the other arguments are those of `pricing.price_share`.
     """
     roots, columns, parents, leads = trees
-    no = np.bool_(False)
+    no = np.bool_(False)  # kernels are compiled for NumPy's flags
     yes = np.bool_(True)
     size = len(row_prices)
     sums = np.empty(size)
@@ -173,8 +176,10 @@ def edge_multipliers(
         greatest = 0.0
         for x in range(size):
             greatest = max(greatest, v[x])
-        total = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+        total = _set_multipliers(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
         if total < 0 and greatest > 1.0:
-            kept = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z])
+            kept = _set_multipliers(
+                costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z]
+            )
             if kept < total:
-                _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+                _set_multipliers(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])

@@ -25,8 +25,8 @@ _alone = threading.local()
 
 
 @contextmanager
-def alone() -> Iterator[None]:
-    """Enter a context in which loops of this thread have no help, as others need the cores."""
+def without_helpers() -> Iterator[None]:
+    """Enter a context in which loops of this thread use no other one: on a cluster each thread has its own work."""
     _alone.now = True
     try:
         yield
@@ -68,8 +68,8 @@ def _pool() -> ThreadPoolExecutor:
     return _threads
 
 
-def _in_copy() -> None:
-    """Forget the threads: a copy of a process has but its own."""
+def _forget_threads() -> None:
+    """Forget the threads after a fork, as the copy has none of them, and release the lock taken before it."""
     global _threads
     _threads = None
     global_compiler_lock.release()
@@ -79,5 +79,5 @@ if hasattr(os, "register_at_fork"):  # there is no fork on Windows
     os.register_at_fork(
         before=global_compiler_lock.acquire,
         after_in_parent=global_compiler_lock.release,
-        after_in_child=_in_copy,
+        after_in_child=_forget_threads,
     )

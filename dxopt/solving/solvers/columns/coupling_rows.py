@@ -64,11 +64,11 @@ class Shared:
 
     @property
     def expected(self) -> int:
-        """About how many rows there will be."""
+        """The number of rows to be expected, for the estimate of memory."""
         return len(self.floors)
 
     def entries(self, columns: Array, reports: Indices) -> Array:
-        """B for columns `(n, k)` of some reports, `(r, k)`."""
+        """Return what columns `(n, k)` of some reports add to each row, B v, `(r, k)`."""
         return np.zeros((0, columns.shape[1]))
 
     def costs(self, prices: Array) -> Array | float:
@@ -76,15 +76,15 @@ class Shared:
         return 0.0
 
     def feasible(self, prices: Array) -> Array:
-        """Prices near these of which each group sums to what its t costs."""
+        """Return prices near these of which each group sums to what its t costs, so that the bound holds."""
         return prices
 
     def value(self, channel: Array) -> float:
-        """Σ t for a channel `(n, m)`, all rows counted, also those that are not in the master."""
+        """Return the cost of t for a channel `(n, m)`, all rows counted, also those that are not in the master."""
         return 0.0
 
     def begin(self) -> Array:
-        """Prices to begin with."""
+        """Return prices to begin with."""
         return np.zeros(len(self.floors))
 
     def refine(self, channel: Array) -> int:
@@ -125,6 +125,7 @@ class Worst(Shared):
         return -self._forms(self.losses[:, reports] * columns[self.index])
 
     def costs(self, prices: Array) -> Array:
+        """Return the losses weighted by the prior that the prices give, added up over secrets of one row."""
         # secrets that are one row of the columns add up there
         weighted = (self._spread(prices)[:, None] * self.losses).T
         if len(self.index) == self.index.max() + 1:  # every secret has a row of its own
@@ -134,6 +135,7 @@ class Worst(Shared):
         return summed
 
     def begin(self) -> Array:
+        """Return prices that are positive wherever any may be; with classes, those of the uniform prior."""
         if self.classes is None:
             return self.among.begin
         return self.sizes / len(self.losses)
@@ -142,6 +144,7 @@ class Worst(Shared):
         return self.among.tidied(prices)
 
     def value(self, channel: Array) -> float:
+        """Return the worst loss, or regret, of a channel over the set of priors."""
         lost = self._forms((self.losses * channel[self.index]).sum(axis=1, keepdims=True))[:, 0]
         return self.among.largest_of(lost + self.floors)
 
@@ -153,8 +156,8 @@ class Guesses(Shared):
     """The budget, and a group t_z ≥ M_g·v_z for each report z, of which only likely guesses g are in the master.
 
     Row 0 is the budget; row 1 + i is guess `guess[i]` after report `report[i]`, or the mean of its class, `forms[i]`.
-    No bound on the budget's price is known before: where the budget is broken at the highest price allowed, that is
-    raised.
+    No bound on the budget's price is known before: where the budget is broken at the highest price allowed (`price`),
+    that is raised.
     """
 
     def __init__(self, rows: GuessRows) -> None:
@@ -165,7 +168,7 @@ class Guesses(Shared):
         self.report = np.zeros(0, dtype=np.int64)
         self.guess = np.zeros(0, dtype=np.int64)
         self.forms = np.zeros((0, len(self.missed)))
-        spare = self.budget - float(self.paid.min(axis=1).sum())
+        spare = self.budget - float(self.paid.min(axis=1).sum())  # what the cheapest channel leaves
         self.price = _PRICE / max(spare, 1e-6)
 
         # one guess for each report at first: the one that wins most before any report
@@ -200,6 +203,7 @@ class Guesses(Shared):
         return sparse.csr_array(alike / alike.sum(axis=1, keepdims=True))
 
     def entries(self, columns: Array, reports: Indices) -> Array:
+        """Return minus what columns pay (row 0), and minus what each guess wins by columns of its report."""
         paid = -(self.paid[:, reports] * columns).sum(axis=0)
         own = np.zeros((len(self.report), columns.shape[1]))
         order = np.argsort(self.report, kind="stable")
@@ -211,6 +215,7 @@ class Guesses(Shared):
         return np.vstack([paid, own])
 
     def costs(self, prices: Array) -> Array:
+        """Return what columns pay at the price of the budget, and win by the guesses mixed at their prices."""
         rows = len(self.report)
         mixed = sparse.csr_array((prices[1:], (self.report, np.arange(rows))), (self.paid.shape[1], rows))
         return prices[0] * self.paid.T + mixed @ self.forms
@@ -219,6 +224,7 @@ class Guesses(Shared):
         return np.append(self.price / _PRICE, np.ones(len(self.guess)))
 
     def feasible(self, prices: Array) -> Array:
+        """Scale the prices of the guesses after each report to sum to 1."""
         kept = np.append(max(prices[0], 0.0), np.maximum(prices[1:], _LEAST))
         totals = np.bincount(self.report, kept[1:], minlength=self.paid.shape[1])
         return np.append(kept[0], kept[1:] / totals[self.report])
@@ -233,11 +239,13 @@ class Guesses(Shared):
         return (np.bincount(pairs, won.T.ravel()) / counts)[self.orbits].T
 
     def value(self, channel: Array) -> float:
+        """Return what the best guesses win, and a penalty for what is paid over the budget."""
         # a channel over the budget pays a price that no channel within it would be worth
         over = max(float((self.paid * channel).sum()) - self.budget, 0.0)
         return float(self._won(channel).max(axis=0).sum()) + _DEARER * self.price * over
 
     def refine(self, channel: Array) -> int:
+        """Let the best guess after a report join if it wins more than those there; raise a broken budget's limit."""
         # 1. a broken budget gets dearer
         if (self.paid * channel).sum() > self.budget + _OVER:
             self.price *= _DEARER
@@ -254,6 +262,7 @@ class Guesses(Shared):
         return len(reports)
 
     def written(self, prices: Array) -> Array:
+        """Return the prices of all guesses, spread evenly over classes, then that of the budget."""
         mixed = np.zeros((self.paid.shape[1], self.missed.shape[1]))
         shares = self._shares(self.report, self.guess).tocoo()
         rows, guesses = shares.coords

@@ -1,7 +1,8 @@
 """The dual side of column generation: the basis forest at some prices, and the best bound that any prices gave.
 
-Prices `(k + r,)` are those of k rows, one for each class of points, and of r shared rows (`shared`). At fixed prices
-of the shared rows these are but costs, so let c_z include them. A class's price is spread evenly over its points.
+Prices `(k + r,)` are those of k rows, one for each class of points, and of r shared rows (`coupling_rows`). At fixed
+prices of the shared rows these are but costs, so let c_z include them. A class's price is spread evenly over its
+points.
 
 **The bound.** For row prices y and multipliers λ_z ≥ 0 let the residual be r_z = c_z - y - A'λ_z (`multipliers`). Any
 private channel K has K ≥ 0, A K_z ≥ 0 and rows that sum to 1, so
@@ -38,8 +39,8 @@ class DualBound:
     ----------
     forest : Forest
         The trees of the last pricing.
-    value, prices : float and (k + r,) array
-        The best bound, and the prices that gave it.
+    value, prices, best_forest : float, (k + r,) array and Forest
+        The best bound, and the prices and trees that gave it.
     floor : (k,) array
         Row prices no higher than these, feasible ones: their sum is the bound without the shared rows.
     magnitude : float
@@ -78,7 +79,7 @@ class DualBound:
         return (row_prices / self.sizes)[self.program.classes.index]
 
     def feasible(self, prices: Array) -> Array:
-        """Return prices near these of which those of each group of shared rows sum to 1."""
+        """Return prices near these that the bound allows: each group of shared rows sums to what its t costs."""
         rows, shared = self.split(prices)
         return np.concatenate([rows, self.program.shared.feasible(shared)])
 
@@ -93,10 +94,10 @@ class DualBound:
         if len(shared):
             self.forest = self.forest.at(self.costs(shared))
         self.pricer(self.forest, self.spread(rows), _PIVOTS, self.should_stop)
-        self._note(rows, shared)
+        self._keep_bound(rows, shared)
 
-    def _note(self, rows: Array, shared: Array) -> None:
-        """Take the bound of these prices if it is better."""
+    def _keep_bound(self, rows: Array, shared: Array) -> None:
+        """Keep the bound of these prices, and the trees that prove it, if it is the best so far."""
         # the least residual of each class, over its points and all reports
         least = np.zeros(len(rows))
         _, rest = self.forest.multipliers(self.spread(rows))
@@ -110,8 +111,8 @@ class DualBound:
             self.best_forest = self.forest.copy()
             self.prices = np.concatenate([rows, shared])
 
-    def improving(self, costs: Array, prices: Array) -> NDArray[np.int64]:
-        """Find the reports whose last column has a negative reduced cost at the master's prices, and these costs."""
+    def improving_reports(self, costs: Array, prices: Array) -> NDArray[np.int64]:
+        """Find the reports whose last column has a negative reduced cost at the master's prices and costs."""
         columns = self.forest.columns
         rows, _ = self.split(prices)
         reduced = np.einsum("zx,zx->z", costs - self.spread(rows), columns) / columns.max(axis=1)

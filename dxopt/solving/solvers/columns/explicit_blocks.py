@@ -1,6 +1,6 @@
 """Blocks: reports whose whole column is a variable of the restricted master problem.
 
-The column v_z of a rich report z (`rich`) is itself a variable, held in the cone by rows of the master for the pairs
+The column v_z of a rich report z (`Rich`) is itself a variable, held in the cone by rows of the master for the pairs
 of points that may bind,
 
     v_b - e^{-d(a, b)} v_a ≥ 0   and   v ≥ 0.
@@ -14,7 +14,7 @@ u_b - r u_a ≥ 0 with ratios r = e^{-d(a, b)} D_a / D_b between 0 and 1.
 
 Where most of the mass of a prior is in one place, the report there takes what the others leave: its column is a
 mixture of up to n extreme columns, and a round of pricing finds one of them. Such a report uses many columns and has
-much of the weight; as a block of the master (`blocks`) it needs no pricing.
+much of the weight; as a block of the master (`Blocks`) it needs no pricing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dxopt.numerics.tropical import product
 from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
 
 Array = NDArray[np.float64]
@@ -65,17 +66,17 @@ class Blocks:
         return replace(self, rows=sparse.csr_array(change @ self.rows))
 
     def slacks(self, u: Array) -> Array:
-        """G u, `(p,)`: how far each row is from binding."""
+        """Return G u `(p,)`: how far each row is from binding."""
         return u[self.second] - self.ratios * u[self.first]
 
     def adjoint(self, multipliers: Array) -> Array:
-        """G'λ, `(f,)`."""
+        """Return G'λ `(f,)`: what multipliers λ of the rows add to each variable's side of the dual."""
         size = len(self.costs)
         gained = np.bincount(self.second, multipliers, size).astype(np.float64)
         return gained - np.bincount(self.first, self.ratios * multipliers, size)
 
     def hessian(self, scaling: Array) -> Array:
-        """G' diag(scaling) G, `(f, f)`."""
+        """Return G' diag(scaling) G `(f, f)`, which the Newton system of the master contains."""
         size = len(self.costs)
         index = np.concatenate([self.second, self.first])
         across = -self.ratios * scaling
@@ -100,7 +101,9 @@ _NEIGHBOURS = 4
 _BROKEN = 1e-9
 """Pairs that are broken by less, relatively, may wait."""
 _START = 0.3
+"""The variables of blocks begin at this, divided by the number of blocks and the root of D."""
 _MIXED = 1e-6
+"""The share of a kernel e^{-d/2} that D contains, so that none of its entries is next to 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +119,7 @@ class _Block:
     second: Indices
 
     def joined(self, first: Indices, second: Indices) -> _Block:
-        """With more pairs; those of a point with itself are left out."""
+        """Return the block with more pairs; those of a point with itself are left out."""
         points = len(self.scale)
         apart = first != second
         known = self.first * points + self.second
@@ -144,7 +147,7 @@ class Rich:
         return np.array([block.report for block in self._blocks], dtype=np.int64)
 
     def choose(self, columns: Array, reports: Indices, weights: Array) -> bool:
-        """Let the report join that uses most of the columns `(n, k)` at these weights `(k,)`; whether it is rich."""
+        """Let the report join that uses most of the columns `(n, k)` at weights `(k,)`, if rich; tell whether."""
         size = len(self.program.costs)
         used = np.bincount(reports[weights > _USED], minlength=size)
         used[np.bincount(reports, weights, minlength=size) <= _WEIGHT] = 0
@@ -153,11 +156,11 @@ class Rich:
         if len(self._blocks) >= self.most or used[best] <= _RICH * len(columns):
             return False
         own = reports == best
-        self._blocks.append(self._begun(best, columns[:, own] @ weights[own]))
+        self._blocks.append(self._new_block(best, columns[:, own] @ weights[own]))
         return True
 
-    def _begun(self, report: int, mixture: Array) -> _Block:
-        """Begin a block for a report of this column, with pairs of near neighbours, and all of its greatest entry."""
+    def _new_block(self, report: int, mixture: Array) -> _Block:
+        """Return a block for a report with this column: pairs of near neighbours, and all with the greatest entry."""
         points = len(mixture)
         centre = int(mixture.argmax())
         scale = mixture / mixture.max() + _MIXED * np.sqrt(self.program.factors[centre])
@@ -198,9 +201,7 @@ class Rich:
 
     def columns(self, u: Array) -> Array:
         """Return the columns of the blocks `(b, n)`, raised to the least members of the cone."""
-        return np.array([(self.program.factors * v[:, None]).max(axis=0) for v in self._unscaled(u)]).reshape(
-            -1, len(self.program.factors)
-        )
+        return product(self._unscaled(u), self.program.factors)
 
     def refine(self, u: Array) -> int:
         """Let the pairs join that these variables break most at each point; return how many."""

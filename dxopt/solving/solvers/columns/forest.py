@@ -19,7 +19,7 @@ _TIGHT = 1e-13
 """The tolerance of pricing: see `price_share`."""
 _BATCH_SECONDS = 0.2
 _GROWTH = 8.0
-"""Reports are priced in batches, so that a stop is noticed: in about so much time each, and growing so fast."""
+"""A batch of reports takes about so many seconds, so that a stop is noticed, and grows by this factor at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +40,16 @@ class Forest:
 
     @classmethod
     def of(cls, costs: Array, factors: Array) -> Forest:
-        """Stars, where every point follows the root: the row in which the report costs least, against its mean."""
+        """Begin with stars: every point follows the root, where the report costs least relative to the row's mean."""
         mean = costs.mean(axis=0)
+        # a row in which nothing costs anything says nothing: it becomes no root
         ratios = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
         roots = ratios.argmin(axis=1).astype(np.int32)
         parents = np.repeat(roots[:, None], costs.shape[1], axis=1)
         return cls(costs, factors, roots, factors[roots].copy(), parents, np.zeros(parents.shape, dtype=bool))
 
     def copy(self) -> Forest:
-        """Return the trees as they are now."""
+        """Return the trees as they are now, to be kept while pricing changes these in place."""
         return Forest(self.costs, self.factors, *(array.copy() for array in self.trees))
 
     @property
@@ -80,14 +81,14 @@ class Forest:
             step = CORES * max(1, int(step / CORES * min(_GROWTH, _BATCH_SECONDS / spent)))
 
     def multipliers(self, row_prices: Array) -> tuple[Array, Array]:
-        """Return multipliers of all edges at row prices `(n,)`, and the negative parts of residuals: `(k, n)`."""
+        """Return the multipliers of edges at row prices `(n,)`, and negative parts of residuals, each `(k, n)`."""
         found = np.empty(self.columns.shape)
         rest = np.empty(self.columns.shape)
         on_cores(edge_multipliers, len(self.costs), self.costs, row_prices, self.trees, found, rest)
         return found, rest
 
     def dual(self, row_prices: Array) -> Dual:
-        """Return the row prices `(n,)` and the multipliers of all edges, as pairs v_first ≤ e^d v_second."""
+        """Return the dual to be certified: row prices `(n,)`, and multipliers of pairs v_first ≤ e^d v_second."""
         found, _ = self.multipliers(row_prices)
         report, point = np.nonzero(found)
         above = self.parents[report, point].astype(np.int64)

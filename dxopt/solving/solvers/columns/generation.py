@@ -19,17 +19,17 @@ a linear program with n rows and far too many columns. Column generation keeps f
    and r_z = c_z - y - A'λ_z the residual. Then Σ_x (y_x + min_z r_z(x)) is no more than the optimum, since λ_z ≥ 0,
    A K_z ≥ 0, K ≥ 0 and rows of K sum to 1. The rounds count with min(0, r_z(x)) instead, which is no greater.
 
-These are repeated (`rounds`) until value and bound agree. Prices are kept central, smoothed and in a box on the way
+These are repeated (`Rounds`) until value and bound agree. Prices are kept central, smoothed and in a box on the way
 (`stabilisation`), because extreme ones make new columns useless. Where more rows couple the columns, as for the worst
-loss, these shared rows join the master, and their prices change the costs that reports are priced at (`shared`).
+loss, these shared rows (`coupling_rows`) join the master, and their prices change the costs of reports in pricing.
 
 Where one place has most of the mass of a prior, the report there would need many columns, one a round. Such a report
-is kept whole, as a block of the master (`rich`, `blocks`).
+is kept whole, as a block of the master (`explicit_blocks`).
 
 **Parts.** Two points belong to the same part if a chain of budgets up to 30, in whichever direction, joins them.
 Parts are solved one by one, as if the budgets between them were infinite. That loosens the program, so the bound
 holds, but the channel may break these budgets by entries of about e^-30. Within a part, budgets above 36, infinite
-ones too, count as 36 (`rounds`). That keeps the channel private, and costs about e^-36 of value and bound. Nothing
+ones too, count as 36 (`Rounds`). That keeps the channel private, and costs about e^-36 of value and bound. Nothing
 here repairs or proves: `proofs.repair` makes the channel private with rows that sum to 1, and `proofs.bounds`
 recomputes the bound at the true budgets.
 """
@@ -89,6 +89,7 @@ _CENTRAL = 0.5
 """The master is solved to this share of the gap, so that its prices are central (see `master`)."""
 _COARSEST = 0.1
 _FINEST = 1e-10
+"""Limits of that accuracy."""
 _FEW = 0.25
 """New columns for each row, from which on no more prices are tried in a round."""
 _PROGRESS = 0.5
@@ -114,11 +115,13 @@ class Rounds:
     Attributes
     ----------
     box : pair of (k,) arrays, or None
-        Bounds on the prices of the combined rows (see `stabilisation` and `differences`); None is no bounds.
+        Bounds on the prices of the combined rows (see `stabilisation`); None is no bounds.
     gap : float
         The relative gap of the last round; while there is a box, of its value.
     aim, tried : float
-        The next incumbent is made below them: on the way, and to end in a box.
+        The gaps below which the next incumbent is made: on the way, and to try to end while there is a box.
+    idle : int
+        The last rounds in a row that found nothing new.
     """
 
     def __init__(self, program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> None:
@@ -155,9 +158,9 @@ class Rounds:
         self.dual.price(self.pool.classes.totals(earlier.prices[:, None])[:, 0])
         self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.pool.program.costs))))
         # a rough master without a box says how close they are
-        value = self.pool.master(_ROUGH, self.settings.should_stop, self._bounds(None)).value
+        value = self.pool.master(_ROUGH, self.settings.should_stop, self._price_bounds(None)).value
         if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
-            self.box = self._around(gap)
+            self.box = self._box_around_best(gap)
 
     def run(self) -> ChannelSolution:
         """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
@@ -167,27 +170,27 @@ class Rounds:
             rounds += 1
             status = self._round(rounds)
         if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
-            self._last()
+            self._last_incumbent()
             self.settings.progress(rounds, self.incumbent.value, self.dual.value)
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
         channel, coupled = self.incumbent.known(self.pool), self.shared.written(shared)
         return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, f"columns: {rounds} rounds", coupled)
 
-    def _last(self) -> None:
+    def _last_incumbent(self) -> None:
         """Find an incumbent of the columns that matter, in the little time that a stop may take."""
         self.grace.begin()
         rows = len(self.dual.prices)
         most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
-        self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.over)
+        self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.is_over)
 
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
-        """Offer the best mixture, without a box, of the best so many columns, the incumbent, and a known channel.
+        """Seek a better incumbent: the best mixture, without a box, of its columns, `most` others, a known channel's.
 
-        All that happens in a copy of the pool, so that the rounds go on as if nothing had been.
+        This is done in a copy of the pool, so that the rounds go on unchanged.
         """
         # 1. the columns that are worth most at the best prices
-        pool = self.pool.only(most, self.dual.prices)
+        pool = self.pool.best_columns(most, self.dual.prices)
 
         # 2. the channels' columns, each for its report; these weights give the channel again
         for channel in (self.incumbent.channel, known):
@@ -200,23 +203,23 @@ class Rounds:
         # 3. the best mixture of all of them
         if not should_stop():
             accuracy = min(_ROUGHEST, _SHARE * max(self.settings.tolerance, self.gap))
-            self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
+            self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._price_bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
         """Go through one round; return its status if it was the last one, else None."""
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
         best = self.dual.prices if np.isfinite(self.dual.value) else None
-        central = self.pool.master(accuracy, self.settings.should_stop, self._bounds(self.box), best)
+        central = self.pool.master(accuracy, self.settings.should_stop, self._price_bounds(self.box), best)
         if self.settings.should_stop():
             return Status.INTERRUPTED
-        value = self._take(central)
+        value = self._offer_master(central)
 
         # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
-        new = self._explore(central)
+        new = self._price_smoothed(central)
         self.dual.magnitude = max(abs(value + self.pool.program.offset), 1e-300)
         gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
-        if self.box is not None and gap > self.gap:
+        if self.box is not None and gap > self.gap:  # too few columns may have taken part
             self.pool.widen()
         self.gap = gap
         if self.box is not None and self.settings.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
@@ -228,7 +231,7 @@ class Rounds:
             )
 
         # 3. the end is decided by what is delivered: values with a box are no values of channels
-        ended = self.gap < self.settings.tolerance and self._delivered()
+        ended = self.gap < self.settings.tolerance and self._is_delivered()
         self.settings.progress(number, self.incumbent.value, self.dual.value)
         if ended:
             return Status.OPTIMAL
@@ -252,11 +255,14 @@ class Rounds:
             self.box = None
             self.idle = 0
         elif self.box is not None and self.gap < _ROUGH:
-            self.box = self._around(self.gap)
+            self.box = self._box_around_best(self.gap)
         return None
 
-    def _delivered(self) -> bool:
-        """Tell whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
+    def _is_delivered(self) -> bool:
+        """Tell whether an incumbent is within the tolerance.
+
+        With a box rows may miss their sums, and blocks may break pairs that were left out: then one is made first.
+        """
         if self.box is None and not len(self.pool.rich.reports):
             return True
         if self.gap < self.tried or self.box is None:
@@ -264,15 +270,18 @@ class Rounds:
             self._improve(len(self.pool.reports), None, self.settings.should_stop)
         return self.incumbent.value - self.dual.value < self.settings.tolerance * self.dual.magnitude
 
-    def _take(self, central: Central) -> float:
-        """Offer the master's mixture where it is a channel; return its value, with shared rows the best so far."""
+    def _offer_master(self, central: Central) -> float:
+        """Offer the master's mixture as incumbent unless there is a box, and return the master's value.
+
+        With shared rows that is the best value of a channel so far: the master leaves out those that have not joined.
+        """
         if self.box is None:
             own = self.incumbent.offer(self.pool, central.weights)
             if self.shared.most.size:
                 return min(own, self.incumbent.value)
         return central.value
 
-    def _explore(self, central: Central) -> Columns:
+    def _price_smoothed(self, central: Central) -> Columns:
         """Price between the master's prices and the best ones so far; return columns that improve the master.
 
         Where that yields few columns and little progress, as at small ε, more points on the way are priced.
@@ -288,7 +297,7 @@ class Rounds:
             self.dual.price((1 - share) * prices + share * self.dual.prices if known else prices)
 
             # 2. what improves the master must do so at the master's own prices
-            better = self.dual.improving(costs, prices)
+            better = self.dual.improving_reports(costs, prices)
             found.append(self.pool.unknown(self.dual.forest.columns[better], better))
             count += len(found[-1][1])
 
@@ -301,18 +310,22 @@ class Rounds:
         return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
     def _refine(self, central: Central) -> tuple[Central, int]:
-        """Add the shared rows and pairs of blocks that the master's mixture breaks most; return how many."""
+        """Add the shared rows and pairs of blocks that the master's mixture breaks most.
+
+        Return the same point with a price of 0 for each new row, and how many rows and pairs were added.
+        """
         rows = self.shared.refine(self.pool.mixture(central.weights)) if self.shared.most.size else 0
         self.dual.extend(rows)
         pairs = self.pool.rich.refine(central.block)
         return replace(central, prices=np.append(central.prices, np.zeros(rows))), rows + pairs
 
-    def _around(self, gap: float) -> Box:
+    def _box_around_best(self, gap: float) -> Box:
+        """Return the box around the best prices so far, of combined rows, that suits a gap."""
         prices, floor = (self.pool.differences.combined(one) for one in (self.dual.row_prices, self.dual.floor))
         return box_around(prices, floor, gap)
 
-    def _bounds(self, box: Box | None) -> Box:
-        """Bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""
+    def _price_bounds(self, box: Box | None) -> Box:
+        """Return bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""
         free = np.full(len(self.dual.sizes), np.inf)
         low, high = (-free, free) if box is None else box
         most = self.shared.most
@@ -375,7 +388,7 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
 
 
 def _solve_part(program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> ChannelSolution:
-    """Solve for rows that no others constrain, but by what `proofs.repair` sees to. There is always a dual."""
+    """Solve one part: budgets between its rows and others are left to `proofs.repair`. There is always a dual."""
     # a single row, or a report that costs nothing anywhere: the cheapest report alone is an optimum. Prices of 0 and
     # no multipliers prove that, as the residuals are the costs then
     cheapest = int(program.costs.sum(axis=0).argmin())

@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from dxopt.numerics.tropical import scale_into_cone
+from dxopt.numerics.tropical import product, scale_into_cone
 from dxopt.solving.solvers.columns.forest import Forest, Pricer
 from dxopt.solving.solvers.columns.matrices import THREADS
 from dxopt.solving.solvers.columns.pool import Pool
@@ -28,13 +28,14 @@ _SHARE = 0.8
 _PAIRS = 6
 _ENTRIES = 10
 _DOUBLE = 8.0
+"""The share of the memory that may be used, the arrays of `Memory.of`, and the bytes of a number."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A cap on columns for each row that the master couples, 0 where not even few fit, and the bytes that it needs.
+    """The memory of column generation, and how many columns for each row of the master fit into it.
 
-    Those that are there are four fifths of the machine's.
+    `columns` is that cap, 0 where too few fit; `needed` is in bytes, as is `there`, four fifths of the machine's.
     """
 
     columns: int
@@ -43,7 +44,7 @@ class Memory:
 
     @classmethod
     def of(cls, points: int, reports: int, rows: int, there: float | None = None) -> Memory:
-        """For n points, m reports and the rows of the master.
+        """Estimate it for n points, m reports and the rows of the master.
 
         About 10 arrays of n·m doubles, 6 of n·n and 2 of rows·rows for each thread are held besides the columns,
         which are held twice when new ones come in.
@@ -107,8 +108,8 @@ class Incumbent:
     def _mended(self, mixture: Array, unmended: float, totals: Array, pool: Pool) -> tuple[Array, float]:
         """Return a mixture whose rows sum to 1, and what it costs at most.
 
-        It is scaled until what the rows are short of is private, which goes to the report of column 0, the constant.
-        The closer two points, the more a difference of their sums costs.
+        The mixture is scaled so that what its rows then lack of 1 is private itself; that goes to the report of
+        column 0, the constant. The closer two points, the more a difference of their sums costs.
         """
         constant = float(pool.column_costs[0])
         missed = float(np.abs(totals - 1).max())
@@ -135,7 +136,7 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Private channels with any reports that are there without column generation.
+    """Private channels known without column generation; their columns may be given to other reports of the program.
 
     The first one is mixed with incumbents on the way; the last is the best in the little time that a stop may take.
     """
@@ -144,7 +145,7 @@ class Known:
     last: Callable[[], Array]
 
     def of(self, part: NDArray[np.int64]) -> Known:
-        """Their rows for some points."""
+        """Return the same channels with the rows of some points."""
         return Known(self.first[part], lambda: self.last()[part])
 
 
@@ -159,15 +160,18 @@ class Earlier:
     channel: Array | None
 
     def of(self, part: NDArray[np.int64]) -> Earlier:
-        """Restrict it to some points."""
+        """Return the same answer for some of the points, a part of the program."""
         return Earlier(self.prices[part], None if self.channel is None else self.channel[part])
 
     def columns(self, factors: Array) -> tuple[Array, NDArray[np.int64]]:
-        """Return the columns `(k, n)` of the channel, raised to the least members of a cone, and their reports."""
+        """Return the columns `(k, n)` of the channel, and their reports.
+
+        Each is raised to the least member of the cone above it: at another ε it may have been outside.
+        """
         if self.channel is None:
             return np.zeros((0, len(factors))), np.zeros(0, dtype=np.int64)
         used = np.flatnonzero(self.channel.max(axis=0) > FAINT)
-        return np.array([(factors * v[:, None]).max(axis=0) for v in self.channel.T[used]]), used
+        return product(self.channel.T[used], factors), used
 
 
 def stop_seconds(points: int, reports: int) -> float:
@@ -187,7 +191,7 @@ class Grace:
         if self.end is None:
             self.end = time.monotonic() + self.seconds
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Tell whether it has begun and passed."""
         return self.end is not None and time.monotonic() >= self.end
 
@@ -206,11 +210,13 @@ class ColumnSettings:
         Given (rounds, value, bound) once a round: what a stop would deliver at most, and what is proven. The value
         is infinite while no channel is known.
     columns : int
-        How many columns the pool holds for each row, at most; see `memory`.
+        How many columns the pool holds for each row, at most; see `Memory`.
     start : Earlier, optional
         It gives a first bound, columns, and a box where its prices are close.
     known : Known, optional
         Channels whose columns are mixed with the others, so that a stop gives nothing worse.
+    pricer : Pricer
+        Prices the reports: `Forest.price` on this machine, or the workers of a cluster (`OnWorkers`).
     """
 
     tolerance: float
@@ -222,7 +228,7 @@ class ColumnSettings:
     pricer: Pricer = Forest.price
 
     def of(self, part: NDArray[np.int64], progress: Progress) -> ColumnSettings:
-        """Restrict them to some points."""
+        """Return the settings for some of the points, a part of the program, with a progress of its own."""
         start = None if self.start is None else self.start.of(part)
         known = None if self.known is None else self.known.of(part)
         return replace(self, progress=progress, start=start, known=known)

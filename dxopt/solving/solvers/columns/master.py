@@ -5,22 +5,22 @@ The master mixes the columns known so far, those of V, with weights θ:
     min c·θ  over  V θ = b, θ ≥ 0;      its dual:  max b·y  over  V'y + s = c, s ≥ 0.
 
 Here c_j is what column j costs in all, y_x the price of row x, s the slacks of the dual, and b the totals of the
-rows: 1, but for shared rows (`shared`). The prices y tell what new columns are worth.
+rows: 1, but for shared rows (`coupling_rows`). The prices y tell what new columns are worth.
 
 **Central prices.** A simplex method would return an extreme y, at which most new columns turn out useless. The
 central path consists of the points with equal products θ_j s_j; y is central when it lies near the path, away from
 its end. Every step aims at the path, and the method stops at the gap it is asked for, `accuracy`, which the caller
-ties to the gap of the whole problem (`rounds`). Nothing measures how central the result is.
+ties to the gap of the whole problem (`generation`). Nothing measures how central the result is.
 
 **The box.** Bounds low ≤ y ≤ high on the prices are more columns of the master, the unit columns: +e_x at cost
 high_x and -e_x at cost -low_x, as their constraints in the dual are y_x ≤ high_x and -y_x ≤ -low_x. While one of
 these has weight, V θ misses b, and the value is no value of a channel.
 
 From here on W = (V, I, -I), with unit columns where bounds are finite, and θ, c and s have entries for all of W.
-Every iteration solves W diag(θ/s) W' dy = ... by one factorisation (`newton`); forming the matrix takes nearly all
-the time. What is expensive is behind a contract (`matrices`), so that a graphics processor may do it (`on_device`).
+Every iteration solves W diag(θ/s) W' dy = ... by one factorisation (`WithoutBlocks`); forming the matrix takes nearly
+all the time. That is behind a contract (`matrices`), so that a graphics processor may do it (`on_device`).
 
-**Blocks.** With variables u of blocks (`blocks`) the master and its dual are
+**Blocks.** With variables u of blocks (`explicit_blocks`) the master and its dual are
 
     min c·θ + h·u  over  W θ + C u = b, G u = t, θ, t ≥ 0;      max b·y  over  W'y + s = c, C'y + G'λ = h, s, λ ≥ 0.
 
@@ -44,6 +44,7 @@ RIDGE = 1e-13
 """Added to the matrix, relative to its mean diagonal, so that dependent rows do no harm."""
 _NEWTON_REFINEMENTS = 2
 _FACTOR, _SOLVE, _WORK = sl.get_lapack_funcs(("sytrf", "sytrs", "sytrf_lwork"), dtype=np.float64)
+"""LAPACK's factorisation L D L' with pivoting, its solution, and the size of its working memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Residuals:
     unbalanced: Array
 
 
-class Plain:
+class WithoutBlocks:
     """The Newton system at a point without blocks: W diag(θ/s) W' dy = short - W (target - θ unpriced) / s."""
 
     def __init__(self, coupling: Coupling, at: Point, residuals: Residuals, scaling: Array) -> None:
@@ -89,8 +90,8 @@ class Plain:
         ds = unpriced - self.coupling.priced(dy)
         return Point((target - theta * ds) / s, ds, dy, self.at.u)
 
-    def fitted(self, short: Array) -> tuple[Array, Array]:
-        """Return the least change of θ, by its scaling, and of u that makes up for a residual `(n,)` of the rows."""
+    def least_change(self, short: Array) -> tuple[Array, Array]:
+        """Return the changes of θ and u, least by the scaling of θ, that make up for what rows `(n,)` miss."""
         return self.scaling * self.coupling.priced(self.solve(short)), self.at.u
 
 
@@ -133,6 +134,7 @@ class WithBlocks:
             raise np.linalg.LinAlgError("singular")
 
     def _solved(self, right: Array) -> Array:
+        """Solve with the factors, then refine, as the matrix is badly conditioned near the end."""
         solution = np.zeros(len(right))
         for _ in range(1 + _NEWTON_REFINEMENTS):
             left = right - self.matrix @ solution
@@ -140,6 +142,7 @@ class WithBlocks:
         return solution
 
     def direction(self, target: Array) -> Point:
+        """Return the same step as `WithoutBlocks.direction`, with that of the blocks' variables u and slacks t."""
         theta, t = np.split(self.at.x, [self.count])
         s, multipliers = np.split(self.at.z, [self.count])
         missing = self.residuals
@@ -154,7 +157,8 @@ class WithBlocks:
         dx = np.concatenate([(columns - theta * ds) / s, dt])
         return Point(dx, np.concatenate([ds, (rows - multipliers * dt) / t]), dy, du)
 
-    def fitted(self, short: Array) -> tuple[Array, Array]:
+    def least_change(self, short: Array) -> tuple[Array, Array]:
+        """Return the same changes as `WithoutBlocks.least_change`, where u may change as well."""
         right = np.concatenate([short, np.zeros(len(self.blocks.costs))])
         dy, du = np.split(self._solved(right), [self.rows])
         return self.scaling * self.coupling.priced(dy), du
@@ -167,7 +171,7 @@ _REFINEMENTS = 10
 _FITTED = 1e-14
 """Rows that miss their totals, which are about 1, by less need no refinement."""
 _START_RIDGE = 1e-10
-"""As `newton.RIDGE`, but the start may be rough."""
+"""As `RIDGE`, but the start may be rough."""
 _NOTHING = 1e-24
 """At a mean product x_j z_j below this share of the value, the gap, their sum, is lost in its rounding."""
 _LEAST = 1e-100
@@ -237,7 +241,7 @@ def solve_master(
     low, high = box
     above = np.flatnonzero(np.isfinite(high))
     below = np.flatnonzero(np.isfinite(low))
-    costs = np.concatenate([costs, high[above], -low[below]])
+    costs = np.concatenate([costs, high[above], -low[below]])  # those of the unit columns are the bounds
     blocks = blocks or Blocks.none(len(columns))
     with current().holding(columns, should_stop) as matrix:
         return _Method(Coupling(matrix, above, below), blocks, costs, totals).run(accuracy, offset)
@@ -253,10 +257,10 @@ class _Method:
         self.totals = totals
 
     def run(self, accuracy: float, offset: float) -> Central:
-        """Go on to the accuracy; where it is stopped or breaks down, the point reached. x and z stay positive."""
+        """Iterate to the accuracy; return the point reached, also when stopped. x and z stay positive."""
         n, k = self.coupling.columns.shape
         point: Point | None = None
-        newton: Plain | WithBlocks | None = None
+        newton: WithoutBlocks | WithBlocks | None = None
         try:
             point = self._start()
             for _ in range(_ITERATIONS):
@@ -266,34 +270,34 @@ class _Method:
 
                 # 2. enough?
                 value = self._value(point)
-                apart = self._apart(point, missing, value)
+                apart = self._largest_gap(point, missing, value)
                 if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                     break
                 newton = self._newton(point, missing)
 
                 # 3. predictor: how much of the mean product a full step to the optimum would leave
                 ahead = newton.direction(-point.x * point.z)
-                forward = min(1.0, _step(point.x, ahead.x))
-                back = min(1.0, _step(point.z, ahead.z))
+                forward = min(1.0, _step_to_boundary(point.x, ahead.x))
+                back = min(1.0, _step_to_boundary(point.z, ahead.z))
                 after = (point.x + forward * ahead.x) @ (point.z + back * ahead.z)
                 aim = float(after / len(point.x) / mean) ** 3 * mean
 
                 # 4. corrector: aim at the central path, the nearer the optimum the better that step went; the
                 #    products dx dz of the predictor make up for the linearisation
-                point = self._moved(point, newton, aim - point.x * point.z - ahead.x * ahead.z, aim)
-            point = self._fitted(point, newton)
+                point = self._stepped(point, newton, aim - point.x * point.z - ahead.x * ahead.z, aim)
+            point = self._refitted(point, newton)
         except (Stopped, np.linalg.LinAlgError) as end:
             if point is None:
                 return Central(np.inf, np.zeros(n), np.zeros(k), np.zeros(len(self.blocks.costs)))
             if isinstance(end, Stopped):
-                point = self._fitted(point, newton)
+                point = self._refitted(point, newton)
         return Central(self._value(point), point.y, point.x[:k], point.u)
 
     def _start(self) -> Point:
         """Mehrotra's start: least squares for θ and y, then θ and s shifted until they are positive, and not small.
 
-        Neither sum is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that y is 0 only for
-        c = 0. Blocks start inside of the cone, with the products of the columns.
+        Neither of the sums divided by is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that
+        y is 0 only for c = 0. Blocks start inside of the cone, with the products of the columns.
         """
         u = self.blocks.start
         solve = self.coupling.solver(np.ones(len(self.costs)), _START_RIDGE)
@@ -308,6 +312,7 @@ class _Method:
         return Point(np.append(theta, t), np.append(s, theta @ s / len(s) / t), y, u)
 
     def _residuals(self, point: Point) -> Residuals:
+        """Return by how much a point misses the constraints of both sides."""
         theta, t = np.split(point.x, [len(self.costs)])
         s, multipliers = np.split(point.z, [len(self.costs)])
         return Residuals(
@@ -320,11 +325,11 @@ class _Method:
     def _value(self, point: Point) -> float:
         return float(self.costs @ point.x[: len(self.costs)] + self.blocks.costs @ point.u)
 
-    def _apart(self, point: Point, missing: Residuals, value: float) -> float:
-        """At least the gap of primal and dual.
+    def _largest_gap(self, point: Point, missing: Residuals, value: float) -> float:
+        """Return the gap of primal and dual, or more where residuals may hide some of it; the method ends at it.
 
-        That is c·θ + h·u - b·y = x·z + unpriced·θ + unbalanced·u - y·short - λ·loose, so residuals may hide some of
-        it. The weights of V sum to n at most where V θ = 1, as the greatest entry of each column is 1.
+        That is c·θ + h·u - b·y = x·z + unpriced·θ + unbalanced·u - y·short - λ·loose, so residuals may hide
+        some of it. The weights of V sum to n at most where V θ = 1, as the greatest entry of each column is 1.
         """
         multipliers = point.z[len(self.costs) :]
         return max(
@@ -335,17 +340,18 @@ class _Method:
             multipliers @ np.abs(missing.loose),
         )
 
-    def _newton(self, point: Point, missing: Residuals) -> Plain | WithBlocks:
-        scaling = point.x / np.maximum(point.z, _LEAST * point.x)
+    def _newton(self, point: Point, missing: Residuals) -> WithoutBlocks | WithBlocks:
+        """Factor the Newton system at a point."""
+        scaling = point.x / np.maximum(point.z, _LEAST * point.x)  # θ/s and t/λ, capped so as not to overflow
         if len(self.blocks.costs):
             return WithBlocks(self.coupling, self.blocks, point, missing, scaling)
-        return Plain(self.coupling, point, missing, scaling)
+        return WithoutBlocks(self.coupling, point, missing, scaling)
 
-    def _moved(self, point: Point, newton: Plain | WithBlocks, target: Array, aim: float) -> Point:
+    def _stepped(self, point: Point, newton: WithoutBlocks | WithBlocks, target: Array, aim: float) -> Point:
         """Return the point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""
         step = newton.direction(target)
-        forward = min(1.0, _TO_BOUNDARY * _step(point.x, step.x))
-        back = min(1.0, _TO_BOUNDARY * _step(point.z, step.z))
+        forward = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, step.x))
+        back = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, step.z))
         for _ in range(_CORRECTIONS):
             # products after a longer step that are far from the aim are to come nearer
             x = point.x + min(1.0, forward + _LONGER) * step.x
@@ -356,8 +362,8 @@ class _Method:
                 other = newton.direction(target)
             if not (np.isfinite(other.x).all() and np.isfinite(other.z).all()):
                 break
-            farther = min(1.0, _TO_BOUNDARY * _step(point.x, other.x))
-            further = min(1.0, _TO_BOUNDARY * _step(point.z, other.z))
+            farther = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, other.x))
+            further = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, other.z))
             if farther + further < forward + back + _GAIN:
                 break
             step, forward, back = other, farther, further
@@ -368,7 +374,7 @@ class _Method:
             point.u + forward * step.u,
         )
 
-    def _fitted(self, point: Point, newton: Plain | WithBlocks | None) -> Point:
+    def _refitted(self, point: Point, newton: WithoutBlocks | WithBlocks | None) -> Point:
         """Move θ and u so that their rows sum to b up to rounding: small weights move less.
 
         By least squares weighted by the last scaling. It takes several passes, as the ridge makes each one inexact,
@@ -382,13 +388,13 @@ class _Method:
             short = self.totals - self.coupling.times(theta) - self.blocks.rows @ u
             if np.abs(short).max() < _FITTED:
                 break
-            change, du = newton.fitted(short)
-            length = min(1.0, _TO_BOUNDARY * _step(theta, change))
+            change, du = newton.least_change(short)
+            length = min(1.0, _TO_BOUNDARY * _step_to_boundary(theta, change))
             theta, u = theta + length * change, u + length * du
         return Point(np.append(theta, point.x[count:]), point.z, point.y, u)
 
 
-def _step(values: Array, change: Array) -> float:
+def _step_to_boundary(values: Array, change: Array) -> float:
     """Return the step along `change` at which the first value is 0; infinite where none falls."""
     falling = change < 0
     with np.errstate(over="ignore"):

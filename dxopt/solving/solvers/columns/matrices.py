@@ -2,7 +2,7 @@
 
 The master holds its columns V `(n, k)` in a `Matrix` and asks it for products and factors. Vectors are NumPy's on
 either side of this contract. NumPy on this machine is the algebra unless another one is put in its place with
-`computing`, which is a context, as the master lies far below those who know what there is to compute with.
+`computing`, a context, so that the layers between the options of a solve and the master need not pass it on.
 """
 
 from __future__ import annotations
@@ -86,13 +86,14 @@ class HostMatrix:
         return gram
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
+        """Factor the matrix of `gram` in place, so that no copy of it is needed."""
         # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
         gram = self.gram(scaling, diagonals, ridge)
         factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
         return functools.partial(sl.cho_solve, factor, check_finite=False)
 
     def _product(self, scaling: Array) -> Array:
-        """V diag(scaling) V', by several threads where that pays; each takes every so many-th block of columns."""
+        """Return V diag(scaling) V', by several threads where that pays; each takes its share of the blocks."""
         n, k = self.columns.shape
         threads = THREADS if n >= _PARALLEL_FROM else 1
 
@@ -126,7 +127,7 @@ _current: ContextVar[Algebra] = ContextVar("algebra", default=HOST)
 
 @contextmanager
 def computing(algebra: Algebra) -> Iterator[None]:
-    """Enter a context in which masters are computed with this."""
+    """Enter a context in which masters are computed with this algebra."""
     token = _current.set(algebra)
     try:
         yield
@@ -146,7 +147,7 @@ class Coupling:
     below: NDArray[np.int64]
 
     def times(self, theta: Array) -> Array:
-        """W θ."""
+        """Return W θ, what weights θ give each row."""
         k = self.columns.shape[1]
         ups = len(self.above)
         total = self.columns.times(theta[:k])
@@ -155,15 +156,15 @@ class Coupling:
         return total
 
     def priced(self, y: Array) -> Array:
-        """W'y."""
+        """Return W'y, what each column is worth at prices y."""
         return np.concatenate([self.columns.priced(y), y[self.above], -y[self.below]])
 
     def gram(self, scaling: Array, ridge: float) -> Array:
-        """W diag(scaling) W', with a ridge relative to its mean diagonal."""
+        """Return W diag(scaling) W', with a ridge relative to its mean diagonal."""
         return self.columns.gram(scaling[: self.columns.shape[1]], self._diagonals(scaling), ridge)
 
     def solver(self, scaling: Array, ridge: float) -> Solve:
-        """Factor the same by Cholesky; raise LinAlgError where it has no factor."""
+        """Factor the matrix of `gram` by Cholesky; raise LinAlgError where it has no factor."""
         return self.columns.solver(scaling[: self.columns.shape[1]], self._diagonals(scaling), ridge)
 
     def _diagonals(self, scaling: Array) -> tuple[Array, Array]:

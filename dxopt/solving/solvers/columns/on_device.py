@@ -38,6 +38,7 @@ class OnDevice:
 
     @contextmanager
     def holding(self, columns: Array, should_stop: Callable[[], bool]) -> Iterator[Matrix]:
+        """Hold the columns on the device where that pays and they have room, else in NumPy."""
         with HOST.holding(columns, should_stop) as here:
             if len(columns) < LEAST_ROWS or columns.size >= self.room:
                 yield here
@@ -52,12 +53,11 @@ class OnDevice:
                 held.let_go()
 
     def failed(self, error: Exception, entries: int) -> None:
-        """Take no more masters of so many entries where memory ran out, and none after anything else."""
+        """Note a failure: take no more masters of so many entries if memory ran out, else none at all."""
         if isinstance(error, MemoryError):
             self.room = min(self.room, entries)
-            self.tell(
-                f"no room on {self.device.name} for {entries:,} entries; such master problems are solved on the CPU"
-            )
+            room = f"no room on {self.device.name} for {entries:,} entries"
+            self.tell(f"{room}; such master problems are solved on the CPU")
             return
         self.room = 0
         reason = " ".join(f"{type(error).__name__}: {error}".split())
@@ -76,7 +76,7 @@ class DeviceMatrix:
             self.columns[:, part] = device.arrays.asarray(columns[:, part])
 
     def _parts(self) -> Iterator[slice]:
-        """Blocks of columns; before each the device has done the one before."""
+        """Yield blocks of columns; wait for the last one before each, so that a stop is noticed."""
         k = self.shape[1]
         for start in range(0, k, BLOCK):
             self.device.wait()
@@ -94,6 +94,7 @@ class DeviceMatrix:
         return self.device.fetched(self._gram(scaling, diagonals, ridge))
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
+        """Factor on the device, and solve by two triangular systems there."""
         # the lower factor lies row by row; its transpose lies as BLAS has it, so that no solution copies it
         device = self.device
         upper = device.cholesky(self._gram(scaling, diagonals, ridge)).T
@@ -107,6 +108,7 @@ class DeviceMatrix:
         return solve
 
     def _gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Any:
+        """Return the matrix of `gram`, left on the device."""
         arrays = self.device.arrays
         n = self.shape[0]
 
@@ -139,7 +141,7 @@ class Guarded:
         self.there: Matrix | None = None
         self.lost = False
 
-    def tried(self, compute: Callable[[Matrix], _T]) -> _T:
+    def on_device_or_here(self, compute: Callable[[Matrix], _T]) -> _T:
         """Compute on the device, or else here; the columns are sent when they are first needed."""
         if not self.lost:
             try:
@@ -163,13 +165,13 @@ class Guarded:
             self.lost = True
 
     def times(self, weights: Array) -> Array:
-        return self.tried(lambda matrix: matrix.times(weights))
+        return self.on_device_or_here(lambda matrix: matrix.times(weights))
 
     def priced(self, y: Array) -> Array:
-        return self.tried(lambda matrix: matrix.priced(y))
+        return self.on_device_or_here(lambda matrix: matrix.priced(y))
 
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
-        return self.tried(lambda matrix: matrix.gram(scaling, diagonals, ridge))
+        return self.on_device_or_here(lambda matrix: matrix.gram(scaling, diagonals, ridge))
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
         """Factor on the device, and again here where the device fails later."""
@@ -181,5 +183,5 @@ class Guarded:
                 made[here] = matrix.solver(scaling, diagonals, ridge)
             return made[here]
 
-        self.tried(factored)
-        return lambda right: self.tried(lambda matrix: factored(matrix)(right))
+        self.on_device_or_here(factored)
+        return lambda right: self.on_device_or_here(lambda matrix: factored(matrix)(right))

@@ -20,7 +20,7 @@ _ROOM = 1.5
 
 
 class Stack:
-    """Columns `(n, k)`; n is the size."""
+    """A growing list of columns `(n, k)`, with spare memory so that few additions copy; `size` is n."""
 
     def __init__(self, size: int) -> None:
         self._rows = np.empty((0, size))
@@ -137,7 +137,7 @@ class Pool:
         """
         # 1. the rows of the columns that take part
         blocks = self.rich.reports
-        used = self._taking_part(blocks, box, best)
+        used = self._choose_columns(blocks, box, best)
         rows = self.means[:, used]
         costs = self.column_costs[used]
         count = len(costs)
@@ -151,7 +151,7 @@ class Pool:
             totals = np.concatenate([totals, self.shared.floors])
 
         # 2. the solution, of combined rows
-        change = self.differences.beside(len(self.shared.floors))
+        change = self.differences.padded(len(self.shared.floors))
         central = solve_master(
             change @ rows,
             costs,
@@ -174,25 +174,26 @@ class Pool:
         self.weights = np.concatenate([self.weights[: len(self.weights) - there.sum()], columns[there].max(axis=1)])
         return replace(central, weights=self.weights)
 
-    def _taking_part(self, blocks: NDArray[np.int64], box: Box, best: Array | None) -> NDArray[np.int64]:
-        """Choose the columns of a master: none of reports that are blocks; with a box, of least reduced costs."""
+    def _choose_columns(self, blocks: NDArray[np.int64], box: Box, best: Array | None) -> NDArray[np.int64]:
+        """Return the positions of a master's columns: none of blocks; with a box, few, as a small master is fast."""
         there = np.flatnonzero(~np.isin(self.reports, blocks))
         most = int(self.active * self.program.rows)
         if best is None or self.prices is None or len(there) <= most or not np.isfinite(box[0]).any():
             return there
-        taking = self._reduced(self.prices) < 0
-        taking[0] = True
-        taking[there[np.argsort(self._reduced(best)[there], kind="stable")[:most]]] = True
+        # those that would improve the last master, and the best at the prices of the bound
+        taking = self._reduced_costs(self.prices) < 0
+        taking[0] = True  # the constant, which alone is a channel
+        taking[there[np.argsort(self._reduced_costs(best)[there], kind="stable")[:most]]] = True
         return there[taking[there]]
 
     def widen(self) -> bool:
-        """Let more columns take part in boxed masters; whether there are more."""
+        """Let more columns take part in boxed masters; return whether some were left out so far."""
         before = self.active * self.program.rows
         self.active *= _MORE
         return len(self.column_costs) > before
 
     def enrich(self) -> None:
-        """Let a rich report become a block; the memory of its system is taken from the columns."""
+        """Let a rich report become a block (see `Rich`); the memory of its system is taken from the columns."""
         if self.most_per_row > 2 * _SYSTEM and self.rich.choose(self.columns, self.reports, self.weights):
             self.most_per_row -= _SYSTEM
 
@@ -207,16 +208,19 @@ class Pool:
 
         As the master is solved roughly, pricing may find a column again.
         """
-        marks = self._marks((columns / columns.max(axis=1, keepdims=True)).T, reports)
-        new = ~np.isin(marks, self._marks(self.columns, self.reports))
+        marks = self._fingerprints((columns / columns.max(axis=1, keepdims=True)).T, reports)
+        new = ~np.isin(marks, self._fingerprints(self.columns, self.reports))
         return columns[new], reports[new]
 
-    def _marks(self, columns: Array, reports: NDArray[np.int64]) -> Array:
-        """Return a number for each of some columns `(n, k)`, equal ones alike; their reports may count."""
+    def _fingerprints(self, columns: Array, reports: NDArray[np.int64]) -> Array:
+        """Return a number for each of some columns `(n, k)`, by which equal ones are found.
+
+        With shared rows the report counts as well: then a column stays with the report it was priced for.
+        """
         weights = np.random.default_rng(0).random(len(columns))
         return np.round(weights @ columns, _DIGITS) + (reports * np.pi if self.shared.most.size else 0.0)
 
-    def _reduced(self, prices: Array) -> Array:
+    def _reduced_costs(self, prices: Array) -> Array:
         """Return the reduced costs of all columns at prices `(r,)`; shared rows that joined later count as free."""
         reduced = self.column_costs - self.means.T @ prices[: self.classes.size]
         if self.shared.most.size:
@@ -227,28 +231,28 @@ class Pool:
         return reduced
 
     def purge(self, prices: Array) -> None:
-        """Drop columns where there are too many, but those of least reduced cost at these prices and those in use."""
+        """Drop columns where there are too many: half the limit is kept, those in use and of least reduced cost."""
         most = self.most_per_row * self.program.rows
         if len(self.column_costs) > most:
-            self._reduce(self._ranked(most // 2, prices))
+            self._keep_columns(self._ranked(most // 2, prices))
 
-    def only(self, count: int, prices: Array) -> Pool:
-        """Return a pool of its own, without blocks, of so many columns at most."""
+    def best_columns(self, count: int, prices: Array) -> Pool:
+        """Return a copy without blocks of the best columns, so many at most, to make an incumbent of."""
         other = copy(self)
         other.rich = self.rich.none()
-        other._reduce(self._ranked(count, prices))
+        other._keep_columns(self._ranked(count, prices))
         return other
 
     def _ranked(self, count: int, prices: Array) -> NDArray[np.int64]:
-        """Return the first column, those most in use, then the best ones at some prices: so many at most."""
-        reduced = self._reduced(prices)
+        """Return the positions of `count` columns: the first, those most in use, then the best at these prices."""
+        reduced = self._reduced_costs(prices)
         used = self.weights > _USED
         reduced[used] = reduced.min() - self.weights[used]
         reduced[0] = -np.inf
         return np.sort(np.argsort(reduced, kind="stable")[:count])
 
-    def _reduce(self, kept: NDArray[np.int64]) -> None:
-        """Leave these columns, in new memory."""
+    def _keep_columns(self, kept: NDArray[np.int64]) -> None:
+        """Keep these columns alone, in new memory, so that the old is freed."""
         self._columns = self._columns.kept(kept)
         self._means = self._columns if self.classes.trivial else self._means.kept(kept)
         self.reports = self.reports[kept]

@@ -127,6 +127,7 @@ def _ratio_test(
 ) -> int | np.int64:
     """Fill the heap with the points of the lower side by the ratio at which each is met; return how many there are.
 
+    Giving up an edge cuts the tree in two; the lower side is the one that shrinks against the other.
     `ratios` is how far one side may rise against the other until the point is met, `binding` the point that meets it.
     """
     # 1. points of the rising side that can meet another one first
@@ -190,10 +191,13 @@ def _pass_leaves(
 
 
 @kernel(VECTOR, MATRIX, VECTOR, INDICES, FLAGS, WHOLE, WHOLE, REAL)
-def improve(
+def pivot_tree(
     reduced: Array, factors: Array, v: Array, parent: Indices, leads: Flags, root: int, pivots: int, tolerance: float
 ) -> float:
-    """Pivot in place; return the value reached: the least, but for underflow or more pivots (cycling is possible)."""
+    """Pivot a tree in place until its column has the least value, and return that value.
+
+    It may be larger after underflow, or where `pivots`, the limit, is reached, as cycling is possible.
+    """
     size = len(v)
     child = np.empty(size, np.int32)
     sibling = np.empty(size, np.int32)
@@ -287,7 +291,7 @@ def price_share(
         for again in range(_REROOTED, -1, -1):
             outward_order(parent, root, child, sibling, order)
             recompute_column(factors, v, parent, led, root, order)
-            value = improve(reduced, factors, v, parent, led, root, pivots, tolerance)
+            value = pivot_tree(reduced, factors, v, parent, led, root, pivots, tolerance)
 
             # a column of positive value is no use at any scale; another one is better judged at its greatest entry.
             # Its edges stay, so it is the same column at another scale; the parent of a root has no meaning

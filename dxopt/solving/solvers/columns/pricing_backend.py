@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.solving.solvers.columns.basis import Trees
-from dxopt.solving.solvers.columns.cores import alone
+from dxopt.solving.solvers.columns.cores import without_helpers
 from dxopt.solving.solvers.columns.forest import Forest
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ _BLOCKS = 2
 _SECONDS = 0.5
 _GROWTH = 8.0
 _BYTES = 8e6
-"""A batch takes a worker about so long, which is what a stop may leave behind, grows so fast, and is no larger."""
+"""Limits of a batch: seconds of a worker, which a stop may waste; growth from one to the next; bytes of its trees."""
 _TICK = 0.05
 """Seconds between two looks at whether to stop."""
 _QUIET = 2.0
@@ -71,7 +71,7 @@ class _Batch:
 
 
 class Lost(Exception):
-    """There is nobody to price anything now."""
+    """Raised where the cluster has no worker, or no scheduler, to price reports."""
 
 
 class OnWorkers:
@@ -92,8 +92,8 @@ class OnWorkers:
         if time.monotonic() >= self._later:
             try:
                 self._keep(forest)
-                for batch, trees in self._priced(forest, row_prices, pivots, should_stop):
-                    _put(forest, batch.reports, trees)
+                for batch, trees in self._priced_batches(forest, row_prices, pivots, should_stop):
+                    _write_back(forest, batch.reports, trees)
                     left[batch.reports] = False
             except Lost:
                 self._let_go()
@@ -103,19 +103,19 @@ class OnWorkers:
             reports = np.flatnonzero(left)
             part = Forest(forest.costs[reports], forest.factors, *(array[reports] for array in forest.trees))
             part.price(row_prices, pivots, should_stop)
-            _put(forest, reports, part.trees)
+            _write_back(forest, reports, part.trees)
 
     def _keep(self, forest: Forest) -> None:
-        """Have the workers keep factors and costs, where they do not."""
+        """Send factors and costs to the workers unless they keep them already; costs that change go with batches."""
         if self._factors is None or self._factors[0] is not forest.factors:
             self._let_go()
             threads = self._threads()
-            self._factors = forest.factors, self._sent(forest.factors, broadcast=True)
+            self._factors = forest.factors, self._scatter(forest.factors, broadcast=True)
             size = max(1, -(-len(forest.roots) // (_BLOCKS * threads)))
             starts = range(0, len(forest.roots), size)
             self._blocks = [_Block(first, min(first + size, len(forest.roots)), None) for first in starts]
             parts = [forest.costs[block.first : block.last] for block in self._blocks]
-            for block, costs in zip(self._blocks, self._sent(parts), strict=True):
+            for block, costs in zip(self._blocks, self._scatter(parts), strict=True):
                 block.costs = costs
             self._costs = forest.costs
         elif self._costs is not None and self._costs is not forest.costs:
@@ -124,7 +124,8 @@ class OnWorkers:
             for block in self._blocks:
                 block.costs = None
 
-    def _sent(self, data: Any, **how: Any) -> Any:
+    def _scatter(self, data: Any, **how: Any) -> Any:
+        """Send data to the workers, which keep it; raise Lost where none takes it."""
         try:
             return self.client.scatter(data, hash=False, timeout=_WAIT, **how)
         except Exception as error:  # no worker in time, or no scheduler
@@ -141,21 +142,23 @@ class OnWorkers:
         return threads
 
     def _let_go(self) -> None:
+        """Drop the references to what the workers keep, so that Dask frees it."""
         self._factors: tuple[Array, Any] | None = None
         self._costs: Array | None = None
         self._blocks: list[_Block] = []
 
-    def _priced(
+    def _priced_batches(
         self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]
     ) -> Iterator[tuple[_Batch, Trees]]:
         """Yield batches as they come back, with their trees; those that fail too often are left out."""
-        most = max(1, int(_BYTES / (13 * len(row_prices))))
+        most = max(1, int(_BYTES / (13 * len(row_prices))))  # 13 bytes a point: column 8, parent 4, lead 1
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         waiting: dict[Any, _Batch] = {}
 
         def send(batch: _Batch) -> None:
+            """Send a batch, and have its future put into the queue when it ends."""
             try:
-                future = self._submitted(forest, batch, row_prices, pivots)
+                future = self._submit(forest, batch, row_prices, pivots)
             except Exception as error:  # no scheduler
                 raise Lost from error
             waiting[future] = batch
@@ -173,7 +176,7 @@ class OnWorkers:
                 follow(_Batch(block, block.first, block.first))
             heard = time.monotonic()
             while waiting and not should_stop():
-                found = _taken(done)
+                found = _finished_futures(done)
                 if found:
                     heard = time.monotonic()
                 elif self.client.status != "running" or time.monotonic() > heard + _QUIET:
@@ -181,7 +184,7 @@ class OnWorkers:
                     heard = time.monotonic()
 
                 # 2. what came back whole counts; what did not is sent again
-                for future, answer in zip(found, self._answers(found), strict=True):
+                for future, answer in zip(found, self._gathered(found), strict=True):
                     batch = waiting.pop(future)
                     if answer is not None:
                         seconds, trees = answer
@@ -193,7 +196,7 @@ class OnWorkers:
                     elif batch.failed + 1 < _TRIALS:
                         self._keep_again(forest)
                         send(_Batch(batch.block, batch.first, batch.last, batch.failed + 1))
-                    else:
+                    else:  # it failed too often: `price` does it here, at the end
                         follow(batch)
         finally:
             if waiting:
@@ -204,13 +207,13 @@ class OnWorkers:
         """Send again what was lost with the workers that kept it."""
         kept = self._factors
         if kept is not None and kept[1].status != "finished":
-            self._factors = kept[0], self._sent(forest.factors, broadcast=True)
+            self._factors = kept[0], self._scatter(forest.factors, broadcast=True)
         for block in self._blocks:
             if block.costs is not None and block.costs.status != "finished":
-                block.costs = self._sent(forest.costs[block.first : block.last])
+                block.costs = self._scatter(forest.costs[block.first : block.last])
 
-    def _submitted(self, forest: Forest, batch: _Batch, row_prices: Array, pivots: int) -> Any:
-        """Return the future of a batch."""
+    def _submit(self, forest: Forest, batch: _Batch, row_prices: Array, pivots: int) -> Any:
+        """Send a batch to a worker, with its trees, and its costs unless they are kept there; return the future."""
         assert self._factors is not None
         at = batch.reports
         block = batch.block
@@ -219,9 +222,11 @@ class OnWorkers:
         else:
             costs, inside = block.costs, slice(batch.first - block.first, batch.last - block.first)
         trees = forest.roots[at], forest.parents[at], forest.leads[at]
-        return self.client.submit(priced, self._factors[1], costs, inside, row_prices, trees, pivots, pure=False)
+        return self.client.submit(
+            price_on_worker, self._factors[1], costs, inside, row_prices, trees, pivots, pure=False
+        )
 
-    def _answers(self, futures: list[Any]) -> list[tuple[float, Trees] | None]:
+    def _gathered(self, futures: list[Any]) -> list[tuple[float, Trees] | None]:
         """Return the results of futures, None where they failed."""
         whole = [future for future in futures if future.status == "finished"]
         try:
@@ -231,7 +236,7 @@ class OnWorkers:
         return [answers.get(future) for future in futures]
 
 
-def priced(
+def price_on_worker(
     factors: Array, costs: Array, inside: slice, row_prices: Array, trees: tuple[Any, Any, Any], pivots: int
 ) -> tuple[float, Trees]:
     """Price some reports on a worker, in the thread that was given to it: return the seconds, and the trees.
@@ -244,19 +249,19 @@ def priced(
     )
     roots, parents, leads = (array.copy() for array in trees)  # a worker may be in the same process
     forest = Forest(own, factors, roots, np.empty(own.shape), parents, leads)
-    with alone():
+    with without_helpers():
         forest.price(row_prices, pivots, lambda: False)
     return time.perf_counter() - began, forest.trees
 
 
-def _put(forest: Forest, reports: Any, trees: Trees) -> None:
-    """Take trees over."""
+def _write_back(forest: Forest, reports: Any, trees: Trees) -> None:
+    """Copy the trees of some reports into a forest."""
     for mine, new in zip(forest.trees, trees, strict=True):
         mine[reports] = new
 
 
-def _taken(done: queue.SimpleQueue[Any]) -> list[Any]:
-    """Return all that is in the queue, after a little while."""
+def _finished_futures(done: queue.SimpleQueue[Any]) -> list[Any]:
+    """Return the futures that have ended; wait a moment for the first one."""
     found = []
     with suppress(queue.Empty):
         found.append(done.get(timeout=_TICK))

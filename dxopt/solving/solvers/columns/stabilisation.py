@@ -14,7 +14,7 @@ the closer the two points.
 While few columns are known, the master's prices are far from the optimal ones and jump from round to round, and most
 columns priced at them are never used. Besides stopping the master early (`master`) two devices keep prices near:
 
-- **A box**: bounds low ≤ y ≤ high on the row prices y, or those of differences of rows (`differences`), at first
+- **A box**: bounds low ≤ y ≤ high on the row prices y, or those of differences of rows (`Differences`), at first
   from 0 to a guess, then around the best prices so far, narrower as the gap closes, and none at the end. It always
   contains feasible prices, those at which no column is worth more than it costs: 0 at first, where costs are 0 or
   more, later the floor. So the dual of the boxed master is feasible, and the master is bounded. A bound that binds
@@ -44,7 +44,7 @@ _CLOSE = 0.97
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """A change of the rows of the master: rows and totals are multiplied by T, and its prices y are T' those found.
+    """A change of the rows of the master: rows and totals are multiplied by T, the prices y are T' times those found.
 
     T, the matrix `(r, r)`, is triangular in the order in which points are taken, so that it can be inverted.
     """
@@ -53,14 +53,9 @@ class Differences:
 
     @classmethod
     def of(cls, factors: Array, classes: Partition) -> Differences:
-        """Combine the rows of classes of points with the factors E = e^{-d} `(n, n)`, in whichever direction."""
+        """Return the change that replaces rows of close classes by differences, given factors E = e^{-d} `(n, n)`."""
         # 1. how close two classes are: as close as two of their points
-        one_way = factors
-        if not classes.trivial:
-            order = np.argsort(classes.index, kind="stable")
-            starts = np.searchsorted(classes.index[order], np.arange(classes.size))
-            one_way = np.maximum.reduceat(factors[np.ix_(order, order)], starts, axis=0)
-            one_way = np.maximum.reduceat(one_way, starts, axis=1)
+        one_way = factors if classes.trivial else -classes.least(-factors)
 
         # 2. the farthest of those left is next, until none is left
         size = len(one_way)
@@ -90,8 +85,8 @@ class Differences:
         """Return the prices of the combined rows `(r,)` that give these prices of the rows."""
         return np.asarray(spsolve(sparse.csc_array(self.matrix.T), prices))
 
-    def beside(self, rows: int) -> sparse.csr_array:
-        """T, with so many more rows that stay as they are."""
+    def padded(self, rows: int) -> sparse.csr_array:
+        """Return T with so many more rows, the shared ones, which it leaves as they are."""
         return sparse.csr_array(sparse.block_diag((self.matrix, sparse.eye_array(rows))))
 
 
