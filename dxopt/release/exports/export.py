@@ -155,15 +155,29 @@ _CONTROL = r"[\u0001-\u001f\u007f-\u009f]"
 _BLANK = r"[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 
 _DUCKDB = """
--- The report of a secret at {width} random bytes, which are to come from a source fit for cryptography.
+-- The report of a secret at {width} random bytes, which are to come from a source fit for cryptography. They are bound
+-- to a variable, so that an expression which draws them is evaluated once for each row.
 CREATE MACRO {name}_report(of_secret, bits) AS (
-    CASE WHEN octet_length(bits) = {width} THEN
-        coalesce(
-            (SELECT report FROM {name}_steps WHERE secret = of_secret AND first <= bits ORDER BY first DESC LIMIT 1),
-            error('dxopt: there is no secret ' || of_secret)
-        )
-    ELSE error('dxopt: give {width} random bytes')
-    END
+    list_transform(
+        [{{
+            'secret': of_secret,
+            'bits': bits::BLOB,
+            'steps': (
+                SELECT map_from_entries(list((secret, steps))) FROM (
+                    SELECT secret, list({{'first': first, 'report': report}} ORDER BY first) AS steps
+                    FROM {name}_steps GROUP BY secret
+                )
+            )[of_secret]
+        }}],
+        lambda one: CASE
+            WHEN one.secret IS NULL THEN NULL
+            WHEN octet_length(one.bits) IS DISTINCT FROM {width} THEN error('dxopt: give {width} random bytes')
+            ELSE coalesce(
+                list_last(list_filter(one.steps, lambda step: step.first <= one.bits)).report,
+                error('dxopt: there is no secret ' || one.secret)
+            )
+        END
+    )[1]
 );
 """
 

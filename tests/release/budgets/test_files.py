@@ -77,7 +77,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "is no ledger; name a file": lambda file: file.write_text("person,budget\n" * 99),
     "is empty; make it": lambda file: file.write_bytes(b""),
     "is the database of another program": another,
-    "was made by a later dxopt .format 4.; update dxopt": change("PRAGMA user_version = 3"),
+    "was made by a later dxopt .format 4.; update dxopt": change("PRAGMA user_version = 4"),
     "is damaged; take a copy": spoil_middle,
     "budget.sqlite is damaged": change("DROP TABLE tags"),
     "is damaged; take": change("CREATE TRIGGER free AFTER INSERT ON payments BEGIN DELETE FROM payments; END"),

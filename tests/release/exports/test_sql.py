@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -113,6 +114,51 @@ def test_duckdb_gives_the_reports_of_the_vectors(name: str) -> None:
         for call, message in (("'west', from_hex('00')", "random bytes"), (f"'x', {_zeros(name)}", "no secret x")):
             with pytest.raises(engine.Error, match=message):
                 database.execute(f"SELECT {name}_report({call})").fetchall()
+
+
+CALLS = (
+    "SELECT report(place, bits()) AS r FROM visits",
+    "SELECT report('1', bits()) AS r FROM visits",
+    "SELECT report(v.place, bits()) AS r FROM visits v JOIN visits w ON v.id = w.id",
+    "SELECT r FROM (SELECT id, report(place, bits()) AS r FROM visits) ORDER BY id",
+    "SELECT r FROM drawn",
+    "SELECT DISTINCT ON (id) report(place, bits()) AS r FROM visits",
+    "SELECT report(place, bits()) AS r FROM visits WHERE id >= 0 ORDER BY id LIMIT 5000",
+)
+"""Queries that people write, each of which is to draw once for each of 2,000 rows."""
+
+
+def check_draws(found: list[str]) -> None:
+    """Assert that reports of the secret 1 have the probabilities of the table."""
+    expected = np.array([len(found) * float(tables()["line"].probability(1, z, by="index")) for z in range(5)])
+    counts = np.array([found.count(label) for label in tables()["line"].reports.labels])
+    assert len(found) == 2000
+    # chi-square with 4 degrees of freedom: above 40 once in 2e7
+    assert ((counts - expected) ** 2 / expected).sum() < 40
+
+
+@pytest.mark.parametrize("query", CALLS)
+def test_duckdb_draws_once_for_each_row(query: str) -> None:
+    with engine.connect() as database:
+        database.execute(duckdb(tables()["line"], "line"))
+        database.create_function("bits", lambda: os.urandom(8), [], "BLOB", side_effects=True)
+        database.execute("CREATE TABLE visits AS SELECT range AS id, '1' AS place FROM range(2000)")
+        database.execute("CREATE VIEW drawn AS SELECT line_report(place, bits()) AS r FROM visits")
+        found = database.execute(query.replace("report(", "line_report(")).fetchall()
+        grouped = "SELECT line_report(place, bits()) AS r, count(*) FROM visits GROUP BY 1"
+        check_draws([row[0] for row in found])
+        check_draws([label for label, count in database.execute(grouped).fetchall() for _ in range(count)])
+
+
+@pytest.mark.parametrize("query", CALLS)
+def test_postgresql_draws_once_for_each_row(postgres: Server, query: str) -> None:
+    made = (
+        "CREATE TEMP TABLE visits AS SELECT id, '1' AS place FROM generate_series(0, 1999) AS id;"
+        "CREATE TEMP VIEW drawn AS SELECT line_draw(place) AS r FROM visits;"
+    )
+    asked = query.replace("report(", "line_draw(").replace(", bits()", "")
+    asked = asked.replace("AS r FROM visits) ORDER", "AS r FROM visits) AS them ORDER")
+    check_draws([row[0] for row in postgres.ask(f"{made}{asked};")])
 
 
 def _zeros(name: str) -> str:
