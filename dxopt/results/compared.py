@@ -33,7 +33,7 @@ class Refined:
     shortfall: float | None = None
 
 
-def lines_of(refinements: Iterable[Refined]) -> list[str]:
+def describe_refinements(refinements: Iterable[Refined]) -> list[str]:
     """Describe who refines whom, in up to three lines for each."""
     found = list(refinements)
     where = "for some prior and loss, perhaps not those asked for"
@@ -134,7 +134,7 @@ class Compared:
         return {name: level[name] if name in level else getattr(self, name) for name in FIGURES}
 
 
-def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
+def describe_losses(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
     """Describe the additional loss of the others, a sentence for each: name, mean loss, relative difference."""
     first, best, _ = rows[0] if rows else ("", None, None)
     if best is None:
@@ -146,12 +146,13 @@ def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str)
         loses = f"{name} loses {with_unit(three_digits(value), unit)} on average"
         alike = abs(excess) < _ALIKE
         told.append(
-            f"{loses}, " + (f"as much as {first}" if alike else f"{_apart(value, best, excess)} than {first}")
+            f"{loses}, "
+            + (f"as much as {first}" if alike else f"{_difference_text(value, best, excess)} than {first}")
         )
     return told
 
 
-def _apart(value: float, best: float, excess: float) -> str:
+def _difference_text(value: float, best: float, excess: float) -> str:
     """Return a difference, in percent as well where that can be read."""
     more = "more" if value > best else "less"
     if abs(excess) < _SMALL:
@@ -178,7 +179,7 @@ class Regularity:
         return f"{self.status}: {self.reason}"
 
 
-def told_verdict(verdict: Regularity) -> str:
+def describe_verdict(verdict: Regularity) -> str:
     """Return the verdict on a prior as a sentence, and what follows for binary loss (ECP14, Thm 4)."""
     reason = verdict.reason
     if verdict.status == "undecided":
@@ -187,7 +188,7 @@ def told_verdict(verdict: Regularity) -> str:
     return f"the prior is {verdict.status}, so the tight-constraints mechanism {follows}: {reason}"
 
 
-def told_gap(gap: float | None) -> str:
+def describe_gap(gap: float | None) -> str:
     """Describe how much better than the best mechanism found another one might be."""
     if gap is None:
         return ""
@@ -196,7 +197,7 @@ def told_gap(gap: float | None) -> str:
     return f"; the optimal one is within {at_most(100 * max(gap, _LEAST_GAP))} % of it"
 
 
-def cells(row: Compared, digits: str) -> list[str]:
+def table_row(row: Compared, digits: str) -> list[str]:
     """Return a mechanism as a line of the table."""
     return [
         row.name,

@@ -23,12 +23,12 @@ from dxopt.results.compared import (
     Compared,
     Refined,
     Regularity,
-    cells,
-    lines_of,
-    losses_of,
+    describe_gap,
+    describe_losses,
+    describe_refinements,
+    describe_verdict,
     privacy,
-    told_gap,
-    told_verdict,
+    table_row,
 )
 from dxopt.results.figures.panels import Bars, Line, Row, bars
 from dxopt.results.figures.tables import Grid, Plotted, cell, privacy_cell
@@ -129,7 +129,7 @@ class Evidence:
                 continue
             row = self._of(name, entry, entry.mechanism)
             best = row.value if name == OPTIMAL else best
-            excess, remapped = _excess(row.value, best), _excess(row.remapped, best)
+            excess, remapped = _relative_excess(row.value, best), _relative_excess(row.remapped, best)
             rows.append(replace(row, excess=excess, remapped_excess=remapped))
         return tuple(rows)
 
@@ -146,7 +146,7 @@ class Evidence:
         else:
             proof = entry.report.certificate
             level, delta, private = proof.epsilon, proof.delta, proof.private
-        remapped, least = self._remapped(name, mechanism)
+        remapped, least = self._value_remapped(name, mechanism)
         # the certificate has the value unless it is about another prior
         own = None if entry.prior else entry.report
         value = value_of(problem, mechanism) if own is None else own.certificate.value
@@ -165,7 +165,7 @@ class Evidence:
             remapped_bound=least,
         )
 
-    def _remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
+    def _value_remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
         """Return the value with the best remap and a bound on every remap; the bound only for remaps that draw."""
         problem = self.problem
         if name in self.remaps:
@@ -184,7 +184,7 @@ def value_of(problem: Problem, mechanism: Mechanism) -> float:
     return problem.objective.value(problem, mechanism.matrix)
 
 
-def _excess(value: float | None, best: float | None) -> float | None:
+def _relative_excess(value: float | None, best: float | None) -> float | None:
     """Return how far a value is above the best one, relative to that; None where one is missing, or that is 0."""
     return (value - best) / abs(best) if value is not None and best else None
 
@@ -366,8 +366,8 @@ class Comparison(Plotted, Result):
         yield from self._tables(digits)
         told = self.told
         if self.objective == "expected loss":
-            yield from losses_of([(row.name, row.value, row.excess) for row in told.rows], self.unit)
-        yield from lines_of(told.refinements)
+            yield from describe_losses([(row.name, row.value, row.excess) for row in told.rows], self.unit)
+        yield from describe_refinements(told.refinements)
         yield from (f"{row.name}: {row.note}" for row in told.rows if row.note)
 
     def _tables(self, digits: str) -> list[Grid]:
@@ -375,7 +375,7 @@ class Comparison(Plotted, Result):
         rows = [row for row in self.told.rows if row.value is not None]
         best = rows[0].name if rows else OPTIMAL
         columns = (f"vs. {best}", "with optimal remap", f"remapped vs. {best}", "private", "leakage (bits)")
-        tables: list[Grid] = [[["mechanism", self.measured, *columns], *(cells(row, digits) for row in rows)]]
+        tables: list[Grid] = [[["mechanism", self.measured, *columns], *(table_row(row, digits) for row in rows)]]
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
@@ -390,5 +390,5 @@ class Comparison(Plotted, Result):
         lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
             least = with_unit(f"{self.bound:{digits}}", self.unit)
-            lines.append(f"no mechanism of that privacy is better than {least}{told_gap(self.rows[0].gap)}")
-        return lines if self.verdict is None else [*lines, told_verdict(self.verdict)]
+            lines.append(f"no mechanism of that privacy is better than {least}{describe_gap(self.rows[0].gap)}")
+        return lines if self.verdict is None else [*lines, describe_verdict(self.verdict)]

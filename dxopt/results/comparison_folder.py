@@ -54,14 +54,14 @@ def difference(problem: Problem, other: Problem) -> str | None:
         return "other distances"
     if not np.array_equal(problem.prior.probabilities, other.prior.probabilities):
         return "another prior"
-    if _other_losses(problem, other, alike=alike):
+    if _losses_differ(problem, other, alike=alike):
         return "other losses"
-    if _differ(_aims(problem), _aims(other)):
+    if _differ(_objective_settings(problem), _objective_settings(other)):
         return "another objective"
     return "other beliefs" if _differ(pack_beliefs(problem.beliefs), pack_beliefs(other.beliefs)) else None
 
 
-def _other_losses(mine: Problem, other: Problem, *, alike: bool) -> bool:
+def _losses_differ(mine: Problem, other: Problem, *, alike: bool) -> bool:
     if mine.loss is other.loss:
         return False
     if mine.loss.by_distance and other.loss.by_distance and mine.reports.secrets and other.reports.secrets and alike:
@@ -71,7 +71,7 @@ def _other_losses(mine: Problem, other: Problem, *, alike: bool) -> bool:
     return not np.array_equal(mine.losses, other.losses)
 
 
-def _aims(problem: Problem) -> dict[str, Any]:
+def _objective_settings(problem: Problem) -> dict[str, Any]:
     """Return the objective as numbers and names."""
     found: dict[str, Any] = {"name": problem.objective.name}
     if problem.priors is not None:
@@ -170,15 +170,15 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
     for index, row in enumerate(read.rows):
         if row.name in entries:
             raise SpecError("comparison", f"has two rows {row.name!r}", "compare again")
-        entries[row.name] = entry = _entry(inside, own, load, others, row, part(arrays, str(index)))
+        entries[row.name] = entry = _read_row(inside, own, load, others, row, part(arrays, str(index)))
         if entry.mechanism is not None and (drawn := part(arrays, f"{index}/remap")):
-            remaps[row.name] = _remap(own.problem, entry.mechanism, drawn)
+            remaps[row.name] = _checked_remap(own.problem, entry.mechanism, drawn)
     refinements = {one: part(arrays, f"refined/{number}") for number, one in enumerate(read.refinements)}
     evidence = Evidence(own.problem, entries, others, remaps, refinements)
     return Comparison.of(evidence, read.verdict, interrupted=read.interrupted)
 
 
-def _entry(
+def _read_row(
     inside: Path,
     own: Answered,
     load: Callable[[Path], Answered],
@@ -201,7 +201,7 @@ def _entry(
     return Entry(report, prior=row.prior, note=row.note)
 
 
-def _remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
+def _checked_remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
     """Return a remap that draws and the weights that bound every remap; CertificateError where they are none."""
     remap, weights = arrays["channel"], arrays["weights"]
     fits = remap.shape == (len(mechanism.reports), problem.losses.shape[1]) and weights.shape == problem.shape[:1]

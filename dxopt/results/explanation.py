@@ -34,7 +34,7 @@ _MOST_NEAREST = 2_000
 """The least distance is looked for up to so many secrets without structure."""
 
 
-def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
+def promise_fields(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
     """Return the promises as fields of an `Explanation`: of a problem as asked, or as proven."""
     private = problem.private
     level = problem if proof is None else proof
@@ -44,24 +44,24 @@ def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, An
         "proven": private and proof is not None,
         "delta": level.delta if private else 0.0,
         "title": problem.objective.title,
-        "kind": _kind(problem),
+        "kind": _loss_name(problem),
         "value_unit": problem.unit,
         "loss_unit": problem.loss.unit,
         "budget": problem.objective.max_loss if math.isfinite(problem.objective.max_loss) else None,
         "beliefs": "" if proof is None else promise_of_beliefs(problem, proof),
         "priors": "" if problem.priors is None else problem.priors.name,
-        **of_space(problem.space, level.epsilon if private else None, problem.within),
+        **space_fields(problem.space, level.epsilon if private else None, problem.within),
     }
 
 
-def _kind(problem: Problem) -> str:
+def _loss_name(problem: Problem) -> str:
     """Return the name of the loss of the value."""
     if isinstance(problem.objective, AdversaryError):
         return getattr(problem.objective.adversary_loss, "name", "")
     return "binary" if problem.loss.is_binary else problem.loss.name
 
 
-def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = None) -> dict[str, Any]:
+def space_fields(space: MetricSpace, epsilon: float | None, within: Level | None = None) -> dict[str, Any]:
     """Return the promises of a space and a level as fields of an `Explanation`, within the radius asked for."""
     spread = spread_of(space)
     apart = spread.telling if within is None else within.radius
@@ -78,7 +78,7 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
         "across": across(space, apart),
         "for_positions": within is not None and within.positions,
         "one_way": space.given is not None and not space.symmetric,
-        "endless": _endless(space),
+        "endless": _has_infinite_distance(space),
         "places": places,
         "cell": None if cells is None else cells.furthest,
         "mean_way": None if cells is None else cells.mean,
@@ -87,16 +87,16 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
     }
 
 
-def _endless(space: MetricSpace) -> bool:
+def _has_infinite_distance(space: MetricSpace) -> bool:
     """Return True if some pair is infinitely far apart, as far as a few thousand secrets tell."""
     if space.metric is not None or len(space) > _MOST_NEAREST:
         return False
     if space.structure.factors:
-        return any(_endless(factor) for factor in space.structure.factors)
+        return any(_has_infinite_distance(factor) for factor in space.structure.factors)
     return bool(np.isinf(space.distances).any())
 
 
-def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, Any]:
+def cost_fields(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, Any]:
     """Return the costs of a mechanism as fields of an `Explanation`."""
     labels = mechanism.space.labels
     fields: dict[str, Any] = {"prior_zero": len(found.unlikely), "outputs": len(mechanism.reports)}
@@ -119,10 +119,10 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
     if mechanism.space.structure.kind == "path" and (off := tails(mechanism)) is not None:
         fields |= asdict(off)
     named = (fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at"))
-    return fields | {"where": _where(mechanism.space, named)}
+    return fields | {"where": _positions_by_label(mechanism.space, named)}
 
 
-def _where(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
+def _positions_by_label(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
     """Return positions on the Earth of secrets by their labels, but for labels that are positions."""
     found = known(space)
     if found is None:
@@ -136,12 +136,12 @@ def _where(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
     }
 
 
-def of_problem(problem: Problem) -> Explanation:
+def explain_problem(problem: Problem) -> Explanation:
     """Explain a problem as it is asked; nothing is solved."""
-    return Explanation(**promised(problem))
+    return Explanation(**promise_fields(problem))
 
 
-def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:
+def explain_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:
     """Explain the promises of a mechanism, as far as they are proven, and its costs."""
     resolved = loss_of(mechanism, loss)
     known = mechanism.privacy
@@ -158,6 +158,6 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
         value_unit=resolved.unit,
         loss_unit=resolved.unit,
         value=expected,
-        **of_space(mechanism.space, None if known is None else known.epsilon),
-        **paid(found, radii(mechanism, None if prior is None else prior.probabilities), mechanism),
+        **space_fields(mechanism.space, None if known is None else known.epsilon),
+        **cost_fields(found, radii(mechanism, None if prior is None else prior.probabilities), mechanism),
     )

@@ -41,7 +41,7 @@ def value_axis(problem: Problem) -> str:
 _SET = "prior_set"
 
 
-def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
+def pack_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
     """Return the arrays of a set beside its centre, and the proof of a mechanism's value; none without a set."""
     priors = problem.priors
     if priors is None:
@@ -54,7 +54,7 @@ def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
     return {_SET: priors.kind, **{f"{_SET}.{key}": array for key, array in arrays.items()}}
 
 
-def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
+def unpack_prior(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
     """Return the prior of problem.npz, or the set of priors where the objective is about one."""
     prior = Prior(asked["prior"], name)
     if objective not in (WorstExpectedLoss.name, WorstRegret.name):
@@ -65,7 +65,9 @@ def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | Pri
     return unpack_set(str(asked[_SET]), prior.probabilities, name, arrays)
 
 
-def against_known(prior: Prior | PriorSet, asked: Mapping[str, Any], objective: str | Objective) -> str | Objective:
+def with_known_optima(
+    prior: Prior | PriorSet, asked: Mapping[str, Any], objective: str | Objective
+) -> str | Objective:
     """Return the objective, with the optima in problem.npz that a regret is against."""
     if objective != WorstRegret.name or not isinstance(prior, Hull):
         return objective

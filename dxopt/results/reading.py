@@ -21,7 +21,7 @@ from dxopt.proofs.duals import unpack_dual
 from dxopt.results.claims import Claims, Notes, read_typed, undamaged
 from dxopt.results.comparison_folder import difference, read_comparison
 from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
-from dxopt.results.packing import AtPositions, against_known, believed, unpack_beliefs, unpack_held_out
+from dxopt.results.packing import AtPositions, unpack_beliefs, unpack_held_out, unpack_prior, with_known_optima
 from dxopt.results.report import Report
 from dxopt.runtime.reading import as_path, is_file, no_result, read_arrays
 from dxopt.runtime.stopping import Status
@@ -77,20 +77,20 @@ def read_problem(folder: Path) -> tuple[Problem, Claims]:
     """
     with undamaged(folder):
         claims = read_typed(folder / CLAIMS, Claims)
-        return _decoded(folder, claims)[0], claims
+        return _decode(folder, claims)[0], claims
 
 
 def _read(folder: Path) -> Report:
     """Decode all files of a folder and certify the mechanism for the problem."""
     claims, notes = read_typed(folder / CLAIMS, Claims), read_typed(folder / NOTES, Notes)
-    problem, mechanism = _decoded(folder, claims)
+    problem, mechanism = _decode(folder, claims)
     problem = _with_optima(folder, problem)
     dual = unpack_dual(read_arrays(folder / DUAL))
     proven = certify(problem, Candidate(mechanism, dual, claims.found.claim))
     proof = proven.certificate
     optimal = is_optimal(problem, proven.mechanism, proof.value, proof.bound, claims.tolerance)
     _require_claimed(claims, proof, optimal=optimal)
-    positions = tuple(None if note is None else AtPositions(**_endless(note)) for note in notes.held_out)
+    positions = tuple(None if note is None else AtPositions(**_with_infinity(note)) for note in notes.held_out)
     return Report(
         problem=problem,
         mechanism=proven.mechanism,
@@ -112,7 +112,7 @@ def _read(folder: Path) -> Report:
     )
 
 
-def _endless(numbers: dict[str, Any]) -> dict[str, Any]:
+def _with_infinity(numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the losses at positions with infinity where JSON has null."""
     return {key: math.inf if one is None and key != "standard_error" else one for key, one in numbers.items()}
 
@@ -135,20 +135,20 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
         raise CertificateError(f"{CLAIMS}: status {claims.status!r} does not fit a gap of {proof.gap:.2e}")
 
 
-def _decoded(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
+def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     """Return the problem and the mechanism of a folder; that of a matrix is not proven, and has no privacy."""
     asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
     if is_matrix(stored):
         space = unpack_space(stored)
-        space = _as_saved(space, asked["distances"]) if "distances" in asked else space
+        space = _with_saved_distances(space, asked["distances"]) if "distances" in asked else space
         reports = unpack_reports(stored, space)
         mechanism = Mechanism.from_matrix(space, stored["matrix"], reports, name=str(stored["name"]))
     else:
         mechanism = unpacked(stored)
-    return _posed(claims, asked, mechanism), mechanism
+    return _problem_from(claims, asked, mechanism), mechanism
 
 
-def _as_saved(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpace:
+def _with_saved_distances(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpace:
     """Return a space with its saved distances; CertificateError where they are others, but for rounding."""
     if np.array_equal(space.distances, distances):
         return space
@@ -159,7 +159,7 @@ def _as_saved(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpac
     return replace(space, given=distances)
 
 
-def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
+def _problem_from(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
     """Return the problem on the space and reports of a mechanism."""
     space, reports, posed = mechanism.space, mechanism.reports, claims.problem
     if posed.loss_by_distance and (reports.secrets or space.metric is not None):
@@ -167,8 +167,8 @@ def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Probl
     else:
         asked["losses"].flags.writeable = False
         loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units["loss"])
-    prior = believed(posed.prior, posed.objective, asked)
-    objective = against_known(prior, asked, posed.objective)
+    prior = unpack_prior(posed.prior, posed.objective, asked)
+    objective = with_known_optima(prior, asked, posed.objective)
     if objective == AdversaryError.name:
         guesses = Loss.of(asked["adversary_loss"], space, unit=posed.units["value"])
         objective = AdversaryError(float(asked["max_loss"]), guesses)

@@ -23,7 +23,7 @@ from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
-from dxopt.results.explanation import paid, promised
+from dxopt.results.explanation import cost_fields, promise_fields
 from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
@@ -43,7 +43,7 @@ from dxopt.results.packing import (
     NO_TABLE,
     pack_beliefs,
     pack_held_out,
-    packed_set,
+    pack_set,
     unit_names,
 )
 from dxopt.runtime.display import as_html
@@ -176,8 +176,8 @@ class Report(Result):
             next_excess, next_best = min(others, default=(None, None))
         prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
         return Explanation(
-            **promised(problem, proof),
-            **paid(found, radii(mechanism, prior), mechanism),
+            **promise_fields(problem, proof),
+            **cost_fields(found, radii(mechanism, prior), mechanism),
             value=proof.value,
             bound=proof.bound,
             optimal=self.status is Status.OPTIMAL,
@@ -215,8 +215,8 @@ class Report(Result):
 
         Warnings stand first, and are never left out: many of them make it longer.
         """
-        first = list(_heart(self))
-        return [*first, *_further(self)][: max(MOST, len(first))]
+        first = list(_first_lines(self))
+        return [*first, *_further_lines(self)][: max(MOST, len(first))]
 
     def details(self) -> str:
         """Everything that is known, as text: all digits, the routes and why others were not taken, and the proofs.
@@ -228,7 +228,7 @@ class Report(Result):
         >>> print(len(str(report).splitlines()) <= 10 < len(report.details().splitlines()))
         True
         """
-        return "\n".join(aligned(everything(self)))
+        return "\n".join(aligned(all_lines(self)))
 
     def contents(self, *, table: bool = True) -> Contents:
         """Return the files of a result folder by name: all that `dx.load` proves again, and the table.
@@ -267,7 +267,7 @@ class Report(Result):
             "epsilon": problem.epsilon,
             "delta": problem.delta,
             **pack_beliefs(problem.beliefs),
-            **packed_set(problem, mechanism),
+            **pack_set(problem, mechanism),
         }
         if isinstance(problem.objective, AdversaryError):
             arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
@@ -349,12 +349,12 @@ _LONG = {*_SHORT, "several reports", "direction", "not hidden"} - {"largest erro
 """Sentences of the long form."""
 
 
-def _heart(report: Report) -> Iterator[tuple[str, str]]:
+def _first_lines(report: Report) -> Iterator[tuple[str, str]]:
     """Yield warnings, the problem, how good the answer is, whether its solver failed, its privacy and its value."""
     yield from (("warning", str(warning)) for warning in report.warnings)
     found = report.explanation
     yield "problem", say.asked(report.problem, found.noun)
-    yield "status", f"{_status(report)}; routes and proofs: report.details(), --verbose"
+    yield "status", f"{_status_text(report)}; routes and proofs: report.details(), --verbose"
     if report.failed:
         yield "solver", report.failed
     plain = found.epsilon is None
@@ -362,7 +362,7 @@ def _heart(report: Report) -> Iterator[tuple[str, str]]:
     yield "value", value(found)
 
 
-def _further(report: Report) -> Iterator[tuple[str, str]]:
+def _further_lines(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what follows, most important first."""
     yield from say.beliefs(report.problem, report.certificate)
     yield from say.worst_prior(report.problem, report.mechanism)[1:]
@@ -374,7 +374,7 @@ def _further(report: Report) -> Iterator[tuple[str, str]]:
     yield from ((topic, found[topic]) for topic in _SHORT if topic in found)
 
 
-def _status(report: Report) -> str:
+def _status_text(report: Report) -> str:
     gap = report.certificate.gap
     if report.status is Status.OPTIMAL:
         return f"optimal (gap {gap:.1e})"
@@ -387,7 +387,7 @@ def _status(report: Report) -> str:
     return told
 
 
-def everything(report: Report) -> Lines:
+def all_lines(report: Report) -> Lines:
     """Return all that is known, with all digits: routes, refusals, reductions, and how it was proven."""
     problem, proof, found = report.problem, report.certificate, report.explanation
     open_still = proof.gap <= report.tolerance and report.status is not Status.OPTIMAL

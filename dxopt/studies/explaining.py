@@ -16,7 +16,7 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.number_syntax import Written
-from dxopt.results.explanation import of_mechanism, of_problem
+from dxopt.results.explanation import explain_mechanism, explain_problem
 from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
@@ -77,7 +77,7 @@ def explain(
     12 published values, each drawn by itself, all lie within 7 people of the true values with at least 95 %
     """
     number = None if values is None else checked_count("values", values)
-    told = _explained(found, epsilons, prior, loss, options, number)
+    told = _explain_usual(found, epsilons, prior, loss, options, number)
     if distance is not None:
         if not (isinstance(distance, int | float) and 0 < distance < math.inf):
             raise SpecError("distance", f"is {distance!r}", "give a positive distance in the unit of the space")
@@ -87,7 +87,7 @@ def explain(
     if number is None:
         return told
     if isinstance(found, Report):
-        return _of_report(told, found, number)
+        return _told_of_values(told, found, number)
     if isinstance(found, Mechanism):
         return told.told_of(number, found, None if prior is None else Prior.of(prior, found.space))
     if told.choices:
@@ -96,17 +96,19 @@ def explain(
     raise SpecError("values", wrong, "solve the problem first and give its report, or ask for levels")
 
 
-def _of_report(told: Explanation, report: Report, values: int) -> Explanation:
+def _told_of_values(told: Explanation, report: Report, values: int) -> Explanation:
     believed = None if isinstance(report.problem.objective, WorstLoss) else report.problem.prior
     return told.told_of(values, report.mechanism, believed)
 
 
 def _choices(reports: Iterable[Report], values: int | None) -> tuple[Explanation, ...]:
     """Return the reports at several levels explained, and several published values together where asked for."""
-    return tuple(one.explanation if values is None else _of_report(one.explanation, one, values) for one in reports)
+    return tuple(
+        one.explanation if values is None else _told_of_values(one.explanation, one, values) for one in reports
+    )
 
 
-def _explained(
+def _explain_usual(
     found: Any,
     epsilons: Iterable[Written] | None,
     prior: PriorLike | None,
@@ -116,24 +118,24 @@ def _explained(
 ) -> Explanation:
     """Return the explanation for the distance and the number of reports that are usual."""
     if isinstance(found, EpsilonSweep) and epsilons is None:
-        return replace(of_problem(found.problem), choices=_choices(found.reports, values))
+        return replace(explain_problem(found.problem), choices=_choices(found.reports, values))
     if isinstance(found, Mechanism):
         if epsilons is not None:
             raise SpecError("epsilons", "go with a problem, and a mechanism has none", "give the problem or report")
-        return of_mechanism(found, None if prior is None else Prior.of(prior, found.space), loss)
+        return explain_mechanism(found, None if prior is None else Prior.of(prior, found.space), loss)
     if not isinstance(found, Report | EpsilonSweep | Problem):
         wrong = f"is of type {type(found).__name__}"
         raise SpecError("found", wrong, "give a report, a mechanism or a problem; of a frontier one of its reports")
     if prior is not None or loss != "distance":
         raise SpecError("prior" if prior is not None else "loss", "is that of the problem", "leave it out")
     problem = found if isinstance(found, Problem) else found.problem
-    told = found.explanation if isinstance(found, Report) else of_problem(problem)
+    told = found.explanation if isinstance(found, Report) else explain_problem(problem)
     if epsilons is None:
         return told
     return replace(told, choices=_choices(sweep(problem, epsilons, **options).reports, values))
 
 
-def saved(folder: str | Path) -> Report | EpsilonSweep:
+def load_explainable(folder: str | Path) -> Report | EpsilonSweep:
     """Load what a result folder has to be explained, proven again: its report, or the reports at its levels.
 
     SpecError where it holds nothing that can be explained, and CertificateError where something does not hold.

@@ -26,7 +26,7 @@ from dxopt.studies.series import (
     require_falling,
     require_share,
     running,
-    stopped,
+    status_when_stopped,
 )
 
 FARTHEST = 40.0
@@ -107,18 +107,18 @@ def smallest_epsilon(
     require_share("tolerance", tolerance)
     if accuracy < FINEST:
         raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
-    ends = _range(problem, low, high)
+    ends = _search_range(problem, low, high)
     with running(progress, time_limit, partial, cluster, device) as (tell, stop):
         # First a bracket, then the search within it; what is left undecided on the way ends either, and is enclosed.
         search = _Search(problem, budget, tolerance, answering(solver, tell, stop), stop)
         first = min(max(problem.epsilon, ends[0]), ends[1])
-        unsure = search.bracketed(first, ends)
+        unsure = search.bracket(first, ends)
         if not stop.requested:
             _require_bracket(search, ends, low, high)
-            unsure = search.closed_in(accuracy) if unsure is None else unsure
+            unsure = search.narrow(accuracy) if unsure is None else unsure
         if unsure is not None:
-            search.around(unsure, accuracy, ends)
-    status = Status.OPTIMAL if search.width() <= accuracy * (1 + 1e-6) else stopped(stop)
+            search.enclose(unsure, accuracy, ends)
+    status = Status.OPTIMAL if search.width() <= accuracy * (1 + 1e-6) else status_when_stopped(stop)
     return stop.delivered(Level(problem, search.high, search.low, budget, accuracy, status))
 
 
@@ -161,7 +161,7 @@ class _Search:
                 break
         return None
 
-    def bracketed(self, first: float, ends: tuple[float, float]) -> float | None:
+    def bracket(self, first: float, ends: tuple[float, float]) -> float | None:
         """Go from one ε by growing steps until there is one on either side; return one where that is not proven."""
         epsilon = first
         factor = 2.0
@@ -178,7 +178,7 @@ class _Search:
             enough = self.enough(epsilon)
         return None
 
-    def closed_in(self, accuracy: float) -> float | None:
+    def narrow(self, accuracy: float) -> float | None:
         """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); return an ε on neither side, or None.
 
         The ITP method interpolates, truncates and projects: it is as fast as the secant where the loss is smooth, and
@@ -210,7 +210,7 @@ class _Search:
                 return epsilon
         return None
 
-    def around(self, unsure: float, accuracy: float, ends: tuple[float, float]) -> None:
+    def enclose(self, unsure: float, accuracy: float, ends: tuple[float, float]) -> None:
         """Step away from an ε that is on neither side until both sides are proven again.
 
         Near the true ε the budget is between value and bound. Steps of half the accuracy, growing, soon leave that
@@ -255,7 +255,7 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
         raise SpecError("max_loss", wrong, "raise it" if high is None else "raise it, or `high`")
 
 
-def _range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
+def _search_range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
     """Return levels to search between: those given, or where all budgets are next to 0, or ask nothing any more."""
     least = 0.0 if low is None else checked_level(low, "low")
     most = math.inf if high is None else checked_level(high, "high")

@@ -78,7 +78,7 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
 
     SpecError where there is none of a name, one is no mechanism, or a name of one's own is taken.
     """
-    asked = [OPTIMAL, *(COMPARABLE if methods is None else _listed(methods))]
+    asked = [OPTIMAL, *(COMPARABLE if methods is None else _as_list(methods))]
     # names once each; mechanisms of one's own in their place, under names that no other row has
     found: dict[str, str | Own] = {}
     for method in asked:
@@ -90,12 +90,12 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
                 MECHANISM_PLUGINS.find(method)
             found.setdefault(method, method)
         else:
-            own = _own(method, found)
+            own = _as_own(method, found)
             found[own.name] = own
     return list(found.values())
 
 
-def _listed(methods: Methods) -> list[Any]:
+def _as_list(methods: Methods) -> list[Any]:
     """Return one mechanism as a list of one, and a mapping as pairs."""
     if isinstance(methods, Mapping):
         # a name under itself is that mechanism, as where names and mechanisms of one's own are given together
@@ -113,7 +113,7 @@ def _listed(methods: Methods) -> list[Any]:
     return [methods] if rows and not any(isinstance(entry, list) for row in listed for entry in row) else listed
 
 
-def _own(method: Any, taken: Mapping[str, Any]) -> Own:
+def _as_own(method: Any, taken: Mapping[str, Any]) -> Own:
     """Return a mechanism of one's own under the name that it was given with, or one that is not taken."""
     if isinstance(method, Own):
         return method
@@ -125,13 +125,13 @@ def _own(method: Any, taken: Mapping[str, Any]) -> Own:
         if not free or name in (*COMPARABLE, *taken) or name.startswith(_TAKEN):
             wrong = f"the name {name[:_LONGEST]!r} is taken" if free else f"{name[:_LONGEST]!r} is no name"
             raise SpecError("methods", wrong, "give one of your own, of up to 100 letters on one line")
-        return Own(name, _checked(given))
-    given = _checked(method)
+        return Own(name, _require_mechanism(given))
+    given = _require_mechanism(method)
     name = given.name if isinstance(given, Mechanism) else getattr(given, "__name__", "")
-    return Own(_free("" if name.startswith("<") else name, taken), given)
+    return Own(_free_name("" if name.startswith("<") else name, taken), given)
 
 
-def _checked(given: Any) -> Given:
+def _require_mechanism(given: Any) -> Given:
     if isinstance(given, Mechanism | _MATRIX) or callable(given):
         return given
     if isinstance(given, str):
@@ -143,7 +143,7 @@ def _checked(given: Any) -> Given:
     raise SpecError("methods", wrong, "give names, mechanisms, matrices of probabilities, or functions of epsilon")
 
 
-def _free(name: str, taken: Mapping[str, Any]) -> str:
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
     """Return the name, cut to a line, with a number where another row has it."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:_LONGEST]
     plain = plain or "own mechanism"

@@ -71,7 +71,7 @@ def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
     return answer
 
 
-def closed_in(
+def refine_range(
     found: _Range,
     following: Callable[[_Range], tuple[int, Problem] | None],
     answer: Answer,
@@ -90,15 +90,17 @@ def closed_in(
         found = replace(found, reports=tuple(reports))
     # Optimal where it reached its end, or only gaps within tolerance are left.
     within = not stop.requested and all(report.status is Status.OPTIMAL for report in found.reports)
-    return replace(found, status=Status.OPTIMAL if within or found.resolution <= found.wanted else stopped(stop))
+    return replace(
+        found, status=Status.OPTIMAL if within or found.resolution <= found.wanted else status_when_stopped(stop)
+    )
 
 
-def widest(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> int | None:
+def widest_interval(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> int | None:
     """Return which of the intervals between points where a further point helps is the widest one; None of none."""
     return int(np.where(helps, widths, -np.inf).argmax()) if helps.any() else None
 
 
-def stopped(stop: Stop) -> Status:
+def status_when_stopped(stop: Stop) -> Status:
     """Return how a series ended that did not reach its end: at Ctrl-C, at the time limit, or because it could not."""
     if stop.interrupted:
         return Status.INTERRUPTED

@@ -35,18 +35,18 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     )
     yield "several reports", "n independent reports of one person together cost n times as much: the levels add up."
     if said.draws.keyed:
-        yield from _of_key(unless, paid=said.budgets is not None)
+        yield from _key_sentences(unless, paid=said.budgets is not None)
     if said.budgets is not None:
-        yield "budget", _budget(said, said.budgets)
+        yield "budget", _budget_text(said, said.budgets)
     if secret.kind != "label":
-        yield "secrets", _secrets(said)
+        yield "secrets", _between_secrets(said)
     if secret.outside == "drop":
         yield (
             "left out",
             f"Rows without a {secret.noun} in the space were left out: that a {said.rows.noun} is missing says so, "
             "which no level of privacy covers.",
         )
-    if secret.outside == "nearest" and (text := _outside(said)):
+    if secret.outside == "nearest" and (text := _outside_text(said)):
         yield "outside", text
     if said.budgets is not None and said.budgets.over_budget == "drop":
         but = ", except for rows outside the space" if secret.outside == "drop" else ""
@@ -72,7 +72,7 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     )
 
 
-def _of_key(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
+def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
     """Yield what draws with a key promise, and what they show."""
     yield (
         "key",
@@ -98,7 +98,7 @@ def _of_key(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
         )
 
 
-def _budget(said: Sidecar, paid: Paid) -> str:
+def _budget_text(said: Sidecar, paid: Paid) -> str:
     """Return what a person's budget is, and what all that it pays for tells of one place."""
     epsilon, near = said.privacy.epsilon, said.privacy.positions
     unit = per(said.privacy.unit)
@@ -119,15 +119,17 @@ def _budget(said: Sidecar, paid: Paid) -> str:
     )
 
 
-def _far(said: Sidecar) -> str:
+def _furthest_text(said: Sidecar) -> str:
     return with_unit(f"{said.secret.within:.6g}", said.secret.within_unit)
 
 
-def _secrets(said: Sidecar) -> str:
+def _between_secrets(said: Sidecar) -> str:
     """Return between which places or values the guarantee is."""
     secret, near = said.secret, said.privacy.positions
     exact = secret.within == 0 and secret.outside != "nearest"
-    away = "however far away that is" if secret.outside == "nearest" else f"which is up to {_far(said)} away"
+    away = (
+        "however far away that is" if secret.outside == "nearest" else f"which is up to {_furthest_text(said)} away"
+    )
     if secret.noun == "value":
         among = f"The guarantee is between the {said.mechanism.secrets:,} values of the space"
         if exact:
@@ -145,7 +147,7 @@ def _secrets(said: Sidecar) -> str:
     )
 
 
-def _outside(said: Sidecar) -> str:
+def _outside_text(said: Sidecar) -> str:
     """Return what does not hold for what is taken for a secret from outside; other labels are refused."""
     secret = said.secret
     missing = []
@@ -155,7 +157,11 @@ def _outside(said: Sidecar) -> str:
         missing.append(f"the factor between {secret.noun}s does not hold")
     if secret.noun == "label" or not missing:
         return ""
-    off = f"further than {_far(said)} from every secret" if secret.within else "that are no secrets themselves"
+    off = (
+        f"further than {_furthest_text(said)} from every secret"
+        if secret.within
+        else "that are no secrets themselves"
+    )
     return f"There may be {secret.noun}s {off}: for these {', and '.join(missing)}."
 
 

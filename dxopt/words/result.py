@@ -234,7 +234,7 @@ class Explanation(Shown):
             for one in self.choices
             if one.asked is not None
         ]
-        return _plain({**numbers, "sentences": self.sentences})
+        return _for_json({**numbers, "sentences": self.sentences})
 
     def __str__(self) -> str:
         told = [f"{topic}: {text}" for topic, text in self.sentences]
@@ -252,13 +252,13 @@ def exponential(exponent: float) -> float:
     return math.exp(min(exponent, 700.0))
 
 
-def _plain(value: Any) -> Any:
+def _for_json(value: Any) -> Any:
     """Return a value for JSON: None where it is infinite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+        return {key: _for_json(one) for key, one in value.items()}
+    return [_for_json(one) for one in value] if isinstance(value, tuple | list) else value
 
 
 def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
@@ -269,7 +269,7 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         if found.across is not None:
             yield "places", between_places(found, found.across)
         yield "level", level(found)
-        yield "several reports", several(found)
+        yield "several reports", several_reports(found)
     if found.delta:
         most = at_most(found.delta)
         yield "delta", f"In all, a probability of δ = {most} may fall outside of this promise, for each pair."
@@ -297,19 +297,19 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     if found.worst_radius is not None:
         yield "radius", radius(found, found.worst_radius)
     if found.worst_loss is not None:
-        lost = loses(found, amount(found.worst_loss, found.loss_unit))
-        who = _named(found, found.worst_at)
+        lost = loss_clause(found, amount(found.worst_loss, found.loss_unit))
+        who = _name_secret(found, found.worst_at)
         yield "worst off", f"{who[:1].upper()}{who[1:]} has the largest mean loss: a report {lost}."
     if found.most_off is not None:
         yield "largest error", largest_error(found, found.most_off)
     if found.all_within is not None:
-        yield "several values", together(found, found.all_within)
+        yield "several values", several_values(found, found.all_within)
     if found.prior_zero:
-        yield "prior 0", unlikely(found)
+        yield "prior 0", prior_zero(found)
     if found.never:
-        yield "never reported", never(found, found.never)
+        yield "never reported", never_reported(found, found.never)
     if found.places and found.across is None and private:
-        yield "positions", border(found)
+        yield "positions", across_borders(found)
     if found.few:
         unknown = "" if found.worst_loss is not None else ", and who is worst off is not known"
         yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of one{unknown}."
@@ -360,7 +360,7 @@ def proven_level(found: Explanation) -> str:
     return f"ε proven {proven} {where} (asked {three_digits(found.asked)})"
 
 
-def several(found: Explanation) -> str:
+def several_reports(found: Explanation) -> str:
     """Return what n reports of one person cost."""
     epsilon = found.epsilon or 0.0
     once, all_of_them = epsilon * found.between, found.reports * epsilon * found.between
@@ -371,7 +371,7 @@ def several(found: Explanation) -> str:
         told = f"{histories(positions, found.apart, found.unit)} are told apart by a factor of at most"
     text = (
         f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: {told} "
-        f"{factor(all_of_them)}{_even(all_of_them)}. A person's own budget has to cover all of them."
+        f"{factor(all_of_them)}{_even_chance(all_of_them)}. A person's own budget has to cover all of them."
     )
     if found.reports == 1 or not 0 < once < _CERTAIN:
         return text
@@ -379,7 +379,7 @@ def several(found: Explanation) -> str:
     return f"{text} For a factor of {factor(once)} after all {found.reports:,}, take ε = {each}."
 
 
-def _even(exponent: float) -> str:
+def _even_chance(exponent: float) -> str:
     """Return what an even chance becomes at most, where a factor of e^exponent leaves any doubt."""
     if exponent >= _CERTAIN:
         return ""
@@ -409,7 +409,7 @@ def between_places(found: Explanation, across: float) -> str:
     return f"{text}. This holds inside the grid. Positions outside, moved to the nearest cell, have no promise."
 
 
-def border(found: Explanation) -> str:
+def across_borders(found: Explanation) -> str:
     """Return what the promise means for positions where it is not known how far they are from their places."""
     text = (
         "Positions are first moved to their place. Within one place nothing can be told apart; two positions on both"
@@ -422,7 +422,7 @@ def border(found: Explanation) -> str:
 
 def value(found: Explanation) -> str:
     """Return the value of the objective, and what none is better than."""
-    text = _is(found, amount(found.value, found.value_unit))
+    text = _value_clause(found, amount(found.value, found.value_unit))
     if found.value is None or found.bound is None:
         return f"{text}."
     if not found.optimal:
@@ -433,12 +433,12 @@ def value(found: Explanation) -> str:
     return f"{text}: proven to be the best possible{close}."
 
 
-def _is(found: Explanation, worth: str) -> str:
+def _value_clause(found: Explanation, worth: str) -> str:
     match found.title:
         case "worst loss":
-            return f"Whatever the {singular_of(found.noun)}, a report {loses(found, worth)}, or less"
+            return f"Whatever the {singular_of(found.noun)}, a report {loss_clause(found, worth)}, or less"
         case "worst expected loss":
-            return f"Under the worst of the priors, a report {loses(found, worth)}"
+            return f"Under the worst of the priors, a report {loss_clause(found, worth)}"
         case "worst regret":
             return f"Under none of the priors a report costs more than {worth} above the optimum for that prior"
         case "adversary's error":
@@ -448,30 +448,30 @@ def _is(found: Explanation, worth: str) -> str:
             most = "" if found.budget is None else f" (at most {amount(found.budget, found.loss_unit)} was allowed)"
             return f"{text}, while reports cost {amount(found.expected_loss, found.loss_unit)} on average{most}"
     between = ", from centre to centre" if found.cell is not None and found.kind in ("distance", "squared") else ""
-    return f"A report {loses(found, worth)}{between}"
+    return f"A report {loss_clause(found, worth)}{between}"
 
 
-def loses(found: Explanation, worth: str) -> str:
+def loss_clause(found: Explanation, worth: str) -> str:
     """Return what a loss means: "is 0.84 km from the true place on average"."""
     if worth == three_digits(math.inf):
         return "costs infinitely much on average"
     match found.kind if found.title != "adversary's error" else "":
         case "distance":
-            return f"is {worth} from {_truth(found)} on average"
+            return f"is {worth} from {_truth_noun(found)} on average"
         case "squared":
-            return f"has a squared distance of {worth} from {_truth(found)} on average"
+            return f"has a squared distance of {worth} from {_truth_noun(found)} on average"
         case "binary":
-            return f"does not name {_truth(found)} with probability {worth}"
+            return f"does not name {_truth_noun(found)} with probability {worth}"
     return f"costs {worth} on average"
 
 
-def _named(found: Explanation, label: str | None) -> str:
+def _name_secret(found: Explanation, label: str | None) -> str:
     """Return one of the secrets: "place A"."""
     where = found.where.get(label or "", "")
     return f"{singular_of(found.noun)} {label}{f' at {where}' if where else ''}"
 
 
-def _truth(found: Explanation) -> str:
+def _truth_noun(found: Explanation) -> str:
     return "the truth" if found.noun == "secrets" else f"the true {singular_of(found.noun)}"
 
 
@@ -489,9 +489,9 @@ def from_positions(found: Explanation) -> str:
 
 def radius(found: Explanation, worst: float) -> str:
     """Return how far reports are from the truth, 95 % of them."""
-    truth, far = _truth(found), within(worst, found.unit)
+    truth, far = _truth_noun(found), within(worst, found.unit)
     if found.few:
-        return f"For {_named(found, found.radius_at)}, 95 % of reports lie {far} of {truth}."
+        return f"For {_name_secret(found, found.radius_at)}, 95 % of reports lie {far} of {truth}."
     if found.radius is None:
         return f"Whatever the {singular_of(found.noun)}, 95 % of reports lie {far} of {truth}."
     text = f"95 % of reports lie {within(found.radius, found.unit)} of {truth}"
@@ -500,7 +500,7 @@ def radius(found: Explanation, worst: float) -> str:
         text += f", half of them {close}" if found.half else f"; half of the reports name {truth}"
     if found.worst_radius == found.radius:
         return f"{text}; that holds for each of the {found.noun}."
-    return f"{text}; for {_named(found, found.radius_at)}, where this is worst, 95 % lie {far}."
+    return f"{text}; for {_name_secret(found, found.radius_at)}, where this is worst, 95 % lie {far}."
 
 
 def largest_error(found: Explanation, most_off: float) -> str:
@@ -515,7 +515,7 @@ def largest_error(found: Explanation, most_off: float) -> str:
     )
 
 
-def together(found: Explanation, all_within: float) -> str:
+def several_values(found: Explanation, all_within: float) -> str:
     """Return how far off several published values are, all of them and their total."""
     text = (
         f"{found.values:,} published {found.noun}, each drawn by itself, all lie {within(all_within, found.unit)} of "
@@ -531,7 +531,7 @@ def together(found: Explanation, all_within: float) -> str:
     return f"{text} A person costs ε once for each of these {found.noun} that counts that person."
 
 
-def unlikely(found: Explanation) -> str:
+def prior_zero(found: Explanation) -> str:
     """Return what secrets of prior 0 lose."""
     have = "has" if found.prior_zero == 1 else "have"
     text = (
@@ -540,10 +540,10 @@ def unlikely(found: Explanation) -> str:
     if found.prior_zero_mean is None:
         return f"{text}."
     mean, most = (amount(loss, found.loss_unit) for loss in (found.prior_zero_mean, found.prior_zero_worst))
-    return f"{text}: their mean loss is {mean}, the largest {most} for {_named(found, found.prior_zero_at)}."
+    return f"{text}: their mean loss is {mean}, the largest {most} for {_name_secret(found, found.prior_zero_at)}."
 
 
-def never(found: Explanation, count: int) -> str:
+def never_reported(found: Explanation, count: int) -> str:
     """Return which outputs never come out, and what that means for the ends of a line."""
     named = listed(found.never_labels, len(found.never_labels), total=count)
     hardly = f", {found.hardly:,} of them with a probability below one in a million" if found.hardly else ""

@@ -166,7 +166,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     return written
 
 
-def shown(figure: Figure, file: str | Path | None) -> Figure:
+def saved_if_asked(figure: Figure, file: str | Path | None) -> Figure:
     """Return a figure, written to a file where one is named: of the kind that it ends with, or as SVG and PNG.
 
     Raises

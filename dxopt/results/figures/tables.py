@@ -118,4 +118,4 @@ class Plotted(ABC):
         >>> print(Path("figures/line.svg").is_file())
         True
         """
-        return plots.shown(self.figure(), save)
+        return plots.saved_if_asked(self.figure(), save)

@@ -51,7 +51,7 @@ class Located:
             prior = answer.problem.prior if isinstance(answer, Report) else Prior.uniform(space)
         believed = Prior.of(prior, space).probabilities
         found = positions(space)
-        return cls(mechanism, believed, found, _of_reports(mechanism, found))
+        return cls(mechanism, believed, found, _report_positions(mechanism, found))
 
     def expected(self) -> NDArray[np.float64]:
         """Return Σ_x π_x K[x, z] for each report z, `(m,)`."""
@@ -75,7 +75,7 @@ class Located:
             raise NoSuchPoint("secret", f"there is no location {secret!r}", *fix) from None
 
 
-def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:
+def _report_positions(mechanism: Mechanism, found: Positions) -> Positions:
     points = mechanism.space.points
     reports = mechanism.reports
     if reports.secrets:
@@ -90,10 +90,10 @@ def secrets_of(
 ) -> list[Any]:
     """Return the secrets that a command names, as `Located.index` takes them; a point is numbers with commas."""
     said = [{"label": one} for one in label or []] + [{"index": one} for one in index or []]
-    return [*(bare or []), *said, *({"point": _coordinates(one)} for one in point or [])]
+    return [*(bare or []), *said, *({"point": _parse_coordinates(one)} for one in point or [])]
 
 
-def _coordinates(text: str) -> tuple[float, ...]:
+def _parse_coordinates(text: str) -> tuple[float, ...]:
     """Return the numbers of a text with commas between them."""
     try:
         return tuple(float(part) for part in text.split(","))
@@ -121,9 +121,9 @@ class Window:
         """Return the window around all that is drawn, with room at the edges, more of it below for the scale bar."""
         both = (located.secrets, located.reports)
         # Longitudes are taken around the middle of the locations, so that a map across ±180° is in one piece.
-        middle = _middle(np.concatenate([found.degrees[:, 1] for found in both]))
+        middle = _central_longitude(np.concatenate([found.degrees[:, 1] for found in both]))
         shapes = [
-            _on_map(array, middle).reshape(-1, 2)
+            _as_map_coordinates(array, middle).reshape(-1, 2)
             for found in both
             for array in (found.degrees, found.outlines, found.streets)
             if array is not None
@@ -152,10 +152,10 @@ class Window:
 
     def on_map(self, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return locations `(n, 2)`, or shapes `(n, k, 2)`, as (longitude, latitude) in the window."""
-        return _on_map(degrees, (self.west + self.east) / 2)
+        return _as_map_coordinates(degrees, (self.west + self.east) / 2)
 
 
-def _middle(longitudes: NDArray[np.float64]) -> float:
+def _central_longitude(longitudes: NDArray[np.float64]) -> float:
     """Return the longitude opposite to the middle of the widest gap between longitudes."""
     # A map that is cut where nothing is for longest cuts no group of locations in two.
     around = np.unique(np.mod(longitudes, 360.0))
@@ -164,7 +164,7 @@ def _middle(longitudes: NDArray[np.float64]) -> float:
     return float(unrolled(around[widest] + gaps[widest] / 2 - 180.0, 0.0))
 
 
-def _on_map(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
+def _as_map_coordinates(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
     """Turn (latitude, longitude) into (longitude, latitude) within 180° of a middle; shapes stay whole."""
     longitudes = degrees[..., 1]
     centres = longitudes

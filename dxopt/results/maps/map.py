@@ -99,7 +99,7 @@ def draw_map(
         figure = blank((wide + 0.8) * across + 0.9, down * (wide * window.steepness + 0.65) + 0.3)
         scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(panel.values.max()) for panel in panels))
         every = np.ravel(figure.subplots(down, across, squeeze=False))
-        drawn = [_draw(axes, panel, window, scale, located) for axes, panel in zip(every, panels, strict=False)]
+        drawn = [_draw_panel(axes, panel, window, scale, located) for axes, panel in zip(every, panels, strict=False)]
         if beneath is not None:
             for axes in every[: len(panels)]:
                 beneath.draw(axes)
@@ -168,7 +168,7 @@ def _panels(located: Located, secret: Any) -> list[_Panel]:
     return panels
 
 
-def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: Located) -> Collection:
+def _draw_panel(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: Located) -> Collection:
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
@@ -178,7 +178,7 @@ def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: 
         axes.add_collection(LineCollection(list(streets), colors=_STREET, linewidths=0.8, zorder=1))
     # pale to dark, and grey for what never happens
     colours = colormaps[_MAP].with_extremes(bad=_NEVER)
-    draw = _dots if found.outlines is None else _areas
+    draw = _draw_dots if found.outlines is None else _draw_areas
     drawn = draw(axes, panel, window, {"cmap": colours, "norm": scale, "linewidths": 0.4})
     if panel.secret is not None:
         x, y = window.on_map(located.secrets.degrees[panel.secret])
@@ -194,36 +194,36 @@ def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: 
     axes.set(xlim=(window.west, window.east), ylim=(window.south, window.north), aspect=1 / window.shrinking)
     axes.set_title(panel.title, fontsize=9.5)
     axes.grid(visible=False)
-    _degrees(axes)
+    _label_degrees(axes)
     _scale_bar(axes, window)
     return drawn
 
 
-def _areas(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
+def _draw_areas(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
     from matplotlib.collections import PolyCollection
 
     shapes = list(window.on_map(np.asarray(panel.found.outlines)))
     areas = PolyCollection(shapes, edgecolors="white", zorder=2, **style)
-    areas.set_array(_positive(panel.values))
+    areas.set_array(_nan_where_never(panel.values))
     return axes.add_collection(areas)
 
 
-def _dots(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
+def _draw_dots(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
     x, y = window.on_map(panel.found.degrees).T
-    size = _sizes(x, y, window)
+    size = _dot_sizes(x, y, window)
     order = np.argsort(panel.values, kind="stable")
-    colours = _positive(panel.values[order])
+    colours = _nan_where_never(panel.values[order])
     return axes.scatter(
         x[order], y[order], s=size[order], c=colours, plotnonfinite=True, edgecolors=_GREY, zorder=3, **style
     )
 
 
-def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nan_where_never(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return probabilities with nan for what never happens."""
     return np.where(values > 0, values, np.nan)
 
 
-def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
+def _dot_sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
     """Return areas of dots, in square points, at which no dot hides another, as far as they can still be seen."""
     from scipy.spatial import KDTree
 
@@ -236,7 +236,7 @@ def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> ND
     return np.clip((near * points) ** 2, 8, most)
 
 
-def _degrees(axes: Axes) -> None:
+def _label_degrees(axes: Axes) -> None:
     """Set few ticks, with the hemisphere."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 

@@ -48,8 +48,8 @@ def shapes_of(given: Area) -> Shapes:
     """
     from shapely import make_valid
 
-    found = [(shape, _kind(about), _name(about)) for shape, about in geometries_of(given, "underlay")]
-    kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is(shape, "Point")]
+    found = [(shape, _kind_of(about), _name_of(about)) for shape, about in geometries_of(given, "underlay")]
+    kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is_kind(shape, "Point")]
     if found and not kept:
         wrong = f"has a {found[0][0].geom_type}"
         raise SpecError("underlay", wrong, "give lines and polygons, or points with a name")
@@ -100,17 +100,19 @@ class Underlay:
         lines: list[tuple[Kind, Ring]] = []
         named: dict[str, tuple[tuple[int, float], Any]] = {}
         for shape, kind, name in shapes:
-            for turned in _turns(shape, frame):
+            for turned in _turns_in_frame(shape, frame):
                 within = turned.intersection(frame)
-                edge = turned.boundary.intersection(frame) if _is(shape, "Polygon") else within
-                lines += [(kind, _ring(line)) for line in _parts(edge, "LineString", "LinearRing")]
+                edge = turned.boundary.intersection(frame) if _is_kind(shape, "Polygon") else within
+                lines += [(kind, _ring_of(line)) for line in _parts_of_kind(edge, "LineString", "LinearRing")]
                 areas += [
-                    (kind, [_ring(ring) for ring in (part.exterior, *part.interiors)])
-                    for part in _parts(within, "Polygon")
+                    (kind, [_ring_of(ring) for ring in (part.exterior, *part.interiors)])
+                    for part in _parts_of_kind(within, "Polygon")
                 ]
                 seen = turned.intersection(inner)
                 if name and not seen.is_empty:
-                    named[name] = min(named.get(name, (_LAST, seen)), (_rank(seen), seen), key=lambda one: one[0])
+                    named[name] = min(
+                        named.get(name, (_LAST, seen)), (_label_rank(seen), seen), key=lambda one: one[0]
+                    )
         if not areas and not lines and not named:
             return None
         ranked = sorted(named.items(), key=lambda one: (one[1][0], one[0]))[:_MOST_NAMES]
@@ -174,7 +176,7 @@ class Underlay:
             zorder=2.5,
         )
         axes.add_collection(drawn, autolim=False)
-        for text, x, y in _apart(self.names, axes.get_xlim(), axes.get_ylim()):
+        for text, x, y in _names_with_room(self.names, axes.get_xlim(), axes.get_ylim()):
             axes.annotate(
                 text, (x, y), ha="center", va="center", fontsize=7, color="#6b6b66", zorder=2.7, clip_on=True
             )
@@ -186,12 +188,12 @@ class Underlay:
         return [Line2D([], [], color=_LINES[kind], linewidth=2, label=MEANT[kind]) for kind in self.kinds]
 
 
-def _rank(seen: Any) -> tuple[int, float]:
+def _label_rank(seen: Any) -> tuple[int, float]:
     """Rank places before areas before lines, large ones before small ones."""
-    return (0, 0.0) if _is(seen, "Point") else (1, -seen.area) if seen.area else (2, -seen.length)
+    return (0, 0.0) if _is_kind(seen, "Point") else (1, -seen.area) if seen.area else (2, -seen.length)
 
 
-def _turns(shape: Any, frame: Any) -> Iterator[Any]:
+def _turns_in_frame(shape: Any, frame: Any) -> Iterator[Any]:
     """Yield a shape where it meets the frame: longitudes of a window may be a turn away."""
     from shapely import affinity
 
@@ -199,7 +201,7 @@ def _turns(shape: Any, frame: Any) -> Iterator[Any]:
     return (one for one in turned if one.intersects(frame))
 
 
-def _kind(about: Mapping[str, Any]) -> Kind:
+def _kind_of(about: Mapping[str, Any]) -> Kind:
     told = str(about.get("featurecla", "")).lower()
     natural = about.get("natural") in ("water", "bay", "strait", "coastline")
     if natural or about.get("waterway") or about.get("water") or any(name in told for name in _WATERS):
@@ -207,17 +209,17 @@ def _kind(about: Mapping[str, Any]) -> Kind:
     return "road" if about.get("highway") or about.get("railway") or "road" in told else "land"
 
 
-def _name(about: Mapping[str, Any]) -> str:
+def _name_of(about: Mapping[str, Any]) -> str:
     name = about.get("name") or about.get("NAME")
     return name.strip() if isinstance(name, str) else ""
 
 
-def _is(shape: Any, kind: str) -> bool:
+def _is_kind(shape: Any, kind: str) -> bool:
     """Return True if a shape is of a kind, or of several of them."""
     return shape.geom_type.endswith(kind)
 
 
-def _apart(
+def _names_with_room(
     names: Sequence[tuple[str, float, float]], across: tuple[float, float], up: tuple[float, float]
 ) -> Iterator[tuple[str, float, float]]:
     """Yield names that leave each other room, the first of those that do not."""
@@ -231,12 +233,12 @@ def _apart(
             yield text, x, y
 
 
-def _ring(line: Any) -> Ring:
+def _ring_of(line: Any) -> Ring:
     return np.asarray(line.coords)[:, :2]
 
 
-def _parts(found: Any, *kinds: str) -> list[Any]:
+def _parts_of_kind(found: Any, *kinds: str) -> list[Any]:
     """Return the parts of a shape that are of some kinds."""
     if hasattr(found, "geoms"):
-        return [part for inner in found.geoms for part in _parts(inner, *kinds)]
+        return [part for inner in found.geoms for part in _parts_of_kind(inner, *kinds)]
     return [found] if found.geom_type in kinds else []

@@ -65,14 +65,14 @@ class Plane:
         reports = report.mechanism.reports
         if known(space) is not None:
             try:
-                return _earth(Located.of(report), shapes)
+                return _plane_on_earth(Located.of(report), shapes)
             except UnsupportedError:
                 return None
-        secrets = _pairs(space.points)
-        reported = _pairs(reports.points)
+        secrets = _as_plane_points(space.points)
+        reported = _as_plane_points(reports.points)
         if secrets is None or (reported is None and not reports.secrets):
             return None
-        return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_named(space.labels))
+        return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_are_words(space.labels))
 
     def as_data(self) -> dict[str, Any]:
         """Return coordinates for a script, relative to their size."""
@@ -95,18 +95,18 @@ class Plane:
         }
 
 
-def _pairs(points: NDArray[Any] | None) -> Array | None:
+def _as_plane_points(points: NDArray[Any] | None) -> Array | None:
     if points is None or points.ndim != 2 or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
         return None
     return points.astype(float)
 
 
-def _earth(located: Located, shapes: Shapes | None) -> Plane:
+def _plane_on_earth(located: Located, shapes: Shapes | None) -> Plane:
     """Kilometres around the middle of the secrets."""
     found = located.secrets
     reported = located.reports
     middle = _middle(found.degrees)
-    flat = partial(_flat, middle)
+    flat = partial(_kilometres_from, middle)
     beneath = None if shapes is None else Underlay.within(shapes, Window.around(located))
     return Plane(
         flat(found.degrees),
@@ -115,13 +115,13 @@ def _earth(located: Located, shapes: Shapes | None) -> Plane:
         None if found.streets is None else flat(found.streets),
         "km",
         middle,
-        _named(located.mechanism.space.labels),
+        _are_words(located.mechanism.space.labels),
         # without details that nobody sees
         beneath and beneath.plain(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1])),
     )
 
 
-def _named(labels: Sequence[str]) -> bool:
+def _are_words(labels: Sequence[str]) -> bool:
     """Return True if labels are words: neither coordinates nor numbers."""
     return all(any(letter.isalpha() for letter in label) for label in labels)
 
@@ -133,7 +133,7 @@ def _middle(degrees: Array) -> tuple[float, float]:
     return float(latitude), float(longitude)
 
 
-def _flat(middle: tuple[float, float], degrees: Array) -> Array:
+def _kilometres_from(middle: tuple[float, float], degrees: Array) -> Array:
     """Return kilometres east and north of the middle, where a degree of longitude is as long as it is there."""
     latitude, longitude = middle
     east = (unrolled(degrees[..., 1], longitude) - longitude) * math.cos(math.radians(latitude))
@@ -144,7 +144,7 @@ CELLS = 640_000
 """Entries of all channels in a page: 3.4 MB of text."""
 
 
-def cells(report: Report) -> int:
+def count_entries(report: Report) -> int:
     """Return the number of entries of the channel."""
     return len(report.mechanism.space) * len(report.mechanism.reports)
 
@@ -158,7 +158,7 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
         "prior": report.problem.prior.probabilities.tolist(),
         "losses": [finite(loss) for loss in mechanism.losses(report.problem.loss).tolist()],
         "unit": report.problem.loss.unit,
-        "channel": packed(mechanism.matrix),
+        "channel": as_base64(mechanism.matrix),
         "plane": None if plane is None else plane.as_data(),
     }
 
@@ -168,23 +168,25 @@ def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None)
     if plane is None or plane.middle is None or points is None or list(labels) != list(Coordinates(points)):
         return list(labels)
     for digits in range(3, 9):
-        shown = [f"{_degrees(y, digits, 'N', 'S')}, {_degrees(x, digits, 'E', 'W')}" for y, x in points.tolist()]
+        shown = [
+            f"{_degrees_text(y, digits, 'N', 'S')}, {_degrees_text(x, digits, 'E', 'W')}" for y, x in points.tolist()
+        ]
         if len(set(shown)) == len(shown):
             return shown
     return list(labels)
 
 
-def _degrees(value: float, digits: int, above: str, below: str) -> str:
+def _degrees_text(value: float, digits: int, above: str, below: str) -> str:
     return f"{abs(value):.{digits}f}° {below if value < 0 else above}"
 
 
-def packed(matrix: NDArray[np.float64]) -> str:
+def as_base64(matrix: NDArray[np.float64]) -> str:
     """Return rows one after the other in base64; what is positive stays so."""
     smallest = np.finfo(np.float32).tiny
     kept = np.where(matrix > 0, np.maximum(matrix, smallest), 0.0)
     return base64.b64encode(kept.astype("<f4").tobytes()).decode("ascii")
 
 
-def reported(report: Report) -> list[float]:
+def report_probabilities(report: Report) -> list[float]:
     """Return Σ_x π_x K[x, z] of each report z."""
     return (report.problem.prior.probabilities @ report.mechanism.matrix).tolist()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.results.claims import FrontierFile, LevelFile
-from dxopt.results.compared import Compared, excess_cell, lines_of, privacy
+from dxopt.results.compared import Compared, describe_refinements, excess_cell, privacy
 from dxopt.results.comparison import Comparison
 from dxopt.results.figures import plots
 from dxopt.results.frontier import staircases
@@ -31,7 +31,7 @@ def compared(found: Comparison, name: str) -> Iterator[Markup]:
     found = found.told
     rows = [row for row in found.rows if row.value is not None]
     yield drawn(found.figure(), name)
-    yield table("Mechanisms side by side", ["mechanism", found.measured, *_COLUMNS], map(_cells, rows))
+    yield table("Mechanisms side by side", ["mechanism", found.measured, *_COLUMNS], map(_row_cells, rows))
     if found.bound is not None:
         bound = told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, found.unit))
         yield element("p", bound)
@@ -44,7 +44,7 @@ def compared(found: Comparison, name: str) -> Iterator[Markup]:
         heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
         lines = ([Cell(mechanism), *map(Cell.number, values)] for mechanism, values in under)
         yield table(f"{found.measured.capitalize()} under other priors", heads, lines)
-    if order := lines_of(found.refinements):
+    if order := describe_refinements(found.refinements):
         yield element(
             "p", "One mechanism refines another if, after the best remaps, it is no worse for any prior and loss:"
         )
@@ -56,7 +56,7 @@ def compared(found: Comparison, name: str) -> Iterator[Markup]:
 _COLUMNS = ("excess", "remapped", "excess remapped", "gap to bound", "leakage (bits)", "privacy")
 
 
-def _cells(row: Compared) -> list[Cell]:
+def _row_cells(row: Compared) -> list[Cell]:
     return [
         Cell(row.name),
         Cell.number(row.value),
@@ -74,7 +74,7 @@ def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
     problem = sweep.problem
     title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {sweep.reached} ({sweep.status})"
     rows = [
-        [Cell.number(report.problem.epsilon), *_cells(row)]
+        [Cell.number(report.problem.epsilon), *_row_cells(row)]
         for report in sweep.reports
         for row in (report.comparison.rows if report.comparison else ())
         if row.value is not None
@@ -126,7 +126,7 @@ Array = NDArray[np.float64]
 def published(report: Report, name: str) -> list[Markup]:
     """Return a chart of the reports of each true value, with its numbers; empty where secrets are no numbers."""
     space, reports = report.mechanism.space, report.mechanism.reports
-    true, said = _numbers(space.points), _numbers(space.points if reports.secrets else reports.points)
+    true, said = _as_numbers(space.points), _as_numbers(space.points if reports.secrets else reports.points)
     if true is None or said is None or len(true) < 2:
         return []
     spread = np.unique(np.linspace(0, len(true) - 1, min(len(true), MOST)).round().astype(np.int64))
@@ -134,14 +134,14 @@ def published(report: Report, name: str) -> list[Markup]:
     levels = true[chosen].tolist()
     found = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
     every = "" if len(levels) == len(true) else f", at {len(levels)} of {len(true):,} values"
-    figure = _figure(levels, found, in_unit(space.unit))
+    figure = _published_figure(levels, found, in_unit(space.unit))
     chart = drawn(figure, name, f"What is published of each true value, and how far off that is{every}")
     mean, lowest, low, middle, high, highest = found.T
     rows = [map(Cell.number, row) for row in zip(levels, mean, middle, low, high, lowest, highest, strict=True)]
     return [chart, folded("The numbers", table("What is published of each true value", _HEADER, rows))]
 
 
-def _figure(levels: list[float], found: Array, unit: str) -> Figure:
+def _published_figure(levels: list[float], found: Array, unit: str) -> Figure:
     """Return two panels over the true values: means and quantiles `(k, 6)`, and how far they are off."""
     with plots.style():
         figure = plots.blank(7.2, 7.4)
@@ -160,7 +160,7 @@ def _figure(levels: list[float], found: Array, unit: str) -> Figure:
     return figure
 
 
-def _numbers(points: NDArray | None) -> Array | None:
+def _as_numbers(points: NDArray | None) -> Array | None:
     """Return one number for each point, or None."""
     if points is None or not np.issubdtype(points.dtype, np.number):
         return None

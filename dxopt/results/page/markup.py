@@ -96,7 +96,9 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]], *
         for name in header
     )
     lines = (
-        element("tr", *(_cell(cell, name, not place, cards) for place, (cell, name) in enumerate(named)), role=row)
+        element(
+            "tr", *(_cell_element(cell, name, not place, cards) for place, (cell, name) in enumerate(named)), role=row
+        )
         for named in (zip(cells, header, strict=True) for cells in rows)
     )
     # What is laid out as cards is a table to a screen reader by its roles alone.
@@ -111,7 +113,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]], *
     return element("div", written, class_="wide", tabindex=0, role="group", aria_label=caption)
 
 
-def _cell(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
+def _cell_element(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
     key = None if cell.key is None or not math.isfinite(cell.key) else repr(float(cell.key))
     tag, scope, role = ("th", "row", "rowheader") if first else ("td", None, "cell")
     text = element("a", cell.text, href=cell.link) if cell.link else cell.text
@@ -164,18 +166,18 @@ def drawn(figure: Figure, name: str, title: str = "") -> Markup:
     figure.suptitle("").set_in_layout(False)
     figure.axes[0].set_title("")
     plots.fit(figure, _WIDTH)
-    tips = dict(_tips(figure))
+    tips = dict(_name_artists(figure))
     root = ElementTree.fromstring(plots.painted(figure, ".svg", inline=True))
-    inline = _inline(root, name, f"{caption}: {'; '.join(_described(figure))}", tips)
+    inline = _inline_svg(root, name, f"{caption}: {'; '.join(_described(figure))}", tips)
     return element("figure", element("figcaption", caption), inline, class_="chart")
 
 
-def _inline(root: ElementTree.Element, name: str, label: str, tips: dict[str, list[str]]) -> Markup:
+def _inline_svg(root: ElementTree.Element, name: str, label: str, tips: dict[str, list[str]]) -> Markup:
     """Return a file of SVG as an element of HTML that refers to nothing but itself."""
     # Its own style sheet would be that of the whole page.
     root[:] = [part for part in root if not part.tag.endswith("}metadata") and part.find("{*}style") is None]
     for part in list(root.iter()):
-        _titled(part, tips.get(part.get("id", ""), []))
+        _add_tips(part, tips.get(part.get("id", ""), []))
     owned = {part.get("id") for part in root.iter()}
     texts = [text for part in root.iter() for text in part.attrib.values()]
     used = {found for text in texts for found in _HASH.findall(text)}
@@ -200,7 +202,7 @@ def _inline(root: ElementTree.Element, name: str, label: str, tips: dict[str, li
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-def _titled(part: ElementTree.Element, tips: list[str]) -> None:
+def _add_tips(part: ElementTree.Element, tips: list[str]) -> None:
     """Give symbols, or a bar, the texts that appear where they are pointed at."""
     symbols = [*part.iter("{http://www.w3.org/2000/svg}use")] or [part]
     for symbol, tip in zip(symbols, tips, strict=False):
@@ -209,7 +211,7 @@ def _titled(part: ElementTree.Element, tips: list[str]) -> None:
         symbol.insert(0, title)
 
 
-def _tips(figure: Figure) -> Iterator[tuple[str, list[str]]]:
+def _name_artists(figure: Figure) -> Iterator[tuple[str, list[str]]]:
     """Name the artists that show single numbers; yield the names, each with a text for each number."""
     for panel, axes in enumerate(figure.axes):
         for place, line in enumerate(axes.lines):

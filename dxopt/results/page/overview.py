@@ -106,7 +106,7 @@ def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
     links = {id(entry): f"#result-{place}" for place, entry in enumerate(entries, 1)}
     rows = [_row(entry, links[id(entry)]) for entry in entries]
     yield section("All results", table("Results", HEADER, rows, cards=True), level=2)
-    reasons = ((entry, _why(entry)) for entry in entries)
+    reasons = ((entry, _why_open(entry)) for entry in entries)
     failed = [joined([element("a", one.name, href=links[id(one)]), ": ", why]) for one, why in reasons if why]
     if failed:
         yield section("What failed, or is open", bullets(failed), level=2)
@@ -118,13 +118,13 @@ def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
         )
         for place, group in enumerate(families(entries))
     ]
-    grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_alike(entries))]
+    grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_comparable_groups(entries))]
     for title, several in (("Against ε", charts), ("Side by side", grouped)):
         if several:
             yield section(title, element("div", *several, class_="charts"), level=2)
 
 
-def _why(entry: Entry) -> str:
+def _why_open(entry: Entry) -> str:
     """Return why a result is missing, or not known to be the best one; blank where neither is so."""
     if entry.failure:
         return f"{entry.failure}: {entry.reason}" if entry.reason else entry.failure
@@ -144,7 +144,7 @@ def _row(entry: Entry, link: str) -> list[Cell]:
     status = Cell(entry.status + (f", {counted(warned, 'warnings')}" if warned else ""))
     blank = Cell("")
     if report is None:
-        levels, about, gap = _range(entry)
+        levels, about, gap = _range_figures(entry)
         asked = Cell(f"{levels[0]:.3g} to {levels[-1]:.3g}", levels[0]) if levels else blank
         return [name, blank, Cell.number(gap), blank, asked, Cell(about), blank, status, blank]
     problem = report.problem
@@ -155,7 +155,7 @@ def _row(entry: Entry, link: str) -> list[Cell]:
         Cell.number(proof.value, problem.unit),
         Cell.number(proof.gap),
         Cell(private),
-        _level(problem),
+        _level_cell(problem),
         Cell(problem.objective.title),
         Cell(f"{len(problem.space):,}", len(problem.space)),
         status,
@@ -163,7 +163,7 @@ def _row(entry: Entry, link: str) -> list[Cell]:
     ]
 
 
-def _level(problem: Problem) -> Cell:
+def _level_cell(problem: Problem) -> Cell:
     if not problem.private:
         return Cell("")
     unit = problem.space.unit
@@ -171,7 +171,7 @@ def _level(problem: Problem) -> Cell:
     return Cell(joined([number(problem.epsilon, per(unit) if unit else ""), delta]), problem.epsilon)
 
 
-def _range(entry: Entry) -> tuple[list[float], str, float | None]:
+def _range_figures(entry: Entry) -> tuple[list[float], str, float | None]:
     """Return the levels of a sweep or frontier, its objective, and its largest gap where it is a sweep."""
     if entry.sweep is not None:
         return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
@@ -180,7 +180,7 @@ def _range(entry: Entry) -> tuple[list[float], str, float | None]:
     return entry.frontier.epsilons, OBJECTIVES[entry.frontier.objective].title, None
 
 
-def _alike(entries: Sequence[Entry]) -> list[list[Report]]:
+def _comparable_groups(entries: Sequence[Entry]) -> list[list[Report]]:
     """Return reports with values of the same kind: in the same unit, or else about the same secrets."""
     found: dict[tuple[str, ...], list[Report]] = {}
     for entry in entries:

@@ -11,7 +11,7 @@ from dxopt.results.page import charts, words
 from dxopt.results.page.channels import Plane
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import Markup, bullets, element, facts, folded, joined, number, section
-from dxopt.results.report import Report, everything
+from dxopt.results.report import Report, all_lines
 from dxopt.spaces.units import per
 from dxopt.words.report import on_other_data
 
@@ -21,8 +21,8 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
     modes = element(
         "fieldset",
         element("legend", "Point at", class_="aside"),
-        _mode(name, "reports", "a secret: where its reports go", checked=True),
-        _mode(name, "posterior", "a report: what an adversary believes"),
+        _mode_button(name, "reports", "a secret: where its reports go", checked=True),
+        _mode_button(name, "posterior", "a report: what an adversary believes"),
         class_="modes",
     )
     choice = element("label", element("span", "Secret", class_="chosen"), " ", element("select"))
@@ -32,7 +32,7 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
         "figure",
         element("div", modes, choice, class_="controls"),
         element("div", canvas, class_="stage"),
-        _scale("probability"),
+        _colour_scale("probability"),
         _legend(plane),
         element("div", id=f"{name}-told", class_="told", aria_live="polite"),
         element(
@@ -70,7 +70,7 @@ def heat_map(report: Report, name: str) -> Markup:
             element("div", class_="names across", aria_hidden="true"),
             class_="framed",
         ),
-        _scale("probability, logarithmic"),
+        _colour_scale("probability, logarithmic"),
         element("output", "Point at an entry, or use the arrow keys.", id=f"{name}-entry", class_="told"),
         element("figcaption", "A row for each secret, a column for each report; grey where a report never comes."),
         class_="heat",
@@ -83,12 +83,12 @@ def _canvas(label: str, told: str) -> Markup:
     return element("canvas", tabindex=0, role="application", aria_label=label, aria_describedby=told)
 
 
-def _mode(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
+def _mode_button(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
     radio = element("input", type="radio", name=f"{name}-mode", value=value, checked=checked)
     return element("label", radio, " ", text)
 
 
-def _scale(name: str) -> Markup:
+def _colour_scale(name: str) -> Markup:
     numbers = element(
         "span", *(element("span", class_=position) for position in ("low", "middle", "high")), class_="numbers"
     )
@@ -101,7 +101,7 @@ _Section = tuple[str, Iterable[Markup]]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class Drawings:
     """Drawings of a result: the name of its channel in the page, whether that is part of it, and the map."""
 
     name: str
@@ -109,7 +109,7 @@ class Shown:
     plane: Plane | None
 
 
-def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
+def sections(entry: Entry, shown: Drawings, *, level: int) -> Markup:
     """Return all sections about a result, with headings of a level."""
     parts: list[Markup] = []
     if entry.failure:
@@ -117,7 +117,7 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     if entry.warnings:
         parts.append(bullets(entry.warnings, "failure"))
     if entry.report is not None:
-        parts += _summary(entry.report, entry, shown, level)
+        parts += _summary_parts(entry.report, entry, shown, level)
     titled: list[_Section] = []
     if entry.level is not None:
         titled.append(("Smallest ε", charts.level(entry.level)))
@@ -126,14 +126,14 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     if entry.sweep is not None:
         titled.append(("Loss and leakage against ε", charts.against_epsilon(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:
-        titled += _of_report(entry.report, shown)
+        titled += _report_sections(entry.report, shown)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
 
 
-def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[Markup]:
+def _summary_parts(report: Report, entry: Entry, shown: Drawings, rank: int) -> Iterator[Markup]:
     proof = report.certificate
     unit, level = report.problem.unit, per(report.problem.space.unit)
-    first, others = words.plainly(report, shown.plane)
+    first, others = words.in_plain_words(report, shown.plane)
     yield first
     yield facts(
         [
@@ -149,7 +149,7 @@ def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[
     yield section("In plain words", others, level=rank)
 
 
-def _of_report(report: Report, shown: Shown) -> Iterator[_Section]:
+def _report_sections(report: Report, shown: Drawings) -> Iterator[_Section]:
     if shown.plane is not None:
         yield "Map", [locations(report, shown.plane, shown.name)]
     if curve := charts.published(report, f"{shown.name}-published"):
@@ -165,7 +165,7 @@ def _of_report(report: Report, shown: Shown) -> Iterator[_Section]:
     secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
     omitted = f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
     yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", omitted)]
-    details = [folded("How it was found, with all digits", facts(everything(report)))]
+    details = [folded("How it was found, with all digits", facts(all_lines(report)))]
     if shown.drawn and len(report.problem.space) <= MOST_ROWS:
         details.insert(0, words.secrets(report))
     yield "Details", details

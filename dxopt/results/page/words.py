@@ -10,7 +10,7 @@ from typing import Any
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import factor
-from dxopt.results.explanation import of_problem
+from dxopt.results.explanation import explain_problem
 from dxopt.results.packing import named_loss
 from dxopt.results.page import channels
 from dxopt.results.page.channels import Plane, readable
@@ -23,9 +23,9 @@ from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven, worst_prio
 from dxopt.words.result import exponential, table_of
 
 
-def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
+def in_plain_words(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
     """Return the promise in a sentence, and more of it, topic by topic."""
-    (_, first), *told = report.explanation.renamed(_names(report, plane)).sentences
+    (_, first), *told = report.explanation.renamed(_readable_names(report, plane)).sentences
     if report.problem.private:
         told.append(("other levels", "dxopt explain, with --epsilon, says what other ε promise and cost."))
     return element("p", first, class_="headline"), facts(told)
@@ -33,7 +33,7 @@ def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
 
 def level_table(reports: Sequence[Report]) -> Markup:
     """Return a table of the promises and costs of one problem at several levels."""
-    found = replace(of_problem(reports[0].problem), choices=tuple(one.explanation for one in reports))
+    found = replace(explain_problem(reports[0].problem), choices=tuple(one.explanation for one in reports))
     rows = []
     for one in found.choices:
         exponent = (one.asked or 0.0) * found.between
@@ -44,7 +44,7 @@ def level_table(reports: Sequence[Report]) -> Markup:
     return table("What each ε promises and costs", table_of(found)[0], rows)
 
 
-def _names(report: Report, plane: Plane | None) -> Mapping[str, str]:
+def _readable_names(report: Report, plane: Plane | None) -> Mapping[str, str]:
     """Return the names of secrets and reports on the page, by their labels, where they differ."""
     names: dict[str, str] = {}
     for one in (report.mechanism.space, report.mechanism.reports):
@@ -77,7 +77,7 @@ def headline(report: Report) -> Markup:
 
 def certificate(report: Report) -> Markup:
     """Return the sections on what was proven, how, and what is assumed."""
-    stated: list[tuple[str, str]] = [("Privacy", _promised(report))]
+    stated: list[tuple[str, str]] = [("Privacy", _privacy_definition(report))]
     if report.problem.beliefs is not None:
         stated.append(("Beliefs", promise_of_beliefs(report.problem, report.certificate)))
     stated += [
@@ -87,19 +87,19 @@ def certificate(report: Report) -> Markup:
     return joined(
         [
             element("p", headline(report)),
-            _listed("{}. ", stated),
+            _named_bullets("{}. ", stated),
             element("p", "Beyond the rules of floating-point arithmetic (IEEE 754), the proof assumes:"),
-            element("ul", *(element("li", text) for text in _assumed(report))),
-            folded("How it was proven", _listed("{}: ", report.certificate.how.items())),
+            element("ul", *(element("li", text) for text in _assumptions(report))),
+            folded("How it was proven", _named_bullets("{}: ", report.certificate.how.items())),
         ]
     )
 
 
-def _listed(named: str, pairs: Iterable[tuple[str, str]]) -> Markup:
+def _named_bullets(named: str, pairs: Iterable[tuple[str, str]]) -> Markup:
     return element("ul", *(element("li", element("strong", named.format(name)), text) for name, text in pairs))
 
 
-def _assumed(report: Report) -> list[str]:
+def _assumptions(report: Report) -> list[str]:
     """Return what arithmetic is trusted; Fourier transforms for a lattice or torus without a matrix."""
     space = report.mechanism.space
     every = [space, *space.structure.factors]
@@ -110,7 +110,7 @@ def _assumed(report: Report) -> list[str]:
     return [_EXP, _FOURIER] if lattice and not isinstance(report.mechanism, MatrixMechanism) else [_EXP]
 
 
-def _promised(report: Report) -> Markup:
+def _privacy_definition(report: Report) -> Markup:
     """Return the definition of what was proven, with its level."""
     problem = report.problem
     if not problem.private:
@@ -141,7 +141,7 @@ def problem(report: Report) -> Markup:
             ("secrets", f"{len(asked.space):,}"),
             ("reports", "the secrets" if asked.reports.secrets else f"{len(asked.reports):,} others"),
             ("distances", f"{metric}; structure: {asked.space.structure.kind}"),
-            ("privacy asked for", _privacy(asked)),
+            ("privacy asked for", _privacy_asked(asked)),
             ("prior", asked.prior.name),
             ("loss", named_loss(asked)),
             ("wanted", _wanted(asked)),
@@ -158,7 +158,7 @@ def _wanted(asked: Problem) -> str:
     return text
 
 
-def _privacy(asked: Problem) -> str:
+def _privacy_asked(asked: Problem) -> str:
     parts = []
     if asked.private:
         parts.append(f"ε = {exact(asked.epsilon)} {per(asked.space.unit)}")
@@ -188,7 +188,7 @@ def secrets(report: Report) -> Markup:
     ]
     header = ["secret", "prior", f"expected loss{in_unit(problem.loss.unit)}"]
     if report.mechanism.reports.secrets:
-        columns.append(channels.reported(report))
+        columns.append(channels.report_probabilities(report))
         header.append("probability that it is reported")
     likeliest = report.mechanism.matrix.argmax(axis=1).tolist()
     rows = [
