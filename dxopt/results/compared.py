@@ -1,4 +1,4 @@
-"""One mechanism of a comparison, its figures, and what all of them come to in plain words."""
+"""Rows of a comparison of mechanisms: their figures, as numbers and in plain words. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Refined:
 
 
 def describe_refinements(refinements: Iterable[Refined]) -> list[str]:
-    """Describe who refines whom, in up to three lines for each."""
+    """Describe which mechanisms refine which, in up to three lines for each; one line where none refines any."""
     found = list(refinements)
     where = "for some prior and loss, perhaps not those asked for"
     if found and all(one.holds is False for one in found):
@@ -60,6 +60,7 @@ def describe_refinements(refinements: Iterable[Refined]) -> list[str]:
 _ALIKE = 1e-6
 """Up to this relative difference a mechanism is told to lose as much as another."""
 _SMALL = 1e-4
+"""Relative differences below this are only told to be below 0.01 %."""
 PROVEN = 1e-3
 """Above this gap the best mechanism that was found is not called the optimal one."""
 _LEAST_GAP = 1e-5
@@ -129,13 +130,20 @@ class Compared:
         return self.note if self.value is None else ""
 
     def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
-        """Figures at a level, under the names of `FIGURES`; None where there is no figure."""
+        """Return the line of a table under the names of `FIGURES`, at a level `epsilon` that was asked for.
+
+        `bound` is the one on every private mechanism, and `gap` that of this row to it; None where there is none.
+        """
         level = {"epsilon": epsilon, "method": self.name, "bound": bound, "gap": gap, "realised": self.epsilon}
         return {name: level[name] if name in level else getattr(self, name) for name in FIGURES}
 
 
 def describe_losses(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
-    """Describe the additional loss of the others, a sentence for each: name, mean loss, relative difference."""
+    """Describe how much more than the first row each of the other rows loses, in a sentence for each.
+
+    Each row is (name, expected loss, excess over the first row relative to it). Rows without a finite loss are left
+    out; empty where the first has none.
+    """
     first, best, _ = rows[0] if rows else ("", None, None)
     if best is None:
         return []
@@ -153,7 +161,7 @@ def describe_losses(rows: Sequence[tuple[str, float | None, float | None]], unit
 
 
 def _difference_text(value: float, best: float, excess: float) -> str:
-    """Return a difference, in percent as well where that can be read."""
+    """Return how much more or less a value is than the best one: "0.12 more (+13 %)", without absurd percentages."""
     more = "more" if value > best else "less"
     if abs(excess) < _SMALL:
         return f"less than 0.01 % {more}"
@@ -180,7 +188,7 @@ class Regularity:
 
 
 def describe_verdict(verdict: Regularity) -> str:
-    """Return the verdict on a prior as a sentence, and what follows for binary loss (ECP14, Thm 4)."""
+    """Tell whether the prior is regular, which makes the tight-constraints mechanism optimal (ECP14, Thm 4)."""
     reason = verdict.reason
     if verdict.status == "undecided":
         return f"whether the prior is regular is not decided, it may lie on the border of the regular ones: {reason}"
@@ -189,7 +197,7 @@ def describe_verdict(verdict: Regularity) -> str:
 
 
 def describe_gap(gap: float | None) -> str:
-    """Describe how much better than the best mechanism found another one might be."""
+    """Describe how much better than the best mechanism found another one might be; "" where no gap is known."""
     if gap is None:
         return ""
     if gap > PROVEN:
@@ -198,7 +206,7 @@ def describe_gap(gap: float | None) -> str:
 
 
 def table_row(row: Compared, digits: str) -> list[str]:
-    """Return a mechanism as a line of the table."""
+    """Return a mechanism as a line of the table of `Comparison`, numbers in the format `digits`."""
     return [
         row.name,
         cell(row.value, digits),
@@ -211,7 +219,7 @@ def table_row(row: Compared, digits: str) -> list[str]:
 
 
 def privacy(row: Compared) -> str:
-    """Return the privacy of a mechanism: proven, or measured of a baseline."""
+    """Return the cell on a mechanism's privacy: proven, or for a baseline that is not private the ε measured."""
     level = privacy_cell(row.epsilon, row.delta)
     if row.private:
         return f"proven, {level}"

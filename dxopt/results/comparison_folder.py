@@ -38,7 +38,7 @@ from dxopt.spaces.archive import are_same
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
-    """Return where two problems differ; None where they do not.
+    """Return in words what differs between two problems, so that a result for one is none for the other; else None.
 
     More than 50 million distances or losses are compared by the structure of the space and the name of the loss.
     """
@@ -62,8 +62,13 @@ def difference(problem: Problem, other: Problem) -> str | None:
 
 
 def _losses_differ(mine: Problem, other: Problem, *, alike: bool) -> bool:
+    """Return True if the losses differ; `alike` states that the spaces are the same.
+
+    Entries are only compared where neither the names decide, nor the matrices are too large.
+    """
     if mine.loss is other.loss:
         return False
+    # losses that are functions of the distance, over the same distances, have names that tell them apart
     if mine.loss.by_distance and other.loss.by_distance and mine.reports.secrets and other.reports.secrets and alike:
         return mine.loss.name != other.loss.name
     if mine.variables > PROBLEM_CELLS:
@@ -72,7 +77,7 @@ def _losses_differ(mine: Problem, other: Problem, *, alike: bool) -> bool:
 
 
 def _objective_settings(problem: Problem) -> dict[str, Any]:
-    """Return the objective as numbers and names."""
+    """Return the settings of the objective as numbers and names, to compare two problems by."""
     found: dict[str, Any] = {"name": problem.objective.name}
     if problem.priors is not None:
         found |= {"kind": problem.priors.kind, **problem.priors.arrays()}
@@ -88,6 +93,7 @@ def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
 CLAIMS = "comparison.json"
 WITNESSES = "comparison.npz"
 OWN = "own"
+"""Part of a row whose mechanism is that of the report itself, so that it is not saved twice."""
 
 
 class _Row(BaseModel):
@@ -110,7 +116,7 @@ class _File(BaseModel):
 
 
 def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
-    """Return the folder of a comparison among the files of its report; nothing where only its figures are known."""
+    """Return the folder of a comparison, for the files of its report `own`; empty if it has no evidence to save."""
     evidence = comparison.evidence
     if evidence is None:
         return {}
@@ -124,6 +130,7 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
             place = OWN
         elif entry.report is not None:
             place = f"{len(parts):03}"
+            # a table is for drawing reports from the answer itself
             parts[f"{PARTS}/{place}"] = entry.report.contents(table=False)
         rows.append({"name": row.name, "part": place, "prior": entry.prior, "note": row.note})
         if entry.mechanism is not None:
@@ -149,7 +156,9 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
 
 
 def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
-    """Return the comparison in the folder of a proven report, each part read by `load`; None without one.
+    """Read the comparison in the folder of a report `own` that is proven; None if there is none.
+
+    `load` reads and proves each part. It is an argument since its module, `reading`, imports this one.
 
     Raises
     ------
@@ -186,7 +195,10 @@ def _read_row(
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],
 ) -> Entry:
-    """Return the mechanism of a row with its proof; raise CertificateError where it does not fit the problem."""
+    """Return the mechanism of a row with its proof: a report, a baseline's channel in `arrays`, or only a note.
+
+    CertificateError if the report answers another problem than the comparison, or than its other prior.
+    """
     problem = own.problem
     if row.part is None:
         if "matrix" not in arrays:
@@ -202,7 +214,10 @@ def _read_row(
 
 
 def _checked_remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
-    """Return a remap that draws and the weights that bound every remap; CertificateError where they are none."""
+    """Return a random remap `(m, w)` and the weights `(n,)` of secrets that bound every remap.
+
+    CertificateError unless the rows of the remap sum to 1 exactly and no weight is negative: both proofs need that.
+    """
     remap, weights = arrays["channel"], arrays["weights"]
     fits = remap.shape == (len(mechanism.reports), problem.losses.shape[1]) and weights.shape == problem.shape[:1]
     if not fits or not np.array_equal(exact_channel(remap), remap):

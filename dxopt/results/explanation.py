@@ -1,4 +1,4 @@
-"""Explanations: what is promised and what it costs, found and told."""
+"""Computation of the fields of an `Explanation` from a problem, its proof and its mechanism."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from dxopt.words.result import Explanation
 SHOWN = 8
 """Labels of reports that are never made."""
 _MOST_NEAREST = 2_000
-"""The least distance is looked for up to so many secrets without structure."""
+"""Infinite distances are looked for up to so many secrets."""
 
 
 def promise_fields(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
-    """Return the promises as fields of an `Explanation`: of a problem as asked, or as proven."""
+    """Return what a problem promises, as fields of an `Explanation`: as proven, or as asked for without a proof."""
     private = problem.private
-    level = problem if proof is None else proof
+    level = problem if proof is None else proof  # both have an epsilon and a delta
     return {
         "problem": problem.name,
         "asked": problem.epsilon if private else None,
@@ -55,14 +55,17 @@ def promise_fields(problem: Problem, proof: Certificate | None = None) -> dict[s
 
 
 def _loss_name(problem: Problem) -> str:
-    """Return the name of the loss of the value."""
+    """Return the name of the loss that the value is in: the adversary's own one for the adversary's error."""
     if isinstance(problem.objective, AdversaryError):
         return getattr(problem.objective.adversary_loss, "name", "")
     return "binary" if problem.loss.is_binary else problem.loss.name
 
 
 def space_fields(space: MetricSpace, epsilon: float | None, within: Level | None = None) -> dict[str, Any]:
-    """Return the promises of a space and a level as fields of an `Explanation`, within the radius asked for."""
+    """Return the fields of an `Explanation` about the space and the distance at which factors are told.
+
+    That is the radius of `within`, where the level was asked for by one, and else a telling distance of the space.
+    """
     spread = spread_of(space)
     apart = spread.telling if within is None else within.radius
     places = known(space) is not None
@@ -88,8 +91,8 @@ def space_fields(space: MetricSpace, epsilon: float | None, within: Level | None
 
 
 def _has_infinite_distance(space: MetricSpace) -> bool:
-    """Return True if some pair is infinitely far apart, as far as a few thousand secrets tell."""
-    if space.metric is not None or len(space) > _MOST_NEAREST:
+    """Return True if some pair is infinitely far apart; spaces of over 2,000 secrets are not searched."""
+    if space.metric is not None or len(space) > _MOST_NEAREST:  # a metric between points is finite
         return False
     if space.structure.factors:
         return any(_has_infinite_distance(factor) for factor in space.structure.factors)
@@ -97,7 +100,7 @@ def _has_infinite_distance(space: MetricSpace) -> bool:
 
 
 def cost_fields(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, Any]:
-    """Return the costs of a mechanism as fields of an `Explanation`."""
+    """Return what a mechanism costs, as fields of an `Explanation`: its losses, radii, and rare reports."""
     labels = mechanism.space.labels
     fields: dict[str, Any] = {"prior_zero": len(found.unlikely), "outputs": len(mechanism.reports)}
     if found.losses is not None and found.worst is not None:
@@ -123,7 +126,7 @@ def cost_fields(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dic
 
 
 def _positions_by_label(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
-    """Return positions on the Earth of secrets by their labels, but for labels that are positions."""
+    """Return the position on the Earth, as text, of each of the named labels that is not such a text itself."""
     found = known(space)
     if found is None:
         return {}

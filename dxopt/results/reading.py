@@ -1,4 +1,4 @@
-"""Reads a result folder: its arrays and claims are decoded, and `proofs.certify` decides what becomes of them."""
+"""Reading of a result folder: its arrays are decoded, and its claims compared with what `proofs.certify` proves."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def load(folder: str | Path) -> Report:
 
 
 def read_problem(folder: Path) -> tuple[Problem, Claims]:
-    """Decode the problem of a result folder, with its claims; nothing is proven of a matrix.
+    """Decode the problem of a result folder, with its claims, without proving the mechanism that is saved with it.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def read_problem(folder: Path) -> tuple[Problem, Claims]:
 
 
 def _read(folder: Path) -> Report:
-    """Decode all files of a folder and certify the mechanism for the problem."""
+    """Return the report of a folder, without its comparison, after proving what its claims say."""
     claims, notes = read_typed(folder / CLAIMS, Claims), read_typed(folder / NOTES, Notes)
     problem, mechanism = _decode(folder, claims)
     problem = _with_optima(folder, problem)
@@ -113,7 +113,7 @@ def _read(folder: Path) -> Report:
 
 
 def _with_infinity(numbers: dict[str, Any]) -> dict[str, Any]:
-    """Return the losses at positions with infinity where JSON has null."""
+    """Return losses at positions from JSON, with infinity for null; a null standard error is unknown instead."""
     return {key: math.inf if one is None and key != "standard_error" else one for key, one in numbers.items()}
 
 
@@ -121,8 +121,9 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
     """Raise CertificateError where claims.json claims something else than was proven just now."""
     for name, claimed in claims.certificate:
         proven = getattr(proof, name)
-        number = math.inf if name == "epsilon" and claimed is None else claimed
+        number = math.inf if name == "epsilon" and claimed is None else claimed  # JSON has no infinity
         if name == "gap":
+            # a gap near 0 has no digits of its own: it is compared with that of the saved value and bound
             proven = gap(claims.certificate.value, claims.certificate.bound)
             same = abs(number - proven) <= AGREEMENT * proven
         elif number is None or proven is None or isinstance(number, bool):
@@ -136,7 +137,7 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
 
 
 def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
-    """Return the problem and the mechanism of a folder; that of a matrix is not proven, and has no privacy."""
+    """Return the problem and the mechanism of a folder; one with a matrix has no privacy before it is proven."""
     asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
     if is_matrix(stored):
         space = unpack_space(stored)
@@ -149,7 +150,10 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
 
 
 def _with_saved_distances(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpace:
-    """Return a space with its saved distances; CertificateError where they are others, but for rounding."""
+    """Return a space with the saved distances, which the saved proof is about, in place of those of its points.
+
+    CertificateError where they differ by more than rounding.
+    """
     if np.array_equal(space.distances, distances):
         return space
     fits = distances.shape == (len(space), len(space))
@@ -160,8 +164,9 @@ def _with_saved_distances(space: MetricSpace, distances: np.ndarray[Any, Any]) -
 
 
 def _problem_from(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
-    """Return the problem on the space and reports of a mechanism."""
+    """Return the problem of claims.json and the arrays `asked` of problem.npz, on the space of a mechanism."""
     space, reports, posed = mechanism.space, mechanism.reports, claims.problem
+    # a loss that is a function of distances is not saved where those between secrets and reports are known
     if posed.loss_by_distance and (reports.secrets or space.metric is not None):
         loss = Loss.of(posed.loss, space, reports)
     else:
@@ -188,7 +193,10 @@ def _problem_from(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -
 
 
 def _with_optima(folder: Path, problem: Problem) -> Problem:
-    """Return the problem with the optima that a regret is against; CertificateError where a part is not one."""
+    """Return a problem about regret with the reports of the optima that it is against, each proven again.
+
+    CertificateError where a part is not the optimum for its prior that was saved; other problems stay as they are.
+    """
     against = problem.objective
     if not isinstance(against, WorstRegret) or against.lowest is None or against.highest is None:
         return problem

@@ -138,7 +138,7 @@ class Report(Result):
 
     @property
     def delivered(self) -> bool:
-        """True if the route kept its promise: an exact one closed the gap, any other one ran to its end."""
+        """True if the solve ended as promised: an exact route closed the gap, any other one ran to its end."""
         if self.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
             return False
         return self.claim != "exact" or self.status is Status.OPTIMAL
@@ -155,6 +155,7 @@ class Report(Result):
 
     @cached_property
     def _warnings(self) -> tuple[PlausibilityWarning, ...]:
+        # cached apart from `warnings`, which is a property in the base class
         return of_answer(self.problem, self.mechanism)
 
     @cached_property
@@ -164,16 +165,18 @@ class Report(Result):
 
     @cached_property
     def explanation(self) -> Explanation:
-        """Explain the promises and costs in plain words, as `dx.explain` does."""
+        """Explanation of the promises and costs in plain words, as `dx.explain` gives it."""
         problem, mechanism, proof, found = self.problem, self.mechanism, self.certificate, self.off_prior
         expected = next_best = next_excess = None
         if problem.objective.sign < 0:
+            # the value is an adversary's error, so that the loss is told of beside it
             if found.losses is not None:
                 expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
         elif self.comparison is not None:
             private = (row for row in self.comparison.rows[1:] if row.private)
             others = [(row.excess, row.name) for row in private if row.excess is not None]
             next_excess, next_best = min(others, default=(None, None))
+        # the worst loss is about no prior, and neither are its radii
         prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
         return Explanation(
             **promise_fields(problem, proof),
@@ -240,7 +243,7 @@ class Report(Result):
         """
         made = self.table if table else "it is one of several that are compared"
         found = self.mechanism
-        # what is proven of a matrix is in the claims
+        # what is proven of a matrix is in the claims, so that the mechanism has no privacy of its own in the file
         bare = replace(found, privacy=None) if isinstance(found, MatrixMechanism) else found
         mechanism = {"format": MECHANISM_FORMAT, **bare.packed()}
         contents: Contents = {
@@ -260,7 +263,10 @@ class Report(Result):
         return contents | parts(self.members)
 
     def _arrays(self, encoded: str) -> dict[str, Any]:
-        """Return the arrays of problem.npz; mechanism.npz has the space, encoded as `encoded`, and the reports."""
+        """Return the arrays of problem.npz: the problem, but for its space and reports, which mechanism.npz has.
+
+        `encoded` tells how the space is stored there: as "distances" these need not be stored again.
+        """
         problem, mechanism = self.problem, self.mechanism
         arrays: dict[str, Any] = {
             "prior": problem.prior.probabilities,
@@ -271,7 +277,7 @@ class Report(Result):
         }
         if isinstance(problem.objective, AdversaryError):
             arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
-        # with the matrix and all distances and losses, any figure is derived again
+        # so that any program can derive every figure again; large ones are left out where structure proves the bound
         small = len(problem.space) * max(problem.shape) <= WRITTEN_PAIRS
         by_structure = isinstance(self.dual, LineDual | ProductDual)
         written = isinstance(mechanism, MatrixMechanism) and (small or not by_structure)
@@ -282,7 +288,7 @@ class Report(Result):
         return arrays
 
     def _claims(self, table: IntegerTable | str) -> dict[str, Any]:
-        """Return the contents of claims.json."""
+        """Return the contents of claims.json; `table` is the integer table, or the reason why there is none."""
         problem, proof = self.problem, self.certificate
         within = problem.within
         return {
@@ -350,20 +356,20 @@ _LONG = {*_SHORT, "several reports", "direction", "not hidden"} - {"largest erro
 
 
 def _first_lines(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield warnings, the problem, how good the answer is, whether its solver failed, its privacy and its value."""
+    """Yield the lines that are never left out: warnings, problem, status, a failed solver, privacy and value."""
     yield from (("warning", str(warning)) for warning in report.warnings)
     found = report.explanation
     yield "problem", say.asked(report.problem, found.noun)
     yield "status", f"{_status_text(report)}; routes and proofs: report.details(), --verbose"
     if report.failed:
         yield "solver", report.failed
-    plain = found.epsilon is None
+    plain = found.epsilon is None  # no factor to tell of
     yield "private", say.proven(report.problem, report.certificate) if plain else say.one_and_several(found)
     yield "value", value(found)
 
 
 def _further_lines(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what follows, most important first."""
+    """Yield the lines that `lines` cuts where there are too many, most important first."""
     yield from say.beliefs(report.problem, report.certificate)
     yield from say.worst_prior(report.problem, report.mechanism)[1:]
     if report.evaluation:
@@ -375,21 +381,23 @@ def _further_lines(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _status_text(report: Report) -> str:
+    """Return how the solve ended, how much better another mechanism may be, and how to go on looking for it."""
     gap = report.certificate.gap
     if report.status is Status.OPTIMAL:
         return f"optimal (gap {gap:.1e})"
     certified = "" if report.delivered else " (not certified optimal)"
     told = f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}"
     stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
-    # a later solve can begin with what is known
+    # column generation can begin with the dual that this answer has
     if stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING:
         told += ", which dx.solve(problem, start=report) goes on to look for"
     return told
 
 
 def all_lines(report: Report) -> Lines:
-    """Return all that is known, with all digits: routes, refusals, reductions, and how it was proven."""
+    """Return the lines of `details`: all that is known, with all digits, also routes, refusals and proofs."""
     problem, proof, found = report.problem, report.certificate, report.explanation
+    # the tolerance is met relative to the value, but not relative to small losses, which `is_optimal` asks for too
     open_still = proof.gap <= report.tolerance and report.status is not Status.OPTIMAL
     above = "; above it in units of the losses" if open_still else ""
     lines = [

@@ -49,10 +49,10 @@ from dxopt.studies.own import Methods, Own, checked_methods
 
 
 def _under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
-    """Return the problem under each other prior; SpecError where one does not fit or is a set.
+    """Return the problem under each other prior, by name; SpecError where one does not fit or is a set.
 
-    What the worst of all priors that fit totals costs is proven for its own mechanism alone, so that these are not
-    compared (UnsupportedError).
+    UnsupportedError if the problem's own prior is the set of all that fit totals: its worst case is proven for the
+    mechanism that was solved for alone, so that others have no value to compare.
     """
     if isinstance(problem.priors, Fitting):
         fix = "give a hull, a ball or a box, or solve without comparing"
@@ -81,9 +81,10 @@ REMAP_CELLS = 250_000
 
 
 def find_refinements(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
-    """Decide which of some mechanisms refines which, with the remap or the gains that prove it.
+    """Decide for each ordered pair of mechanisms whether the first refines the second, with the proof of that.
 
-    Those that are not written down are left out.
+    A remap proves it, gains under which the first is worse refute it, and neither is there where it stays open.
+    Mechanisms without a matrix, and pairs of over `MOST_CELLS`, are left out.
     """
     written = {name: one.matrix for name, one in mechanisms.items() if isinstance(one, MatrixMechanism)}
     found: dict[Refined, Arrays] = {}
@@ -102,7 +103,7 @@ def find_refinements(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Array
 
 
 def _best_remap_for_worst_loss(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
-    """Return the best remap of a mechanism for the worst loss; None for other objectives, and where it is large."""
+    """Return the best remap of a mechanism for the worst loss; None for other objectives, or if it is too large."""
     rows, reports = problem.shape
     written = isinstance(mechanism, MatrixMechanism) and rows * rows * reports <= REMAP_CELLS
     if not written or not isinstance(problem.objective, WorstLoss):
@@ -220,7 +221,10 @@ def compare(
 def _make_entries(
     problem: Problem, asked: list[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
 ) -> dict[str, Entry]:
-    """Return the mechanisms by name, or why there are none, until the first Ctrl-C."""
+    """Return the rows of the mechanisms asked for, by name; a note in place of each that cannot be made.
+
+    After the first Ctrl-C the rest are only noted as not started.
+    """
     entries: dict[str, Entry] = {}
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
@@ -243,7 +247,10 @@ def _make_entries(
 
 
 def _optimum_entry(found: Report | str, stop: Stop, prior: str = "") -> Entry:
-    """Return the optimum with the story of how it was found, or why there is none."""
+    """Return the row of an optimum, noting its route; `found` is its report, or the reason why there is none.
+
+    `prior` names the other prior that it is for. A report that was interrupted stops the rest of the comparison.
+    """
     if isinstance(found, str):
         return Entry(prior=prior, note=found)
     stop.interrupted |= found.status is Status.INTERRUPTED
@@ -252,7 +259,7 @@ def _optimum_entry(found: Report | str, stop: Stop, prior: str = "") -> Entry:
 
 
 def _report_or_reason(problem: Problem, method: str, **options: Any) -> Report | str:
-    """Return the report, or why there is none."""
+    """Return the report of a solve, or as text the reason why the method has none for the problem."""
     try:
         return solve(problem, method=method, **options)
     except NoTightMechanism as error:
@@ -267,7 +274,7 @@ def _report_or_reason(problem: Problem, method: str, **options: Any) -> Report |
 
 
 def _own_entry(problem: Problem, own: Own, tolerance: float) -> Entry:
-    """Return a mechanism of one's own as a report, or why it has no proof."""
+    """Return the row of a user's own mechanism: a report with its proof, or a note why it has none."""
     began = time.perf_counter()
     try:
         found = proven_answer(problem, own.proven(problem))
@@ -294,7 +301,7 @@ def _own_entry(problem: Problem, own: Own, tolerance: float) -> Entry:
 
 
 def _baseline_entry(problem: Problem, name: str) -> Entry:
-    """Return a baseline, whose level is measured, or why there is none."""
+    """Return the row of a baseline, which is no private mechanism, or a note why it does not apply."""
     baseline = BASELINES.get(name)()
     reason = baseline.refuses(problem) if problem.private else "needs an epsilon"
     if reason:

@@ -73,8 +73,8 @@ def explain(
     Seeing one report, nobody can change the odds between two values 1 person apart by more than a factor of 2.
     >>> print(dx.explain(problem, distance=3).sentences[0][1])
     Seeing one report, nobody can change the odds between two values 3 people apart by more than a factor of 8.
-    >>> print(dict(dx.explain(dx.solve(problem), values=12).sentences)["several values"].partition(". ")[0])
-    12 published values, each drawn by itself, all lie within 7 people of the true values with at least 95 %
+    >>> print(dict(dx.explain(dx.solve(problem), values=12).sentences)["several values"].partition(" with ")[0])
+    12 published values, each drawn by itself, all lie within 7 people of the true values
     """
     number = None if values is None else checked_count("values", values)
     told = _explain_usual(found, epsilons, prior, loss, options, number)
@@ -97,12 +97,13 @@ def explain(
 
 
 def _told_of_values(told: Explanation, report: Report, values: int) -> Explanation:
+    """Return an explanation of a report with the errors of several values together; the worst loss has no prior."""
     believed = None if isinstance(report.problem.objective, WorstLoss) else report.problem.prior
     return told.told_of(values, report.mechanism, believed)
 
 
 def _choices(reports: Iterable[Report], values: int | None) -> tuple[Explanation, ...]:
-    """Return the reports at several levels explained, and several published values together where asked for."""
+    """Return the explanations of reports at several levels, for the table; `values` are told of together if given."""
     return tuple(
         one.explanation if values is None else _told_of_values(one.explanation, one, values) for one in reports
     )
@@ -116,7 +117,7 @@ def _explain_usual(
     options: dict[str, Any],
     values: int | None,
 ) -> Explanation:
-    """Return the explanation for the distance and the number of reports that are usual."""
+    """Return the explanation of anything that has one, at the default distance and number of reports."""
     if isinstance(found, EpsilonSweep) and epsilons is None:
         return replace(explain_problem(found.problem), choices=_choices(found.reports, values))
     if isinstance(found, Mechanism):
@@ -136,7 +137,7 @@ def _explain_usual(
 
 
 def load_explainable(folder: str | Path) -> Report | EpsilonSweep:
-    """Load what a result folder has to be explained, proven again: its report, or the reports at its levels.
+    """Load from a result folder what `explain` takes, proven again: its report, or the reports at its levels.
 
     SpecError where it holds nothing that can be explained, and CertificateError where something does not hold.
     """
@@ -149,7 +150,7 @@ def load_explainable(folder: str | Path) -> Report | EpsilonSweep:
     if is_file(path / FRONTIER) and parts:
         reports = tuple(load(part) for part in parts)
         levels = tuple(report.problem.epsilon for report in reports)
-        if len({*levels}) == len(levels):
+        if len({*levels}) == len(levels):  # along a loss budget all reports have one ε
             return EpsilonSweep(reports[0].problem, reports, levels, reports[0].status)
         raise SpecError("result", f"{path} is about loss budgets, not levels", f"give a part, such as {parts[0]}")
     if is_file(path / LEVEL):

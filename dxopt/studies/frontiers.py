@@ -97,7 +97,7 @@ def frontier(
 
 
 def _next_level(found: Frontier) -> tuple[int, Problem] | None:
-    """Return after which level a further one helps most, and its problem; None where none does.
+    """Return the index of the level after which to lay another, and the problem at that; None where none helps.
 
     It halves, on a logarithmic scale, the interval where value and bound are furthest apart.
     """
@@ -183,7 +183,7 @@ def budget_frontier(
 
 
 def _next_budget(found: BudgetFrontier) -> tuple[int, Problem] | None:
-    """Return after which budget another one helps most, and its problem; None where none does."""
+    """Return the index of the budget after which to lay another, and the problem with it; None where none helps."""
     inside, above = found.widest()
     budgets = found.budgets
     gaps = found.bounds - found.values

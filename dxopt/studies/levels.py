@@ -124,7 +124,7 @@ def smallest_epsilon(
 
 @dataclass(eq=False)
 class _Search:
-    """The bracket, from the largest ε that is too low to the smallest one that is enough, and all that was solved."""
+    """The bracket, from the largest ε proven too low to the smallest proven enough, and all reports `known`."""
 
     problem: Problem
     budget: float
@@ -162,7 +162,10 @@ class _Search:
         return None
 
     def bracket(self, first: float, ends: tuple[float, float]) -> float | None:
-        """Go from one ε by growing steps until there is one on either side; return one where that is not proven."""
+        """Step from `first` until one ε is proven too low and one enough, or an end of the search is reached.
+
+        Return the ε that is proven to be neither, where one stops it; else None.
+        """
         epsilon = first
         factor = 2.0
         enough = self.enough(epsilon)
@@ -179,7 +182,7 @@ class _Search:
         return None
 
     def narrow(self, accuracy: float) -> float | None:
-        """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); return an ε on neither side, or None.
+        """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); return an undecided ε, or None.
 
         The ITP method interpolates, truncates and projects: it is as fast as the secant where the loss is smooth, and
         takes at most one step more than bisection whatever the loss is. All of it is in ln ε.
@@ -211,7 +214,7 @@ class _Search:
         return None
 
     def enclose(self, unsure: float, accuracy: float, ends: tuple[float, float]) -> None:
-        """Step away from an ε that is on neither side until both sides are proven again.
+        """Step away from an undecided ε in both directions until levels on either side of it are proven.
 
         Near the true ε the budget is between value and bound. Steps of half the accuracy, growing, soon leave that
         range in either direction; then the bracket is as narrow as the gaps of the solver allow. A step down may be
@@ -235,7 +238,7 @@ class _Search:
 
 
 def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | None, high: Written | None) -> None:
-    """Raise SpecError where every level will do, or none."""
+    """Raise SpecError if the loss is possible at the lowest level of the search already, or not at its highest."""
     if search.low is None and search.high is not None and search.high.problem.epsilon <= ends[0]:
         loss = search.high.certificate.value
         if low is None:
@@ -256,7 +259,7 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
 
 
 def _search_range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
-    """Return levels to search between: those given, or where all budgets are next to 0, or ask nothing any more."""
+    """Return the levels to search between: `low` and `high`, or those beyond which ε makes no difference."""
     least = 0.0 if low is None else checked_level(low, "low")
     most = math.inf if high is None else checked_level(high, "high")
     if low is None or high is None:

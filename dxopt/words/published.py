@@ -17,7 +17,7 @@ from dxopt.words.phrases import counted, histories, level, one_report, two_posit
 
 
 def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
-    """Return topics and sentences on each."""
+    """Return what the sidecar of a published file promises, as pairs of a topic and sentences on it."""
     return tuple(_sentences(said))
 
 
@@ -73,7 +73,7 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
 
 
 def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
-    """Yield what draws with a key promise, and what they show."""
+    """Yield topics and sentences on draws with a key: what they promise, and what they give away."""
     yield (
         "key",
         "Draws have a key: the same person at the same secret gets the same report in all data of this release. "
@@ -99,7 +99,7 @@ def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
 
 
 def _budget_text(said: Sidecar, paid: Paid) -> str:
-    """Return what a person's budget is, and what all that it pays for tells of one place."""
+    """Return what each person's budget is, and the factor for all the rows that it pays for together."""
     epsilon, near = said.privacy.epsilon, said.privacy.positions
     unit = per(said.privacy.unit)
     cost = f"epsilon {epsilon:.10g} {unit}"
@@ -124,7 +124,7 @@ def _furthest_text(said: Sidecar) -> str:
 
 
 def _between_secrets(said: Sidecar) -> str:
-    """Return between which places or values the guarantee is."""
+    """Return between which places or values the guarantee holds, and what it means for others near them."""
     secret, near = said.secret, said.privacy.positions
     exact = secret.within == 0 and secret.outside != "nearest"
     away = (
@@ -148,7 +148,7 @@ def _between_secrets(said: Sidecar) -> str:
 
 
 def _outside_text(said: Sidecar) -> str:
-    """Return what does not hold for what is taken for a secret from outside; other labels are refused."""
+    """Return which promises do not hold for rows far from every secret; "" where there are none of them."""
     secret = said.secret
     missing = []
     if said.radius is not None:
@@ -175,7 +175,7 @@ def generalization(noun: str, reports: int, *, radii: bool, epsilon: float, delt
 
 
 def unpaid(paid: Paid | None) -> str | None:
-    """Return the rows that were left out for want of budget; None where none may be."""
+    """Return how many rows were left out for want of budget; None without budgets, or where such data is refused."""
     if paid is None or paid.over_budget != "drop":
         return None
     return f"{counted(paid.rows_left_out, 'rows')} of {counted(paid.persons_left_out, 'persons')}"
@@ -203,7 +203,10 @@ def is_published(path: Path) -> bool:
 
 
 def published(path: Path) -> PublishedFile:
-    """Return the promises of a file that `dx.apply` wrote, by its sidecar; raise SpecError where that is damaged."""
+    """Return the promises of a file that `dx.apply` wrote, by its sidecar, or by the path of the sidecar itself.
+
+    SpecError where the sidecar is damaged.
+    """
     beside = path if path.name.endswith(ENDING) else sidecar_of(path)
     try:
         return PublishedFile(path, sentences(read_sidecar(beside)))

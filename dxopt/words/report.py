@@ -29,7 +29,7 @@ def named_loss(problem: Problem) -> str:
 
 
 def asked(problem: Problem, noun: str) -> str:
-    """Return what a problem asks for, with its secrets as a noun in the plural."""
+    """Return the line on what a problem asks for; `noun` names its secrets, such as "places"."""
     secrets, reports = problem.shape
     wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
     outputs = "" if problem.reports.secrets else f", {counted(reports, 'outputs')}"
@@ -37,12 +37,12 @@ def asked(problem: Problem, noun: str) -> str:
 
 
 def better(gap: float) -> str:
-    """Return how much better another mechanism may be."""
+    """Return how much better another mechanism may be, by the gap of the one found."""
     return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound yet"
 
 
 def proven(problem: Problem, proof: Certificate) -> str:
-    """Return what is proven of single secrets, with ten digits."""
+    """Return the ε and δ that are proven between secrets, with ten digits, beside those asked for."""
     if not problem.private:
         return "not asked for" if problem.beliefs is None else "for pairs of beliefs alone, see there"
     level = f"ε proven {proof.epsilon:.10g} {per(problem.space.unit)} (asked {problem.epsilon:.10g})"
@@ -50,7 +50,7 @@ def proven(problem: Problem, proof: Certificate) -> str:
 
 
 def one_and_several(found: Explanation) -> str:
-    """Return what is proven of single secrets, and what one and several reports can change."""
+    """Return the ε and δ that are proven between secrets, and how far one and several reports change the odds."""
     epsilon = found.epsilon or 0.0
     once, often = (factor(times * epsilon * found.between) for times in (1, found.reports))
     delta = f", δ proven {three_digits(found.delta)}" if found.delta else ""
@@ -61,7 +61,7 @@ def one_and_several(found: Explanation) -> str:
 
 
 def measure(problem: Problem, name: str, value: float) -> str:
-    """Return a measure with its name."""
+    """Return a further measure as text: its name without underscores, and the value with its unit."""
     return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in IN_LOSSES else '')}"
 
 
@@ -76,7 +76,7 @@ def on_other_data(several: Sequence[HeldOut]) -> Lines:
 
 
 def beliefs(problem: Problem, proof: Certificate) -> Lines:
-    """Return what is proven of pairs of beliefs; nothing where there are none."""
+    """Return the lines on what is proven of pairs of beliefs; none where the problem has no such pairs."""
     pairs = problem.beliefs
     if pairs is None or proof.belief_level is None:
         return []
@@ -109,7 +109,7 @@ def promise_of_beliefs(problem: Problem, proof: Certificate) -> str:
 
 
 def worst_prior(problem: Problem, mechanism: Mechanism) -> Lines:
-    """Return which prior of a set is the worst for a mechanism; nothing where there is no set."""
+    """Return the lines on which prior of a set is the worst for a mechanism; none where there is no set."""
     priors = problem.priors
     if priors is None or not isinstance(mechanism, MatrixMechanism):
         return []

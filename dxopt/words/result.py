@@ -190,11 +190,11 @@ class Explanation(Shown):
 
     @property
     def between(self) -> float:
-        """The distance of secrets that factors are of: `across` where it is known, else `apart`."""
+        """The distance between secrets at which factors are given: `across` where it is known, else `apart`."""
         return self.apart if self.across is None else self.across
 
     def renamed(self, names: Mapping[str, str]) -> Explanation:
-        """Return the same with other names of secrets and reports, by their labels."""
+        """Return the same with secrets and reports called by `names`, which maps labels to names, as on a page."""
 
         def named(label: Any) -> Any:
             return tuple(map(named, label)) if isinstance(label, tuple) else names.get(label, label)
@@ -214,13 +214,13 @@ class Explanation(Shown):
         return tuple(_sentences(self))
 
     def told_at(self, distance: float) -> Explanation:
-        """Return the same with the factors of positions, or secrets, so far apart."""
+        """Return the same with factors given for positions, or secrets, that are `distance` apart."""
         places = None if self.space is None else across(self.space, distance)
         choices = tuple(one.told_at(distance) for one in self.choices)
         return replace(self, apart=distance, across=places, choices=choices)
 
     def told_of(self, values: int, mechanism: Mechanism, prior: Prior | None) -> Explanation:
-        """Return the same with what holds for so many published values together, drawn from a mechanism."""
+        """Return the same with the errors of so many values together, each drawn by itself from a mechanism."""
         found = radii_of_several(mechanism, values, None if prior is None else prior.probabilities)
         return replace(self, values=values, **asdict(found))
 
@@ -248,12 +248,12 @@ class Explanation(Shown):
 
 
 def exponential(exponent: float) -> float:
-    """Return e^exponent, or the largest of its kind that a double can be."""
+    """Return e^exponent; above an exponent of 700 e^700, as the result must be a finite double."""
     return math.exp(min(exponent, 700.0))
 
 
 def _for_json(value: Any) -> Any:
-    """Return a value for JSON: None where it is infinite."""
+    """Return a value for JSON, also nested: None for floats that are not finite, lists for tuples."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -316,7 +316,7 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def pair(found: Explanation) -> str:
-    """Return the two secrets or positions that the factor is about."""
+    """Return words for the two secrets or positions that factors are about: "two places 1 km apart"."""
     if found.across is not None:
         return two_positions(found.apart, found.unit)
     apart = three_digits(found.apart)
@@ -326,7 +326,7 @@ def pair(found: Explanation) -> str:
 
 
 def privacy(found: Explanation) -> str:
-    """Return what somebody who sees a report can find out at most."""
+    """Return the sentence on what somebody who sees one report can find out at most."""
     if found.unproven:
         return "Nothing is proven of its privacy: dx.certify proves what holds."
     if found.epsilon is None:
@@ -337,7 +337,10 @@ def privacy(found: Explanation) -> str:
 
 
 def level(found: Explanation) -> str:
-    """Return ε as it was proven and asked for, and where odds double at most."""
+    """Return ε as it was proven and asked for, and the distance within which the odds at most double.
+
+    That distance is left out where it is below that of the two closest secrets, or over 1,000 times that.
+    """
     text = f"{proven_level(found)}."
     double = math.log(2) / found.epsilon if found.epsilon else math.inf
     if found.nearest is None or not found.nearest <= double <= _FAR * found.nearest:
@@ -361,7 +364,7 @@ def proven_level(found: Explanation) -> str:
 
 
 def several_reports(found: Explanation) -> str:
-    """Return what n reports of one person cost."""
+    """Return what n reports of one person cost, and the ε at which all n keep to the factor of one."""
     epsilon = found.epsilon or 0.0
     once, all_of_them = epsilon * found.between, found.reports * epsilon * found.between
     also = " and n times δ" if found.delta else ""
@@ -380,12 +383,12 @@ def several_reports(found: Explanation) -> str:
 
 
 def _even_chance(exponent: float) -> str:
-    """Return what an even chance becomes at most, where a factor of e^exponent leaves any doubt."""
+    """Return what a probability of 50 % becomes at most by a factor of e^exponent; "" above a factor of 1e6."""
     if exponent >= _CERTAIN:
         return ""
     rest = 100 / (1 + math.exp(exponent))
     most = at_most(100 - rest)
-    if rest < 1:
+    if rest < 1:  # 99.98 and not 100: as many nines as there are, rounded up behind them
         digits = -math.floor(math.log10(rest))
         most = f"{100 - math.floor(rest * 10**digits) / 10**digits:.{digits}f}"
     return f" (an even chance becomes {most} % at most)"
@@ -410,7 +413,7 @@ def between_places(found: Explanation, across: float) -> str:
 
 
 def across_borders(found: Explanation) -> str:
-    """Return what the promise means for positions where it is not known how far they are from their places."""
+    """Return what is promised between positions where the extent of places is unknown: less across a border."""
     text = (
         "Positions are first moved to their place. Within one place nothing can be told apart; two positions on both"
     )
@@ -434,6 +437,7 @@ def value(found: Explanation) -> str:
 
 
 def _value_clause(found: Explanation, worth: str) -> str:
+    """Return what a value of the objective, as the text `worth`, means for a report; without a full stop."""
     match found.title:
         case "worst loss":
             return f"Whatever the {singular_of(found.noun)}, a report {loss_clause(found, worth)}, or less"
@@ -452,7 +456,7 @@ def _value_clause(found: Explanation, worth: str) -> str:
 
 
 def loss_clause(found: Explanation, worth: str) -> str:
-    """Return what a loss means: "is 0.84 km from the true place on average"."""
+    """Return the predicate on a report with a mean loss `worth`: "is 0.84 km from the true place on average"."""
     if worth == three_digits(math.inf):
         return "costs infinitely much on average"
     match found.kind if found.title != "adversary's error" else "":
@@ -466,7 +470,7 @@ def loss_clause(found: Explanation, worth: str) -> str:
 
 
 def _name_secret(found: Explanation, label: str | None) -> str:
-    """Return one of the secrets: "place A"."""
+    """Return words for the secret with a label, with its position where that is known: "place A at 45.5, -73.6"."""
     where = found.where.get(label or "", "")
     return f"{singular_of(found.noun)} {label}{f' at {where}' if where else ''}"
 
@@ -516,19 +520,19 @@ def largest_error(found: Explanation, most_off: float) -> str:
 
 
 def several_values(found: Explanation, all_within: float) -> str:
-    """Return how far off several published values are, all of them and their total."""
+    """Return how far off several published values are together: each of them, and their total on average."""
     text = (
         f"{found.values:,} published {found.noun}, each drawn by itself, all lie {within(all_within, found.unit)} of "
-        f"the true {found.noun} with at least 95 %."
+        f"the true {found.noun} with probability at least 95 %."
     )
     if found.total_off is not None:
         usual = ""
         if found.total_off_prior is not None:
             mean = amount_at_most(found.total_off_prior, found.unit)
-            usual = f"{mean} if they are as likely as the prior says, each by itself, and at most "
+            usual = f"{mean} if the true {found.noun} are independent and follow the prior, and at most "
         most = amount_at_most(found.total_off, found.unit)
         text += f" On average their total is off by at most {usual}{most} whatever they are."
-    return f"{text} A person costs ε once for each of these {found.noun} that counts that person."
+    return f"{text} Each of these {found.noun} that includes a person uses up ε of that person's budget."
 
 
 def prior_zero(found: Explanation) -> str:
@@ -563,7 +567,7 @@ _OF_SEVERAL = {"all_within": "all {:,} within", "total_off": "total off by at mo
 
 
 def table_of(found: Explanation) -> Sequence[Sequence[str]]:
-    """Return the table of what other ε cost, the names of its columns first; the level of the result has a mark."""
+    """Return the table of what each ε of `choices` costs, header first; the ε of the result itself has a "*"."""
     far, unit, lost = (f" ({one})" if one else "" for one in (found.unit, found.value_unit, found.loss_unit))
     apart = three_digits(found.apart)
     at = with_unit(apart, found.unit) if found.unit else f"distance {apart}"
@@ -579,5 +583,6 @@ def table_of(found: Explanation) -> Sequence[Sequence[str]]:
         told = ["" if number is None else three_digits(number) for number in numbers]
         at_once = [getattr(choice, name) for name in several]
         told += ["" if number is None else at_most(number) for number in at_once]
+        # without the remark that `factor` adds to large ones
         rows.append([f"{three_digits(asked)}{mark}", factor(asked * found.between).split(" ")[0], *told])
     return [head, *rows]

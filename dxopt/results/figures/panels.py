@@ -65,7 +65,7 @@ def panels(title: str, across: str, *several: Panel) -> Figure:
 
 
 def _with_colours(panel: Panel) -> list[plots.Curve]:
-    """Return the curves of a panel with colours and symbols by their positions, and the bound last."""
+    """Return the curves of a panel with colours and symbols by position, and the bound last, in its own colour."""
     others = _BOUND - 1
     coloured = []
     # Between two levels alone, a line would look like a curve that nobody has computed.
@@ -82,6 +82,7 @@ def _with_colours(panel: Panel) -> list[plots.Curve]:
 
 
 def _ranges_widely(arrays: Sequence[ArrayLike]) -> bool:
+    """Return True if numbers are positive and of such different size that an axis of them is to be logarithmic."""
     numbers = np.concatenate([np.asarray(array, dtype=float) for array in arrays])
     finite = numbers[np.isfinite(numbers)]
     return len(finite) > 0 and bool(0 < finite.min() <= finite.max() / _WIDE)
@@ -152,6 +153,7 @@ def bars(
             axes.set(xlabel=quantity)
             axes.grid(visible=False, axis="y")
             axes.set_axisbelow(True)
+            # without any length matplotlib would choose an axis around 0, with negative numbers
             if not any(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)):
                 axes.set_xlim(0.0, 1.0)
         figure.suptitle(title, fontsize=11)

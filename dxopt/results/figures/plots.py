@@ -66,7 +66,7 @@ class Curve:
 
 
 def style() -> AbstractContextManager[None]:
-    """Return the style of all figures, whatever the user's settings are; draw within it."""
+    """Return a context with the style of all figures, in which to draw, whatever the user's settings are."""
     import matplotlib
 
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
@@ -100,7 +100,7 @@ def name_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) ->
 
 
 def fit(figure: Figure, width: float) -> None:
-    """Make a figure so many inches wide, and less high if it is of curves; its letters keep their size."""
+    """Make a figure so many inches wide, with a new legend: bars keep their height, curves become less high."""
     wide, high = figure.get_size_inches()
     rows = any(axes.containers for axes in figure.axes)
     figure.set_size_inches(width, high if rows else high * (width / wide) ** 0.5)
@@ -127,7 +127,7 @@ def draw(axes: Axes, curves: Sequence[Curve]) -> None:
 
 
 def logarithmic(axis: Axis) -> None:
-    """Name the powers of ten along a logarithmic axis without formulas, and all ticks where powers are few."""
+    """Label a logarithmic axis with plain numbers, as "0.01" and not as a formula; also between few powers of ten."""
     from matplotlib.ticker import FuncFormatter
 
     def minor(value: float, _: int | None) -> str:
@@ -139,9 +139,9 @@ def logarithmic(axis: Axis) -> None:
 
 
 def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
-    """Return a figure as a file of one of the `ENDINGS`, without dates or versions.
+    """Return the bytes of a figure as a file of one of the `ENDINGS`, without dates or versions.
 
-    With `inline`, it has no background, and its text is text and not shapes of letters.
+    With `inline`, for SVG within a page, it has no background, and letters are text rather than shapes.
     """
     import matplotlib
 
@@ -152,7 +152,7 @@ def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
 
 
 def pictures(name: str, figure: Figure) -> dict[str, bytes]:
-    """Return `name.svg` and `name.png` of a figure."""
+    """Return the files `name.svg` and `name.png` of a figure, as bytes by name, for a result folder."""
     return {f"{name}{ending}": painted(figure, ending) for ending in BOTH}
 
 
@@ -167,12 +167,14 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 def saved_if_asked(figure: Figure, file: str | Path | None) -> Figure:
-    """Return a figure, written to a file where one is named: of the kind that it ends with, or as SVG and PNG.
+    """Return the figure; if a file is given, write it there first, in the format of its extension.
+
+    Without an extension both an SVG and a PNG are written.
 
     Raises
     ------
     SpecError
-        If the ending is another one, or the file cannot be written.
+        If the extension is unknown or the file cannot be written; its field is "save", the argument of `plot`.
     """
     if file is None:
         return figure

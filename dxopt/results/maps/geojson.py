@@ -102,7 +102,8 @@ def to_geodataframe(
 
 
 def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    # longitudes from -180 to 180 degrees; those that are so already stay
+    """Return a GeoJSON feature for each location, with its label and its entry of each column as properties."""
+    # longitudes from -180 to 180 degrees; those that are so already keep all digits
     longitudes = found.degrees[:, 1]
     longitudes = np.where(np.abs(longitudes) <= 180, longitudes, unrolled(longitudes, 0.0))
     points = np.column_stack([longitudes, found.degrees[:, 0]]).tolist()
@@ -117,7 +118,7 @@ def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArra
 
 
 def _area_shape(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
-    """Return a polygon, cut in two at ±180° of longitude; the centre alone where a pole is inside."""
+    """Return an area as a polygon, or as two where ±180° of longitude cuts it; its centre where a pole is inside."""
     ring = outline[:, ::-1]
     # An outline is one piece around its location: it only spans half of all longitudes if it goes around a pole, and
     # then its corners alone do not bound a polygon.
@@ -149,7 +150,7 @@ def _cut_at_180(ring: Ring, side: float) -> Ring:
 
 
 def _closed_ring(ring: Ring) -> list[list[float]]:
-    """Return a ring without corners that repeat, counterclockwise, with the first corner again at the end."""
+    """Return a ring as GeoJSON asks for: counterclockwise, closed by its first corner, without repeated corners."""
     distinct = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
     x, y = (distinct - distinct[0]).T
     # Twice the area, positive where the corners go counterclockwise (the shoelace formula). Relative to a corner,

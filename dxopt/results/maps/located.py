@@ -1,4 +1,4 @@
-"""Locate the reports of a mechanism and their probabilities, for maps."""
+"""Positions on the Earth of the secrets and reports of a mechanism, and the part of a map that shows them."""
 
 from __future__ import annotations
 
@@ -54,17 +54,14 @@ class Located:
         return cls(mechanism, believed, found, _report_positions(mechanism, found))
 
     def expected(self) -> NDArray[np.float64]:
-        """Return Σ_x π_x K[x, z] for each report z, `(m,)`."""
+        """Return the probability Σ_x π_x K[x, z] of each report z under the prior, `(m,)`."""
         total = np.zeros(len(self.mechanism.reports))
         for secrets, rows in self.mechanism.blocks():
             total += self.prior[secrets] @ rows
         return total
 
     def index(self, secret: Any) -> int:
-        """Return the index of a secret given by its label.
-
-        A mapping with `label`, `index` or `point` says what is given.
-        """
+        """Return the index of a secret given by its label, or by a mapping with `label`, `index` or `point`."""
         space = self.mechanism.space
         if isinstance(secret, Mapping):
             return space.naming.one(**secret)
@@ -76,10 +73,12 @@ class Located:
 
 
 def _report_positions(mechanism: Mechanism, found: Positions) -> Positions:
+    """Return the positions of the reports; `found` are those of the secrets. UnsupportedError if they have none."""
     points = mechanism.space.points
     reports = mechanism.reports
     if reports.secrets:
         return found
+    # points are degrees only in a space whose own points are: others may be in a plane
     if reports.points is None or points is None or not np.array_equal(points, found.degrees):
         raise UnsupportedError("reports", "have no positions on the Earth", "report the locations themselves")
     return replace(found, degrees=np.array(reports.points), outlines=None)
@@ -88,13 +87,13 @@ def _report_positions(mechanism: Mechanism, found: Positions) -> Positions:
 def secrets_of(
     bare: Sequence[str] | None, label: Sequence[str] | None, index: Sequence[int] | None, point: Sequence[str] | None
 ) -> list[Any]:
-    """Return the secrets that a command names, as `Located.index` takes them; a point is numbers with commas."""
+    """Return the secrets that a command names, as `Located.index` takes them; `bare` are labels without an option."""
     said = [{"label": one} for one in label or []] + [{"index": one} for one in index or []]
     return [*(bare or []), *said, *({"point": _parse_coordinates(one)} for one in point or [])]
 
 
 def _parse_coordinates(text: str) -> tuple[float, ...]:
-    """Return the numbers of a text with commas between them."""
+    """Return the coordinates of a point written as "45.5,-73.6"; SpecError at any other text."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -142,12 +141,12 @@ class Window:
 
     @property
     def shrinking(self) -> float:
-        """Ratio of a degree of longitude to one of latitude."""
+        """Length of a degree of longitude relative to one of latitude, in the middle of the window."""
         return max(math.cos(math.radians((self.south + self.north) / 2)), 0.05)
 
     @property
     def steepness(self) -> float:
-        """Height over width as drawn, between 1/3 and 2."""
+        """Height over width as drawn, between 1/3 and 2 so that long windows still make usable figures."""
         return min(max((self.north - self.south) / ((self.east - self.west) * self.shrinking), 1 / 3), 2.0)
 
     def on_map(self, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -156,8 +155,10 @@ class Window:
 
 
 def _central_longitude(longitudes: NDArray[np.float64]) -> float:
-    """Return the longitude opposite to the middle of the widest gap between longitudes."""
-    # A map that is cut where nothing is for longest cuts no group of locations in two.
+    """Return the longitude opposite to the middle of the widest gap between longitudes.
+
+    A map that is cut in that gap cuts no group of locations in two.
+    """
     around = np.unique(np.mod(longitudes, 360.0))
     gaps = np.diff(around, append=around[0] + 360.0)
     widest = int(gaps.argmax())

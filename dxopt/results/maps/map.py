@@ -154,6 +154,7 @@ def require_ending(file: Path) -> str:
 
 
 def _panels(located: Located, secret: Any) -> list[_Panel]:
+    """Return a panel for each secret that is asked for; without any, one of the prior and one of all reports."""
     if secret is None:
         before = _Panel("where people are: the prior", located.prior, located.secrets)
         return [before, _Panel("what is reported on average", located.expected(), located.reports)]
@@ -169,6 +170,7 @@ def _panels(located: Located, secret: Any) -> list[_Panel]:
 
 
 def _draw_panel(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: Located) -> Collection:
+    """Draw one panel; return its coloured locations, from which the bar of colours is made."""
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
@@ -219,12 +221,12 @@ def _draw_dots(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any])
 
 
 def _nan_where_never(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return probabilities with nan for what never happens."""
+    """Return probabilities with nan, which has a colour of its own, for what never happens."""
     return np.where(values > 0, values, np.nan)
 
 
 def _dot_sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
-    """Return areas of dots, in square points, at which no dot hides another, as far as they can still be seen."""
+    """Return the area of each dot in square points: small enough to hide no neighbour, but 8 at least to be seen."""
     from scipy.spatial import KDTree
 
     most = np.clip(9000 / len(x), 10, 90)
@@ -237,7 +239,7 @@ def _dot_sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -
 
 
 def _label_degrees(axes: Axes) -> None:
-    """Set few ticks, with the hemisphere."""
+    """Label both axes with few ticks in degrees, with the letter of the hemisphere."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     def east(value: float, _: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Channels, and places in a plane, as scripts of the page read them."""
+"""Channels, and their places in a plane, as data for the scripts of a page."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Plane:
         return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_are_words(space.labels))
 
     def as_data(self) -> dict[str, Any]:
-        """Return coordinates for a script, relative to their size."""
+        """Return coordinates for a script, as shares of the larger side, with what turns them back into units."""
         shapes = {name: getattr(self, name) for name in ("secrets", "reports", "areas", "streets")}
         every = np.vstack([array.reshape(-1, 2) for array in shapes.values() if array is not None])
         low = every.min(axis=0)
@@ -96,13 +96,14 @@ class Plane:
 
 
 def _as_plane_points(points: NDArray[Any] | None) -> Array | None:
+    """Return points as an `(n, 2)` array of floats; None where they are not numbers in two coordinates."""
     if points is None or points.ndim != 2 or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
         return None
     return points.astype(float)
 
 
 def _plane_on_earth(located: Located, shapes: Shapes | None) -> Plane:
-    """Kilometres around the middle of the secrets."""
+    """Return the plane of locations on the Earth: kilometres east and north of the middle of the secrets."""
     found = located.secrets
     reported = located.reports
     middle = _middle(found.degrees)
@@ -116,8 +117,8 @@ def _plane_on_earth(located: Located, shapes: Shapes | None) -> Plane:
         "km",
         middle,
         _are_words(located.mechanism.space.labels),
-        # without details that nobody sees
-        beneath and beneath.plain(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1])),
+        # corners of an underlay are (longitude, latitude), of locations the reverse
+        beneath and beneath.simplified(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1])),
     )
 
 
@@ -145,12 +146,12 @@ CELLS = 640_000
 
 
 def count_entries(report: Report) -> int:
-    """Return the number of entries of the channel."""
+    """Return the number n·m of entries of the channel, on which it depends whether a page has room for it."""
     return len(report.mechanism.space) * len(report.mechanism.reports)
 
 
 def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
-    """Return labels, prior and locations in full, and the probabilities as 32-bit floats."""
+    """Return a channel for the scripts of a page: all about its secrets, and probabilities as 32-bit floats."""
     mechanism, reports = report.mechanism, report.mechanism.reports
     return {
         "secrets": readable(mechanism.space.labels, mechanism.space.points, plane),
@@ -164,7 +165,7 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
 
 
 def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None) -> list[str]:
-    """Return labels, coordinates on the Earth with as few digits as tell them apart, but 100 m at least."""
+    """Return labels for a page: coordinates on the Earth with the fewest digits, 3 or more, that tell them apart."""
     if plane is None or plane.middle is None or points is None or list(labels) != list(Coordinates(points)):
         return list(labels)
     for digits in range(3, 9):
@@ -181,12 +182,12 @@ def _degrees_text(value: float, digits: int, above: str, below: str) -> str:
 
 
 def as_base64(matrix: NDArray[np.float64]) -> str:
-    """Return rows one after the other in base64; what is positive stays so."""
+    """Return the rows of a matrix as 32-bit floats in base64; entries too small for them stay positive, not 0."""
     smallest = np.finfo(np.float32).tiny
     kept = np.where(matrix > 0, np.maximum(matrix, smallest), 0.0)
     return base64.b64encode(kept.astype("<f4").tobytes()).decode("ascii")
 
 
 def report_probabilities(report: Report) -> list[float]:
-    """Return Σ_x π_x K[x, z] of each report z."""
+    """Return the probability Σ_x π_x K[x, z] of each report z under the prior."""
     return (report.problem.prior.probabilities @ report.mechanism.matrix).tolist()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def compared(found: Comparison, name: str) -> Iterator[Markup]:
-    """Yield bars, tables, the refinements, and why some are missing."""
+    """Yield the section on a comparison: bars, tables, the refinements, and why some mechanisms are missing."""
     found = found.told
     rows = [row for row in found.rows if row.value is not None]
     yield drawn(found.figure(), name)
@@ -70,7 +70,7 @@ def _row_cells(row: Compared) -> list[Cell]:
 
 
 def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
-    """Return charts of loss and leakage, and the numbers."""
+    """Return the section on a sweep: charts of loss and leakage against ε, and tables of their numbers."""
     problem = sweep.problem
     title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {sweep.reached} ({sweep.status})"
     rows = [
@@ -88,20 +88,21 @@ def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
 
 
 def level(found: LevelFile) -> list[Markup]:
-    """Return what level.json says: a sentence, and the levels with all digits."""
+    """Return the section on level.json, the smallest ε for a loss: a sentence, and both levels with all digits."""
     told = element("p", f"{level_found(found.max_loss, found.below, found.epsilon, found.status)}.")
     ends = [("possible at ε", found.epsilon), ("not possible at ε", found.below or None)]
     return [told, facts((name, number(end)) for name, end in ends if end is not None)]
 
 
 def frontier(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
-    """Return what frontier.json says: a title, and a chart with its numbers."""
+    """Return the title and the section on frontier.json: a chart with its numbers."""
     levels = found.epsilons or found.budgets
     values, bounds = ([math.nan if one is None else one for one in ends] for ends in (found.values, found.bounds))
     across = "ε per unit of distance" if found.epsilons else "loss budget"
     title = OBJECTIVES[found.objective].title
     caption = f"{found.problem}: {found.status}"
     caption += "" if found.resolution is None else f", resolution {found.resolution:.2g}"
+    # the band is only proven along ε, and where every level has a value and a bound
     if found.epsilons and not np.isnan([*values, *bounds]).any():
         figure = staircases(levels, values, bounds, "", title, across)
         caption += "; at every level the best value lies within the shaded band: proven"
@@ -161,15 +162,16 @@ def _published_figure(levels: list[float], found: Array, unit: str) -> Figure:
 
 
 def _as_numbers(points: NDArray | None) -> Array | None:
-    """Return one number for each point, or None."""
+    """Return points `(n,)` or `(n, 1)` as numbers `(n,)`; None where they are something else."""
     if points is None or not np.issubdtype(points.dtype, np.number):
         return None
     return points.reshape(len(points)).astype(float) if points.size == len(points) else None
 
 
 def _spread_of(row: Array, said: Array) -> Array:
-    """Return the mean and the quantiles of one row, each the least report that its share is at or below."""
+    """Return the mean and the `_SHARES` quantiles of reports `said` `(m,)` with the probabilities `row`, `(6,)`."""
     order = np.argsort(said, kind="stable")
     below = np.cumsum(row[order])
+    # relative to the sum, as rounded rows may end below 1; the factor keeps a share that is met from being missed
     places = np.searchsorted(below, np.array(_SHARES) * below[-1] * (1 - 1e-12))
     return np.concatenate([[row @ said], said[order][np.minimum(places, len(said) - 1)]])

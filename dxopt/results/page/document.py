@@ -74,7 +74,7 @@ def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "", underla
 
 
 def _choose_drawings(entries: Sequence[Entry], underlay: Area | None) -> list[Drawings]:
-    """Choose the drawings of each entry: channels that fit into the room left by earlier ones, and their maps."""
+    """Choose which entries have their channel in the page, as long as `channels.CELLS` lasts, and make their maps."""
     shapes = None if underlay is None else shapes_of(underlay)
     left = channels.CELLS
     shown = []
@@ -90,6 +90,7 @@ def _choose_drawings(entries: Sequence[Entry], underlay: Area | None) -> list[Dr
 
 
 def _channels_data(entries: Sequence[Entry], shown: Sequence[Drawings]) -> Markup:
+    """Return the element with the data of all channels that are part of the page, by their names."""
     content = {
         one.name: channels.as_data(entry.report, one.plane)
         for entry, one in zip(entries, shown, strict=True)
@@ -181,7 +182,7 @@ def save_page(
 
 
 def write(text: str, file: Path) -> Path:
-    """Write a page in UTF-8: it is there as a whole, or what was there before is.
+    """Write a page in UTF-8, all at once: an earlier file is replaced only when the new one is whole.
 
     Raises
     ------

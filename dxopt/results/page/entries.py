@@ -19,7 +19,7 @@ SUMMARY = "summary.json"
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One result.
+    """One result of a page: a report or another answer, or how it failed.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """Outcome of the entry."""
+        """Outcome in a word or two: how it failed, or the status of its answer."""
         if self.failure:
             return self.failure
         answer = self.level or self.frontier or self.sweep or self.report
@@ -100,14 +100,14 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
 
 
 def _is_hidden_or_part(inner: Path, folder: Path) -> bool:
-    """Return True if a folder within another one is hidden, or a part of a result."""
+    """Return True if a result `inner` is none of its own in `folder`: it is hidden, or a part of another result."""
     path = inner.relative_to(folder)
     within = any(part.startswith(".") for part in path.parts) or PARTS in path.parts[:-1]
     return within or any(is_result(folder / one) for one in path.parents)
 
 
 def _failed_problems(folder: Path) -> list[Entry]:
-    """Return the problems of a batch that left no result, as its summary lists them."""
+    """Return entries for the problems of a batch without a result folder, by its summary.json; none without it."""
     try:
         summary = read_json(folder / SUMMARY)
         lines = [line for line in summary["problems"] if not line["folder"]]

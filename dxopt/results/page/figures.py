@@ -1,4 +1,4 @@
-"""The figures of a page for papers, as PNG and SVG."""
+"""The figures of a page as separate PNG and SVG files, for papers."""
 
 from __future__ import annotations
 
@@ -128,4 +128,5 @@ def plane_figure(report: Report, plane: Plane) -> Figure:
 
 
 def _as_file_name(name: str) -> str:
+    """Return a name with everything but letters, digits and "_.=-" replaced, so that it is safe in a file name."""
     return re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "result"

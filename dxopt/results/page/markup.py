@@ -62,7 +62,7 @@ def as_data(content: Any, identifier: str) -> Markup:
 
 
 def number(value: float, unit: str = "", short: str = "") -> Markup:
-    """Return a number to three digits, or as given, with all of them on pointing or request, and its unit."""
+    """Return a number and its unit, to three digits or as `short`; pointing at it, or a button, shows all digits."""
     short, full = short or three_digits(value), repr(float(value))
     whole = not math.isfinite(value) or value == int(value)
     shown = short if whole else element("data", short, value=full, title=full)
@@ -79,7 +79,7 @@ class Cell:
 
     @classmethod
     def number(cls, value: float | None, unit: str = "", short: str = "") -> Cell:
-        """Return a number to three digits, or as given, with its unit, or a blank."""
+        """Return a cell with a number as `number` writes it, blank for None; the column is sorted by the value."""
         return cls("") if value is None else cls(number(value, unit, short), float(value))
 
 
@@ -128,7 +128,7 @@ def bullets(lines: Iterable[str], kind: str | None = None) -> Markup:
 
 
 def facts(pairs: Iterable[tuple[str, str]], kind: str = "facts") -> Markup:
-    """Return names with their texts."""
+    """Return a list of names, each with a text."""
     return element(
         "dl", *(element("div", element("dt", name), element("dd", text)) for name, text in pairs), class_=kind
     )
@@ -153,14 +153,14 @@ _VARIABLES = {
     "b0b0b0": "edge",
     **{colour.lower()[1:]: f"c{place}" for place, colour in enumerate(plots.COLOURS[:-1])},
 }
-"""Those of the style sheet that stand for the colours of figures."""
+"""Colours of figures, and the variables of the style sheet in place of them, so that they follow the theme."""
 _HASH = re.compile(r"#([\w-]+)")
 
 
 def drawn(figure: Figure, name: str, title: str = "") -> Markup:
-    """Return a figure of a page, with its title, or another one, as caption, and its numbers as description.
+    """Return a figure as an element of the page, captioned by `title` or its own, and described to screen readers.
 
-    The figure gets the size of figures in pages, and its title leaves it; no other figure of the page has its name.
+    It changes the figure: its size becomes that of pages, and its title is removed. `name` must be its alone.
     """
     caption = title or figure.get_suptitle() or figure.axes[0].get_title()
     figure.suptitle("").set_in_layout(False)
@@ -173,7 +173,10 @@ def drawn(figure: Figure, name: str, title: str = "") -> Markup:
 
 
 def _inline_svg(root: ElementTree.Element, name: str, label: str, tips: dict[str, list[str]]) -> Markup:
-    """Return a file of SVG as an element of HTML that refers to nothing but itself."""
+    """Return the SVG of a figure for a page: ids are prefixed by `name`, so that figures do not share them.
+
+    Colours become variables of the page's style sheet. `tips` are texts for elements by id, `label` is that of all.
+    """
     # Its own style sheet would be that of the whole page.
     root[:] = [part for part in root if not part.tag.endswith("}metadata") and part.find("{*}style") is None]
     for part in list(root.iter()):
@@ -203,7 +206,7 @@ def _inline_svg(root: ElementTree.Element, name: str, label: str, tips: dict[str
 
 
 def _add_tips(part: ElementTree.Element, tips: list[str]) -> None:
-    """Give symbols, or a bar, the texts that appear where they are pointed at."""
+    """Add to the symbols of a line, or to a bar, the texts that appear when they are pointed at."""
     symbols = [*part.iter("{http://www.w3.org/2000/svg}use")] or [part]
     for symbol, tip in zip(symbols, tips, strict=False):
         title = ElementTree.Element("title")
@@ -212,7 +215,7 @@ def _add_tips(part: ElementTree.Element, tips: list[str]) -> None:
 
 
 def _name_artists(figure: Figure) -> Iterator[tuple[str, list[str]]]:
-    """Name the artists that show single numbers; yield the names, each with a text for each number."""
+    """Set ids on the lines and bars of a figure; yield each id, which its SVG has, with a text for each number."""
     for panel, axes in enumerate(figure.axes):
         for place, line in enumerate(axes.lines):
             if line.get_marker() != "None":

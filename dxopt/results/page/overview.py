@@ -47,7 +47,7 @@ def families(entries: Sequence[Entry]) -> list[list[Report]]:
 
 
 def _digest(problem: Problem) -> str:
-    """Return a digest of everything but ε and the name; distances count by a few of their rows."""
+    """Return a digest that problems share if they differ in ε and name alone; of the distances it looks at 3 rows."""
     space = problem.space
     reports = problem.reports
     digest = hashlib.sha256()
@@ -60,13 +60,14 @@ def _digest(problem: Problem) -> str:
 
 
 def curves(group: Sequence[Report]) -> Panel:
-    """Return values against ε: of the mechanism, of those it is compared with, and the bound on all."""
+    """Return a panel of values against ε: the reports' mechanisms, those they are compared with, and the bound."""
     points: dict[str, dict[float, float]] = {}
     bounds: dict[float, float] = {}
     sign = group[0].problem.objective.sign
     for report in group:
         epsilon = report.problem.epsilon
         bound = report.certificate.bound
+        # one that is not optimal is another curve, under its own name
         own = "optimal" if report.status is Status.OPTIMAL else report.mechanism.name
         found = {own: report.certificate.value}
         if report.comparison is not None:
@@ -91,18 +92,18 @@ def family_figure(group: Sequence[Report]) -> Figure:
 
 HEADER = ("problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds")
 MOST_BARS = 40
-"""Of a chart."""
+"""Further bars are left out of a chart, which then states that."""
 
 
 def outcome(entries: Sequence[Entry]) -> str:
-    """Return the numbers of results by outcome."""
+    """Return a sentence on how many results there are of each outcome, the most frequent first."""
     found = Counter(entry.status for entry in entries)
     each = ", ".join(f"{count:,} {status}" for status, count in found.most_common())
     return f"{counted(len(entries), 'results')}: {each}"
 
 
 def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
-    """Yield the sections of a page before its results."""
+    """Yield the sections before the results: a table of all, what failed, and charts of groups of them."""
     links = {id(entry): f"#result-{place}" for place, entry in enumerate(entries, 1)}
     rows = [_row(entry, links[id(entry)]) for entry in entries]
     yield section("All results", table("Results", HEADER, rows, cards=True), level=2)
@@ -172,7 +173,7 @@ def _level_cell(problem: Problem) -> Cell:
 
 
 def _range_figures(entry: Entry) -> tuple[list[float], str, float | None]:
-    """Return the levels of a sweep or frontier, its objective, and its largest gap where it is a sweep."""
+    """Return the levels of a sweep or frontier, the title of its objective, and the largest gap of a sweep."""
     if entry.sweep is not None:
         return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
     if entry.frontier is None:
@@ -181,7 +182,7 @@ def _range_figures(entry: Entry) -> tuple[list[float], str, float | None]:
 
 
 def _comparable_groups(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Return reports with values of the same kind: in the same unit, or else about the same secrets."""
+    """Group reports whose values can be compared: in the same unit, or without one about the same secrets."""
     found: dict[tuple[str, ...], list[Report]] = {}
     for entry in entries:
         if entry.report is not None:

@@ -17,7 +17,7 @@ from dxopt.words.report import on_other_data
 
 
 def locations(report: Report, plane: Plane, name: str) -> Markup:
-    """Return the map, to be pointed at."""
+    """Return the element of the interactive map, which a script fills; `name` is that of the channel's data."""
     modes = element(
         "fieldset",
         element("legend", "Point at", class_="aside"),
@@ -46,7 +46,7 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
 
 
 def _legend(plane: Plane) -> Markup:
-    """Return the parts drawn beside the colours, for scripts."""
+    """Return the legend of a map: signs for the parts that it draws beside the colours of probabilities."""
     parts = [("ring", "what you point at"), ("never" if plane.areas is None else "never cell", "never")]
     parts += [("street", "roads of the space")] if plane.streets is not None else []
     parts += [] if plane.beneath is None else [(kind, MEANT[kind]) for kind in plane.beneath.kinds]
@@ -57,7 +57,7 @@ def _legend(plane: Plane) -> Markup:
 
 
 def heat_map(report: Report, name: str) -> Markup:
-    """Return the channel as colours."""
+    """Return the element of the heat map of a channel, which a script fills; `name` is that of the data."""
     label = f"Heat map of the channel of {report.problem.name}: arrow keys go from entry to entry"
     canvas = _canvas(label, f"{name}-entry")
     return element(

@@ -24,7 +24,7 @@ from dxopt.words.result import exponential, table_of
 
 
 def in_plain_words(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
-    """Return the promise in a sentence, and more of it, topic by topic."""
+    """Return the first sentence of the explanation as a headline, and the others topic by topic."""
     (_, first), *told = report.explanation.renamed(_readable_names(report, plane)).sentences
     if report.problem.private:
         told.append(("other levels", "dxopt explain, with --epsilon, says what other ε promise and cost."))
@@ -45,7 +45,7 @@ def level_table(reports: Sequence[Report]) -> Markup:
 
 
 def _readable_names(report: Report, plane: Plane | None) -> Mapping[str, str]:
-    """Return the names of secrets and reports on the page, by their labels, where they differ."""
+    """Return the shorter names of coordinates on the page, by the labels that they replace in sentences."""
     names: dict[str, str] = {}
     for one in (report.mechanism.space, report.mechanism.reports):
         names |= dict(zip(one.labels, readable(one.labels, one.points, plane), strict=True))
@@ -95,12 +95,12 @@ def certificate(report: Report) -> Markup:
     )
 
 
-def _named_bullets(named: str, pairs: Iterable[tuple[str, str]]) -> Markup:
-    return element("ul", *(element("li", element("strong", named.format(name)), text) for name, text in pairs))
+def _named_bullets(template: str, pairs: Iterable[tuple[str, str]]) -> Markup:
+    return element("ul", *(element("li", element("strong", template.format(name)), text) for name, text in pairs))
 
 
 def _assumptions(report: Report) -> list[str]:
-    """Return what arithmetic is trusted; Fourier transforms for a lattice or torus without a matrix."""
+    """Return the assumptions of the proof about arithmetic: Fourier transforms prove lattices without a matrix."""
     space = report.mechanism.space
     every = [space, *space.structure.factors]
     lattice = any(
@@ -111,7 +111,7 @@ def _assumptions(report: Report) -> list[str]:
 
 
 def _privacy_definition(report: Report) -> Markup:
-    """Return the definition of what was proven, with its level."""
+    """Return the definition of the privacy that was proven, with its level, or that none was asked for."""
     problem = report.problem
     if not problem.private:
         alone = "None was asked for, and none is claimed."
@@ -133,7 +133,7 @@ _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
 def problem(report: Report) -> Markup:
-    """Return the section on the question."""
+    """Return the section on the problem that was posed, as names with texts."""
     asked = report.problem
     metric = "given distances" if asked.space.metric is None else asked.space.metric.name
     return facts(
