@@ -130,10 +130,7 @@ class Compared:
         return self.note if self.value is None else ""
 
     def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
-        """Return the line of a table under the names of `FIGURES`, at a level `epsilon` that was asked for.
-
-        `bound` is the one on every private mechanism, and `gap` that of this row to it; None where there is none.
-        """
+        """Return the line of a table, by `FIGURES`, at a level asked for; `gap` is that of this row to the bound."""
         level = {"epsilon": epsilon, "method": self.name, "bound": bound, "gap": gap, "realised": self.epsilon}
         return {name: level[name] if name in level else getattr(self, name) for name in FIGURES}
 

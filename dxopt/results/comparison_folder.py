@@ -62,10 +62,7 @@ def difference(problem: Problem, other: Problem) -> str | None:
 
 
 def _losses_differ(mine: Problem, other: Problem, *, alike: bool) -> bool:
-    """Return True if the losses differ; `alike` states that the spaces are the same.
-
-    Entries are only compared where neither the names decide, nor the matrices are too large.
-    """
+    """Return True if the losses differ, by their entries unless names decide; `alike`: the spaces are the same."""
     if mine.loss is other.loss:
         return False
     # losses that are functions of the distance, over the same distances, have names that tell them apart

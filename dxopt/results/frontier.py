@@ -143,18 +143,12 @@ class Frontier(ProvenRange):
 
     @property
     def values(self) -> Array:
-        """Losses that are possible at the levels, `(k,)`: proven, and falling.
-
-        A mechanism that is private at one ε is so at any larger one, so that the least value so far counts.
-        """
+        """Losses possible at the levels, `(k,)`: proven; falling, as what is private at one ε is so at any above."""
         return np.minimum.accumulate(super().values)
 
     @property
     def bounds(self) -> Array:
-        """Losses below which nothing private at the levels is, `(k,)`: proven, and falling.
-
-        A bound at one ε holds at any smaller one, so that the largest of those at and above a level counts.
-        """
+        """Losses below which nothing private is, `(k,)`: proven; falling, as a bound at one ε holds at any below."""
         return np.maximum.accumulate(super().bounds[::-1])[::-1]
 
     @property

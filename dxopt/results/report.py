@@ -263,10 +263,7 @@ class Report(Result):
         return contents | parts(self.members)
 
     def _arrays(self, encoded: str) -> dict[str, Any]:
-        """Return the arrays of problem.npz: the problem, but for its space and reports, which mechanism.npz has.
-
-        `encoded` tells how the space is stored there: as "distances" these need not be stored again.
-        """
+        """Return the arrays of problem.npz; mechanism.npz has the reports and the space, in the format `encoded`."""
         problem, mechanism = self.problem, self.mechanism
         arrays: dict[str, Any] = {
             "prior": problem.prior.probabilities,
@@ -281,7 +278,7 @@ class Report(Result):
         small = len(problem.space) * max(problem.shape) <= WRITTEN_PAIRS
         by_structure = isinstance(self.dual, LineDual | ProductDual)
         written = isinstance(mechanism, MatrixMechanism) and (small or not by_structure)
-        if written and encoded != "distances":
+        if written and encoded != "distances":  # else mechanism.npz has them
             arrays["distances"] = problem.space.distances
         if written or not problem.loss.by_distance:
             arrays["losses"] = problem.losses

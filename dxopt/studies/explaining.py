@@ -77,7 +77,7 @@ def explain(
     12 published values, each drawn by itself, all lie within 7 people of the true values
     """
     number = None if values is None else checked_count("values", values)
-    told = _explain_usual(found, epsilons, prior, loss, options, number)
+    told = _default_explanation(found, epsilons, prior, loss, options, number)
     if distance is not None:
         if not (isinstance(distance, int | float) and 0 < distance < math.inf):
             raise SpecError("distance", f"is {distance!r}", "give a positive distance in the unit of the space")
@@ -109,7 +109,7 @@ def _choices(reports: Iterable[Report], values: int | None) -> tuple[Explanation
     )
 
 
-def _explain_usual(
+def _default_explanation(
     found: Any,
     epsilons: Iterable[Written] | None,
     prior: PriorLike | None,

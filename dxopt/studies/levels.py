@@ -164,7 +164,7 @@ class _Search:
     def bracket(self, first: float, ends: tuple[float, float]) -> float | None:
         """Step from `first` until one ε is proven too low and one enough, or an end of the search is reached.
 
-        Return the ε that is proven to be neither, where one stops it; else None.
+        Return the ε that could not be proven either, where one stops the search; else None.
         """
         epsilon = first
         factor = 2.0

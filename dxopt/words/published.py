@@ -22,6 +22,7 @@ def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
 
 
 def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
+    """Yield topics and sentences on each; a sentence is left out where the release did nothing of the kind."""
     privacy, secret, near = said.privacy, said.secret, said.privacy.positions
     unless = f", up to a probability of {privacy.delta:.6g}" if privacy.delta else ""
     if near is not None:

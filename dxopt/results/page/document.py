@@ -100,6 +100,7 @@ def _channels_data(entries: Sequence[Entry], shown: Sequence[Drawings]) -> Marku
 
 
 def _result_part(entry: Entry, shown: Drawings) -> Markup:
+    """Return the folded part of a page about one of many results."""
     title = element("summary", element("h3", entry.name), " ", element("span", entry.status, class_="aside"))
     return element(
         "details", title, element("article", sections(entry, shown, level=4)), id=shown.name, class_="result"
@@ -107,6 +108,7 @@ def _result_part(entry: Entry, shown: Drawings) -> Markup:
 
 
 def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
+    """Return the text of a page: styles and scripts inline, and a policy that lets it fetch nothing."""
     scripts = "\n".join(map(_asset, _SCRIPTS))
     head = element(
         "head",

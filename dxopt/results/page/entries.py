@@ -117,6 +117,7 @@ def _failed_problems(folder: Path) -> list[Entry]:
 
 
 def _read_entry(folder: Path) -> Entry:
+    """Read one result folder, proving its reports; one without a report has the answer that it states."""
     if is_file(folder / SWEEP):
         sweep = EpsilonSweep.load(folder)
         return Entry(sweep.problem.name, sweep=sweep)

@@ -139,6 +139,7 @@ def _why_open(entry: Entry) -> str:
 
 
 def _row(entry: Entry, link: str) -> list[Cell]:
+    """Return an entry's row of the table of all results, with blanks for what its kind of answer has not."""
     name = Cell(entry.name, link=link)
     report = entry.report
     warned = len(entry.warnings)
@@ -165,6 +166,7 @@ def _row(entry: Entry, link: str) -> list[Cell]:
 
 
 def _level_cell(problem: Problem) -> Cell:
+    """Return ε with its unit, and δ, as a cell sorted by ε; blank without privacy."""
     if not problem.private:
         return Cell("")
     unit = problem.space.unit
@@ -193,6 +195,7 @@ def _comparable_groups(entries: Sequence[Entry]) -> list[list[Report]]:
 
 
 def _side_by_side(group: Sequence[Report], name: str) -> Markup:
+    """Return a chart with a bar for the value of each report of a group of comparable ones."""
     problem = group[0].problem
     left = f"; the first {MOST_BARS} of {len(group):,}" if len(group) > MOST_BARS else ""
     kept = group[:MOST_BARS]

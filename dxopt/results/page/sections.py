@@ -131,6 +131,7 @@ def sections(entry: Entry, shown: Drawings, *, level: int) -> Markup:
 
 
 def _summary_parts(report: Report, entry: Entry, shown: Drawings, rank: int) -> Iterator[Markup]:
+    """Yield what stands first about a report: its promise, the main figures, and more in plain words."""
     proof = report.certificate
     unit, level = report.problem.unit, per(report.problem.space.unit)
     first, others = words.in_plain_words(report, shown.plane)
@@ -150,6 +151,7 @@ def _summary_parts(report: Report, entry: Entry, shown: Drawings, rank: int) -> 
 
 
 def _report_sections(report: Report, shown: Drawings) -> Iterator[_Section]:
+    """Yield the titled sections about a report, those that it has."""
     if shown.plane is not None:
         yield "Map", [locations(report, shown.plane, shown.name)]
     if curve := charts.published(report, f"{shown.name}-published"):

@@ -151,6 +151,7 @@ def problem(report: Report) -> Markup:
 
 
 def _wanted(asked: Problem) -> str:
+    """Return the objective in words, with its set of priors and its budget."""
     text = f"the {'least' if asked.objective.sign > 0 else 'largest'} {asked.objective.title}"
     text += "" if asked.priors is None else f" over all priors of the set: {asked.priors.name}"
     if math.isfinite(asked.objective.max_loss):
@@ -159,6 +160,7 @@ def _wanted(asked: Problem) -> str:
 
 
 def _privacy_asked(asked: Problem) -> str:
+    """Return ε and δ as they were asked for, between secrets and between beliefs."""
     parts = []
     if asked.private:
         parts.append(f"ε = {exact(asked.epsilon)} {per(asked.space.unit)}")
