@@ -204,7 +204,7 @@ class Report(Result):
             return NO_TABLE
         if not problem.private:
             return "no privacy was asked for"
-        if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:
+        if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:  # the work of proving it private
             return f"n²·m is over {TABLE_TRIPLES:,}"
         from dxopt.release.tables import integer_table
 

@@ -72,7 +72,7 @@ def _with_colours(panel: Panel) -> list[plots.Curve]:
     few = len(np.unique(np.concatenate([np.asarray(curve.levels) for curve in panel.curves]))) < _JOINED
     for position, curve in enumerate(panel.curves):
         colour = 1 + (position - 1) % others if position else 0
-        marker = _MARKERS[max(position - 1, 0) // others % len(_MARKERS)]
+        marker = _MARKERS[max(position - 1, 0) // others % len(_MARKERS)]  # the next one when colours recur
         line = "points" if few else curve.line
         coloured.append(replace(curve, line=line, colour=colour, marker=marker))
     if panel.bound is not None:
@@ -99,7 +99,7 @@ _WIDTHS = (5, 3)
 
 @dataclass(frozen=True)
 class Row:
-    """Bars of one row: a name, a note below it, and whether they are hatched."""
+    """What all bars of one row share: a name, a note below it, and whether they are hatched."""
 
     name: str
     note: str = ""

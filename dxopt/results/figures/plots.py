@@ -40,7 +40,7 @@ _STYLE: dict[str, Any] = {
     "legend.fontsize": 8.5,
     "legend.frameon": False,
     "savefig.dpi": 150,
-    "svg.hashsalt": "dxopt",
+    "svg.hashsalt": "dxopt",  # else ids in an SVG are random
     "text.parse_math": False,  # names are not formulas
 }
 _FEW_POWERS = 20.0
@@ -74,14 +74,14 @@ def style() -> AbstractContextManager[None]:
 
 
 def blank(width: float = 7.2, height: float = 4.6) -> Figure:
-    """Return an empty figure, in inches, that arranges its parts itself, needs no display and shows in notebooks."""
+    """Return an empty figure of a size in inches, which lays itself out, needs no display and shows in notebooks."""
     from dxopt.results.figures.drawing import Figure
 
     return Figure(width, height)
 
 
 def against_epsilon(curves: Sequence[Curve], *, title: str, quantity: str, level: str) -> Figure:
-    """Return a figure of curves against epsilon with a legend below; its axes show a quantity and a level."""
+    """Return a figure of curves with a legend below; `quantity` and `level` label its two axes, up and across."""
     with style():
         figure = blank(7.2, 5.4)
         axes = figure.add_subplot()
@@ -119,7 +119,7 @@ def draw(axes: Axes, curves: Sequence[Curve]) -> None:
             np.asarray(curve.levels),
             np.asarray(curve.values),
             linestyle=curve.line if joined else "none",
-            marker=curve.marker or (None if joined else "o"),
+            marker=curve.marker or (None if joined else "o"),  # points alone need a symbol to be seen
             markersize=4 if joined else None,
             color=COLOURS[curve.colour],
             label=curve.label,

@@ -42,7 +42,7 @@ _PANEL = 3.5
 
 @dataclass(frozen=True, eq=False)
 class _Panel:
-    """Probabilities of locations, and the index of the one that is the secret."""
+    """One map of a figure: probabilities of locations, and the index of the secret if they are given one."""
 
     title: str
     values: NDArray[np.float64]
@@ -158,7 +158,7 @@ def _panels(located: Located, secret: Any) -> list[_Panel]:
     if secret is None:
         before = _Panel("where people are: the prior", located.prior, located.secrets)
         return [before, _Panel("what is reported on average", located.expected(), located.reports)]
-    several = isinstance(secret, list | range | np.ndarray)
+    several = isinstance(secret, list | range | np.ndarray)  # a tuple is the label of one secret
     asked = secret if several else [secret]
     if not 1 <= len(asked) <= MOST_PANELS:
         raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")

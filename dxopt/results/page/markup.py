@@ -1,4 +1,4 @@
-"""HTML that is escaped by construction, and figures as inline SVG in the colours of the page."""
+"""HTML elements that escape their text, and figures as inline SVG in the colours of the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _VOID = ("br", "meta", "link", "input")
-_LONG = 40
+_LONG = 40  # letters of a cell whose text may wrap
 Attribute = str | float | bool | None
 
 
@@ -114,6 +114,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]], *
 
 
 def _cell_element(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
+    """Return a cell of a table below the column `name`; the first of a row is its header."""
     key = None if cell.key is None or not math.isfinite(cell.key) else repr(float(cell.key))
     tag, scope, role = ("th", "row", "rowheader") if first else ("td", None, "cell")
     text = element("a", cell.text, href=cell.link) if cell.link else cell.text
@@ -123,7 +124,7 @@ def _cell_element(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
 
 
 def bullets(lines: Iterable[str], kind: str | None = None) -> Markup:
-    """Return a list of lines."""
+    """Return a list with a bullet for each line; `kind` is a class of the style sheet."""
     return element("ul", *(element("li", line) for line in lines), class_=kind)
 
 
@@ -135,7 +136,7 @@ def facts(pairs: Iterable[tuple[str, str]], kind: str = "facts") -> Markup:
 
 
 def section(title: str, *content: str, level: int) -> Markup:
-    """Return a section under a heading."""
+    """Return a section under a heading of a level, 1 to 6."""
     return element("section", element(f"h{level}", title), *content)
 
 
@@ -154,7 +155,7 @@ _VARIABLES = {
     **{colour.lower()[1:]: f"c{place}" for place, colour in enumerate(plots.COLOURS[:-1])},
 }
 """Colours of figures, and the variables of the style sheet in place of them, so that they follow the theme."""
-_HASH = re.compile(r"#([\w-]+)")
+_HASH = re.compile(r"#([\w-]+)")  # a colour, or a reference to an id
 
 
 def drawn(figure: Figure, name: str, title: str = "") -> Markup:
@@ -190,7 +191,7 @@ def _inline_svg(root: ElementTree.Element, name: str, label: str, tips: dict[str
         return f"#{name}-{found[1]}" if found[1] in owned else f"var(--{colour})" if colour else found[0]
 
     for part in root.iter():
-        part.tag = part.tag.partition("}")[2] or part.tag
+        part.tag = part.tag.partition("}")[2] or part.tag  # HTML knows SVG without its namespace
         identifier = part.attrib.pop("id", "")
         # The fill of a pattern is an attribute, which takes no variable.
         style = [part.get("style", ""), *(f"fill: {fill}" for fill in [part.attrib.pop("fill", "")] if fill)]
@@ -228,13 +229,13 @@ def _name_artists(figure: Figure) -> Iterator[tuple[str, list[str]]]:
 
 
 def _described(figure: Figure) -> Iterator[str]:
-    """Yield the numbers that each line and each group of bars shows, in a few words."""
+    """Yield the text that tells a screen reader what each line and each group of bars shows."""
     for axes in figure.axes:
         for line in axes.lines:
             points = _points(line)
             if len(points) and not str(line.get_label()).startswith("_"):
                 (first, start), (last, end) = points[0], points[-1]
-                upright = first == last and start != end
+                upright = first == last and start != end  # a vertical line, such as a bound across bars
                 to = "" if first == last else f" to {end:.4g} at {last:.4g}"
                 goes = f"is at {first:.4g}" if upright else f"goes from {start:.4g} at {first:.4g}{to}"
                 yield f"{line.get_label()} {goes}"
@@ -251,7 +252,7 @@ def _points(line: Any) -> NDArray[np.float64]:
 def _bars(axes: Axes) -> Iterator[tuple[Any, str, list[tuple[str, float]]]]:
     """Yield each group of bars with its label and the name and length of each bar."""
     first = axes.figure.axes[0]
-    names = [" ".join(text.get_text().split()) for text in first.get_yticklabels()]
+    names = [" ".join(text.get_text().split()) for text in first.get_yticklabels()]  # shared by all panels
     for container in axes.containers:
         label = str(container.get_label())
         about = axes.get_xlabel() if label.startswith("_") else f"{axes.get_xlabel()}, {label}"
