@@ -210,12 +210,12 @@ def table_row(row: Compared, digits: str) -> list[str]:
         excess_cell(row.excess),
         cell(row.remapped, digits),
         excess_cell(row.remapped_excess),
-        privacy(row),
+        privacy_text(row),
         cell(row.leakage, ".4f"),
     ]
 
 
-def privacy(row: Compared) -> str:
+def privacy_text(row: Compared) -> str:
     """Return the cell on a mechanism's privacy: proven, or for a baseline that is not private the ε measured."""
     level = privacy_cell(row.epsilon, row.delta)
     if row.private:

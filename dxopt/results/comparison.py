@@ -27,7 +27,7 @@ from dxopt.results.compared import (
     describe_losses,
     describe_refinements,
     describe_verdict,
-    privacy,
+    privacy_text,
     table_row,
 )
 from dxopt.results.figures.panels import Bars, Line, Row, bars
@@ -168,9 +168,8 @@ class Evidence:
     def _value_remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
         """Return the value after the best remap, and a bound on the value after any remap.
 
-        For the worst loss the remap is random, and was kept with its bound. For the expected loss the best remap is a
-        table, exact by itself, so that the bound is None. Other objectives, and remaps that were not found, have
-        neither.
+        For the worst loss the remap is random, and was kept with its bound. For the expected loss it is a table, exact
+        by itself, without a bound. Other objectives, and remaps that were not found, have neither.
         """
         problem = self.problem
         if name in self.remaps:
@@ -357,7 +356,7 @@ class Comparison(Plotted, Result):
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {privacy_cell(self.epsilon, self.delta)}"
         return bars(
             f"{self.problem}: {asked}",
-            [Row(row.name, privacy(row) if row.unproven else "", hatched=row.unproven) for row in rows],
+            [Row(row.name, privacy_text(row) if row.unproven else "", hatched=row.unproven) for row in rows],
             {self.measured: losses, "leakage (bits)": leakages},
             lines,
         )

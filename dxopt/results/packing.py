@@ -134,10 +134,9 @@ def pack_held_out(several: Sequence[HeldOut]) -> dict[str, Any]:
 def unpack_held_out(
     arrays: Mapping[str, Any], positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
 ) -> tuple[HeldOut, ...]:
-    """Rebuild the evaluations on held-out data from the arrays of `pack_held_out`.
+    """Rebuild evaluations on held-out data from the arrays of `pack_held_out`, their losses computed again.
 
-    Their losses are computed again from the mechanism. Only `positions`, the losses between positions themselves, are
-    taken as they were noted, as the folder does not hold that data; None for a set without them.
+    Only `positions`, losses between positions or None, are as they were noted: the folder does not hold that data.
     """
     several = []
     for place, at in enumerate(positions):

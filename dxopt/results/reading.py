@@ -63,7 +63,7 @@ def load(folder: str | Path) -> Report:
     if not holds_report(folder):
         raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
     with undamaged(folder):
-        report = _read(folder)
+        report = _read_report(folder)
         return replace(report, comparison=read_comparison(folder, report, load))
 
 
@@ -80,7 +80,7 @@ def read_problem(folder: Path) -> tuple[Problem, Claims]:
         return _decode(folder, claims)[0], claims
 
 
-def _read(folder: Path) -> Report:
+def _read_report(folder: Path) -> Report:
     """Return the report of a folder, without its comparison, after proving what its claims say."""
     claims, notes = read_typed(folder / CLAIMS, Claims), read_typed(folder / NOTES, Notes)
     problem, mechanism = _decode(folder, claims)

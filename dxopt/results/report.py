@@ -52,7 +52,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
 from dxopt.words.phrases import aligned, exact
 from dxopt.words.report import Lines
-from dxopt.words.result import Explanation, value
+from dxopt.words.result import Explanation, value_sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -356,23 +356,23 @@ def _first_lines(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the lines that are never left out: warnings, problem, status, a failed solver, privacy and value."""
     yield from (("warning", str(warning)) for warning in report.warnings)
     found = report.explanation
-    yield "problem", say.asked(report.problem, found.noun)
+    yield "problem", say.question_text(report.problem, found.noun)
     yield "status", f"{_status_text(report)}; routes and proofs: report.details(), --verbose"
     if report.failed:
         yield "solver", report.failed
     plain = found.epsilon is None  # no factor to tell of
-    yield "private", say.proven(report.problem, report.certificate) if plain else say.one_and_several(found)
-    yield "value", value(found)
+    yield "private", say.proven_text(report.problem, report.certificate) if plain else say.one_and_several(found)
+    yield "value", value_sentence(found)
 
 
 def _further_lines(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the lines that `lines` cuts where there are too many, most important first."""
-    yield from say.beliefs(report.problem, report.certificate)
-    yield from say.worst_prior(report.problem, report.mechanism)[1:]
+    yield from say.belief_lines(report.problem, report.certificate)
+    yield from say.worst_prior_lines(report.problem, report.mechanism)[1:]
     if report.evaluation:
-        each = (say.measure(report.problem, name, value) for name, value in report.evaluation.items())
+        each = (say.measure_text(report.problem, name, value) for name, value in report.evaluation.items())
         yield "measures", "; ".join(each)
-    yield from say.on_other_data(report.held_out)
+    yield from say.held_out_lines(report.held_out)
     found = dict(report.explanation.sentences)
     yield from ((topic, found[topic]) for topic in _SHORT if topic in found)
 
@@ -383,7 +383,7 @@ def _status_text(report: Report) -> str:
     if report.status is Status.OPTIMAL:
         return f"optimal (gap {gap:.1e})"
     certified = "" if report.delivered else " (not certified optimal)"
-    told = f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}"
+    told = f"{report.status}{certified}: {report.mechanism.name}; {say.gap_text(gap)}"
     stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
     # column generation can begin with the dual that this answer has
     if stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING:
@@ -399,10 +399,10 @@ def all_lines(report: Report) -> Lines:
     above = "; above it in units of the losses" if open_still else ""
     lines = [
         *(("warning", str(warning)) for warning in report.warnings),
-        ("problem", say.asked(problem, found.noun)),
+        ("problem", say.question_text(problem, found.noun)),
         ("status", f"{report.status}" + ("" if report.delivered else " (not certified optimal)")),
-        ("private", say.proven(problem, proof)),
-        *say.beliefs(problem, proof),
+        ("private", say.proven_text(problem, proof)),
+        *say.belief_lines(problem, proof),
         ("value", f"{exact(proof.value, problem.unit)} ({problem.objective.title})"),
         ("bound", exact(proof.bound, problem.unit)),
         ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e}{above})"),
@@ -411,11 +411,11 @@ def all_lines(report: Report) -> Lines:
     if math.isfinite(budget := problem.objective.max_loss):
         spent = evaluate.expected_loss(report.mechanism, problem.prior, problem.loss)
         lines.append(("expected loss", f"{exact(spent)} of at most {exact(budget, problem.loss.unit)}"))
-    lines += say.worst_prior(problem, report.mechanism)
+    lines += say.worst_prior_lines(problem, report.mechanism)
     lines += [(f"not {name}", reason) for name, reason in report.refused.items()]
     lines += [(reduction.name, str(reduction)) for reduction in report.reductions]
     lines += [(name.replace("_", " "), exact(value)) for name, value in report.evaluation.items()]
-    lines += say.on_other_data(report.held_out)
+    lines += say.held_out_lines(report.held_out)
     lines += [(topic, text) for topic, text in found.sentences if topic in _LONG]
     lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
     lines += [("plug-in", str(plugin)) for plugin in report.plugins]

@@ -221,10 +221,7 @@ def compare(
 def _make_entries(
     problem: Problem, asked: list[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
 ) -> dict[str, Entry]:
-    """Return the rows of the mechanisms asked for, by name; a note in place of each that cannot be made.
-
-    After the first Ctrl-C the rest are only noted as not started.
-    """
+    """Return the rows asked for by name; only a note for what cannot be made, or not be started after Ctrl-C."""
     entries: dict[str, Entry] = {}
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
@@ -247,10 +244,7 @@ def _make_entries(
 
 
 def _optimum_entry(found: Report | str, stop: Stop, prior: str = "") -> Entry:
-    """Return the row of an optimum, noting its route; `found` is its report, or the reason why there is none.
-
-    `prior` names the other prior that it is for. A report that was interrupted stops the rest of the comparison.
-    """
+    """Return the row of an optimum, for another prior if one is named; `found` is its report or why it has none."""
     if isinstance(found, str):
         return Entry(prior=prior, note=found)
     stop.interrupted |= found.status is Status.INTERRUPTED

@@ -162,10 +162,7 @@ class _Search:
         return None
 
     def bracket(self, first: float, ends: tuple[float, float]) -> float | None:
-        """Step from `first` until one ε is proven too low and one enough, or an end of the search is reached.
-
-        Return the ε that could not be proven either, where one stops the search; else None.
-        """
+        """Step from `first` until one ε is proven too low and one enough; return an undecided ε, if one stops that."""
         epsilon = first
         factor = 2.0
         enough = self.enough(epsilon)

@@ -88,10 +88,7 @@ def level(epsilon: float, unit: str, delta: float = 0.0) -> str:
 def level_found(
     max_loss: float, below: float, epsilon: float | None, status: str, *, loss_unit: str = "", unit: str = ""
 ) -> str:
-    """Return the sentence on the smallest ε for a loss: possible at `epsilon` (None: at none found), not at `below`.
-
-    `below` is 0 where no level was refuted.
-    """
+    """Tell that a loss is possible at `epsilon` (None: no level found) and not at `below` (0: no level refuted)."""
     wanted = f"a loss of at most {exact(max_loss, loss_unit)}"
     if epsilon is None:
         over = f", which takes over ε {three_digits(floor_of(below))}" if below > 0 else ""

@@ -204,10 +204,7 @@ def is_published(path: Path) -> bool:
 
 
 def published(path: Path) -> PublishedFile:
-    """Return the promises of a file that `dx.apply` wrote, by its sidecar, or by the path of the sidecar itself.
-
-    SpecError where the sidecar is damaged.
-    """
+    """Return the promises of a file that `dx.apply` wrote, by its path or its sidecar's; SpecError if damaged."""
     beside = path if path.name.endswith(ENDING) else sidecar_of(path)
     try:
         return PublishedFile(path, sentences(read_sidecar(beside)))

@@ -28,7 +28,7 @@ def named_loss(problem: Problem) -> str:
     return ", ".join(filter(None, (problem.loss.name, problem.loss.unit)))
 
 
-def asked(problem: Problem, noun: str) -> str:
+def question_text(problem: Problem, noun: str) -> str:
     """Return the line on what a problem asks for; `noun` names its secrets, such as "places"."""
     secrets, reports = problem.shape
     wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
@@ -36,12 +36,12 @@ def asked(problem: Problem, noun: str) -> str:
     return f"{problem.name}: {counted(secrets, noun)}{outputs}; {wanted} ({named_loss(problem)})"
 
 
-def better(gap: float) -> str:
+def gap_text(gap: float) -> str:
     """Return how much better another mechanism may be, by the gap of the one found."""
     return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound yet"
 
 
-def proven(problem: Problem, proof: Certificate) -> str:
+def proven_text(problem: Problem, proof: Certificate) -> str:
     """Return the ε and δ that are proven between secrets, with ten digits, beside those asked for."""
     if not problem.private:
         return "not asked for" if problem.beliefs is None else "for pairs of beliefs alone, see there"
@@ -60,13 +60,13 @@ def one_and_several(found: Explanation) -> str:
     )
 
 
-def measure(problem: Problem, name: str, value: float) -> str:
+def measure_text(problem: Problem, name: str, value: float) -> str:
     """Return a further measure as text: its name without underscores, and the value with its unit."""
     return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in IN_LOSSES else '')}"
 
 
-def on_other_data(several: Sequence[HeldOut]) -> Lines:
-    """Return lines for each set of data that the prior was not made of."""
+def held_out_lines(several: Sequence[HeldOut]) -> Lines:
+    """Return the lines on each set of held-out data: the loss on its secrets, and on its positions if known."""
     lines = []
     for found in several:
         lines.append((f"on {found.data.name}", found.of_secrets))
@@ -75,7 +75,7 @@ def on_other_data(several: Sequence[HeldOut]) -> Lines:
     return lines
 
 
-def beliefs(problem: Problem, proof: Certificate) -> Lines:
+def belief_lines(problem: Problem, proof: Certificate) -> Lines:
     """Return the lines on what is proven of pairs of beliefs; none where the problem has no such pairs."""
     pairs = problem.beliefs
     if pairs is None or proof.belief_level is None:
@@ -88,7 +88,7 @@ def beliefs(problem: Problem, proof: Certificate) -> Lines:
 
 
 def promise_of_beliefs(problem: Problem, proof: Certificate) -> str:
-    """Return what is proven of pairs of beliefs in a sentence; "" where there are none."""
+    """Return sentences on what is proven against people with one of a pair of beliefs; "" where there are none."""
     pairs = problem.beliefs
     if pairs is None or proof.belief_level is None:
         return ""
@@ -108,7 +108,7 @@ def promise_of_beliefs(problem: Problem, proof: Certificate) -> str:
     )
 
 
-def worst_prior(problem: Problem, mechanism: Mechanism) -> Lines:
+def worst_prior_lines(problem: Problem, mechanism: Mechanism) -> Lines:
     """Return the lines on which prior of a set is the worst for a mechanism; none where there is no set."""
     priors = problem.priors
     if priors is None or not isinstance(mechanism, MatrixMechanism):

@@ -264,11 +264,11 @@ def _for_json(value: Any) -> Any:
 def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     """Yield topics and what is to be said of each, most important first."""
     private = found.epsilon is not None
-    yield "privacy", privacy(found)
+    yield "privacy", privacy_sentence(found)
     if private:
         if found.across is not None:
             yield "places", between_places(found, found.across)
-        yield "level", level(found)
+        yield "level", level_sentence(found)
         yield "several reports", several_reports(found)
     if found.delta:
         most = at_most(found.delta)
@@ -284,7 +284,7 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     if found.beliefs:
         yield "beliefs", found.beliefs
     if found.value is not None:
-        yield found.title, value(found)
+        yield found.title, value_sentence(found)
         known = found.cell is not None and found.mean_way is not None and math.isfinite(found.value)
         if known and found.title == "expected loss" and found.kind == "distance":
             yield "from positions", from_positions(found)
@@ -295,7 +295,7 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         more = "as good" if close else f"{three_digits(100 * found.next_excess)} % more"
         yield "compared", f"Of the others, {found.next_best} comes closest: {more}."
     if found.worst_radius is not None:
-        yield "radius", radius(found, found.worst_radius)
+        yield "radius", radius_sentence(found, found.worst_radius)
     if found.worst_loss is not None:
         lost = loss_clause(found, amount(found.worst_loss, found.loss_unit))
         who = _name_secret(found, found.worst_at)
@@ -325,7 +325,7 @@ def pair(found: Explanation) -> str:
     return f"two {found.noun} at distance {apart}"
 
 
-def privacy(found: Explanation) -> str:
+def privacy_sentence(found: Explanation) -> str:
     """Return the sentence on what somebody who sees one report can find out at most."""
     if found.unproven:
         return "Nothing is proven of its privacy: dx.certify proves what holds."
@@ -336,7 +336,7 @@ def privacy(found: Explanation) -> str:
     return f"{one_report(found.epsilon * found.between, pair(found), unless)}."
 
 
-def level(found: Explanation) -> str:
+def level_sentence(found: Explanation) -> str:
     """Return ε as it was proven and asked for, and the distance within which the odds at most double.
 
     That distance is left out where it is below that of the two closest secrets, or over 1,000 times that.
@@ -423,8 +423,8 @@ def across_borders(found: Explanation) -> str:
     return f"{text} sides of a border, however close, are as far apart as their places, {near} or more."
 
 
-def value(found: Explanation) -> str:
-    """Return the value of the objective, and what none is better than."""
+def value_sentence(found: Explanation) -> str:
+    """Return the value of the objective, and that it is the best possible, or a bound on what is."""
     text = _value_clause(found, amount(found.value, found.value_unit))
     if found.value is None or found.bound is None:
         return f"{text}."
@@ -476,11 +476,12 @@ def _name_secret(found: Explanation, label: str | None) -> str:
 
 
 def _truth_noun(found: Explanation) -> str:
+    """Return "the true place", or "the truth" where secrets have no noun of their own."""
     return "the truth" if found.noun == "secrets" else f"the true {singular_of(found.noun)}"
 
 
 def from_positions(found: Explanation) -> str:
-    """Return what positions lose, whose way to the centre of their cell is not in the value."""
+    """Return the loss of positions, which have the way to the centre of their cell on top of the value."""
     ways = found.mean_way or 0.0, found.cell or 0.0
     mean, most = (amount_at_most(way, found.unit) for way in ways)
     usual, furthest = (amount_at_most((found.value or 0.0) + way, found.value_unit) for way in ways)
@@ -491,8 +492,8 @@ def from_positions(found: Explanation) -> str:
     )
 
 
-def radius(found: Explanation, worst: float) -> str:
-    """Return how far reports are from the truth, 95 % of them."""
+def radius_sentence(found: Explanation, worst: float) -> str:
+    """Return within what distance of the truth 95 % of reports lie, and half of them, on average and at worst."""
     truth, far = _truth_noun(found), within(worst, found.unit)
     if found.few:
         return f"For {_name_secret(found, found.radius_at)}, 95 % of reports lie {far} of {truth}."
@@ -508,7 +509,7 @@ def radius(found: Explanation, worst: float) -> str:
 
 
 def largest_error(found: Explanation, most_off: float) -> str:
-    """Return how far off a single report may be."""
+    """Return how far off a single report may be, and how rare such errors are, whatever the secret."""
     most, chance = amount(most_off, found.unit), share(found.most_off_chance or 0.0)
     ever = f"whatever the {singular_of(found.noun)}"
     if not found.rare_chance or found.rare is None:
@@ -536,7 +537,7 @@ def several_values(found: Explanation, all_within: float) -> str:
 
 
 def prior_zero(found: Explanation) -> str:
-    """Return what secrets of prior 0 lose."""
+    """Return how many secrets have prior 0, and what they lose, as the mechanism was not made for them."""
     have = "has" if found.prior_zero == 1 else "have"
     text = (
         f"{found.prior_zero:,} of {found.secrets:,} {found.noun} {have} prior 0, and the mechanism owes them nothing"
@@ -548,7 +549,7 @@ def prior_zero(found: Explanation) -> str:
 
 
 def never_reported(found: Explanation, count: int) -> str:
-    """Return which outputs never come out, and what that means for the ends of a line."""
+    """Return which outputs (`count` of them) never come out, and what the ends of a line are reported as instead."""
     named = listed(found.never_labels, len(found.never_labels), total=count)
     hardly = f", {found.hardly:,} of them with a probability below one in a million" if found.hardly else ""
     practically = "practically " if found.hardly else ""

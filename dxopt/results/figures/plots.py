@@ -138,7 +138,7 @@ def logarithmic(axis: Axis) -> None:
     axis.set_minor_formatter(FuncFormatter(minor))
 
 
-def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
+def figure_bytes(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
     """Return the bytes of a figure as a file of one of the `ENDINGS`, without dates or versions.
 
     With `inline`, for SVG within a page, it has no background, and letters are text rather than shapes.
@@ -153,7 +153,7 @@ def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
 
 def pictures(name: str, figure: Figure) -> dict[str, bytes]:
     """Return the files `name.svg` and `name.png` of a figure, as bytes by name, for a result folder."""
-    return {f"{name}{ending}": painted(figure, ending) for ending in BOTH}
+    return {f"{name}{ending}": figure_bytes(figure, ending) for ending in BOTH}
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
@@ -186,7 +186,7 @@ def saved_if_asked(figure: Figure, file: str | Path | None) -> Figure:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         for one in (ending,) if ending else BOTH:
-            target.with_suffix(target.suffix or one).write_bytes(painted(figure, one))
+            target.with_suffix(target.suffix or one).write_bytes(figure_bytes(figure, one))
     except OSError as error:
         raise SpecError("save", f"{target} cannot be written: {error.strerror}", "name another file") from None
     return figure

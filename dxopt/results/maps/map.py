@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.results.figures.plots import COLOURS, blank, painted, style
+from dxopt.results.figures.plots import COLOURS, blank, figure_bytes, style
 from dxopt.results.maps.geojson import geojson
 from dxopt.results.maps.located import KM_PER_DEGREE, Located, Window
 from dxopt.results.maps.underlay import Underlay
@@ -139,7 +139,7 @@ def save_map(
             text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
             file.write_bytes(text.encode())
         else:
-            file.write_bytes(painted(draw_map(answer, secret=list(secret) or None, underlay=underlay), ending))
+            file.write_bytes(figure_bytes(draw_map(answer, secret=list(secret) or None, underlay=underlay), ending))
     except OSError as error:
         raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
     return file

@@ -76,7 +76,7 @@ class Underlay:
 
     @classmethod
     def of(cls, given: Area, window: Window) -> Underlay:
-        """Return the part of shapes in a window.
+        """Read shapes and return the part of them that is in a window.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Underlay:
         return cls(areas, lines, [(name, float(point.x), float(point.y)) for name, point in middles])
 
     def simplified(self, most: int) -> Underlay:
-        """Return the same without details too small to be seen, coarser until `most` corners are left or it shows."""
+        """Return the same without invisible details, made coarser until `most` corners are left or the loss shows."""
         from shapely import LinearRing, LineString
 
         rings = [ring for _, area in self.areas for ring in area] + [line for _, line in self.lines]

@@ -11,11 +11,22 @@ from numpy.typing import NDArray
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.results.claims import FrontierFile, LevelFile
-from dxopt.results.compared import Compared, describe_refinements, excess_cell, privacy
+from dxopt.results.compared import Compared, describe_refinements, excess_cell, privacy_text
 from dxopt.results.comparison import Comparison
 from dxopt.results.figures import plots
 from dxopt.results.frontier import staircases
-from dxopt.results.page.markup import Cell, Markup, bullets, drawn, element, facts, folded, number, table, told
+from dxopt.results.page.markup import (
+    Cell,
+    Markup,
+    bullets,
+    element,
+    facts,
+    figure_element,
+    filled_in,
+    folded,
+    number,
+    table,
+)
 from dxopt.results.page.words import level_table
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
@@ -26,14 +37,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def compared(found: Comparison, name: str) -> Iterator[Markup]:
+def comparison_section(found: Comparison, name: str) -> Iterator[Markup]:
     """Yield the section on a comparison: bars, tables, the refinements, and why some mechanisms are missing."""
     found = found.told
     rows = [row for row in found.rows if row.value is not None]
-    yield drawn(found.figure(), name)
+    yield figure_element(found.figure(), name)
     yield table("Mechanisms side by side", ["mechanism", found.measured, *_COLUMNS], map(_row_cells, rows))
     if found.bound is not None:
-        bound = told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, found.unit))
+        bound = filled_in(
+            "No mechanism of that privacy is better than {bound}.", bound=number(found.bound, found.unit)
+        )
         yield element("p", bound)
     if found.verdict is not None:
         yield element("p", f"The prior is {found.verdict}.")
@@ -65,11 +78,11 @@ def _row_cells(row: Compared) -> list[Cell]:
         Cell(excess_cell(row.remapped_excess), row.remapped_excess),
         Cell.number(row.gap),
         Cell.number(row.leakage),
-        Cell(privacy(row)),
+        Cell(privacy_text(row)),
     ]
 
 
-def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
+def sweep_section(sweep: EpsilonSweep, name: str) -> list[Markup]:
     """Return the section on a sweep: charts of loss and leakage against ε, and tables of their numbers."""
     problem = sweep.problem
     title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {sweep.reached} ({sweep.status})"
@@ -81,20 +94,20 @@ def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
     ]
     header = ["ε", "mechanism", problem.objective.title, *_COLUMNS]
     return [
-        drawn(sweep.figure(), name, title),
+        figure_element(sweep.figure(), name, title),
         level_table(sweep.reports),
         folded("The numbers", table("Mechanisms at each level", header, rows)),
     ]
 
 
-def level(found: LevelFile) -> list[Markup]:
+def level_section(found: LevelFile) -> list[Markup]:
     """Return the section on level.json, the smallest ε for a loss: a sentence, and both levels with all digits."""
     told = element("p", f"{level_found(found.max_loss, found.below, found.epsilon, found.status)}.")
     ends = [("possible at ε", found.epsilon), ("not possible at ε", found.below or None)]
     return [told, facts((name, number(end)) for name, end in ends if end is not None)]
 
 
-def frontier(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
+def frontier_section(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
     """Return the title and the section on frontier.json: a chart with its numbers."""
     levels = found.epsilons or found.budgets
     values, bounds = ([math.nan if one is None else one for one in ends] for ends in (found.values, found.bounds))
@@ -114,7 +127,10 @@ def frontier(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
         figure = plots.against_epsilon(lines, title="", quantity=title, level=across)
     rows = [[Cell.number(value) for value in row] for row in zip(levels, found.values, found.bounds, strict=True)]
     listed = table("What is possible and what is proven", [across, "possible", "bound"], rows)
-    return f"{title} against {across}".capitalize(), [drawn(figure, key, caption), folded("The numbers", listed)]
+    return f"{title} against {across}".capitalize(), [
+        figure_element(figure, key, caption),
+        folded("The numbers", listed),
+    ]
 
 
 MOST = 100
@@ -124,7 +140,7 @@ _HEADER = ("true", "mean", "median", "50 % from", "to", "95 % from", "to")
 Array = NDArray[np.float64]
 
 
-def published(report: Report, name: str) -> list[Markup]:
+def published_section(report: Report, name: str) -> list[Markup]:
     """Return a chart of the reports of each true value, with its numbers; empty where secrets are no numbers."""
     space, reports = report.mechanism.space, report.mechanism.reports
     true, said = _as_numbers(space.points), _as_numbers(space.points if reports.secrets else reports.points)
@@ -136,7 +152,7 @@ def published(report: Report, name: str) -> list[Markup]:
     found = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
     every = "" if len(levels) == len(true) else f", at {len(levels)} of {len(true):,} values"
     figure = _published_figure(levels, found, in_unit(space.unit))
-    chart = drawn(figure, name, f"What is published of each true value, and how far off that is{every}")
+    chart = figure_element(figure, name, f"What is published of each true value, and how far off that is{every}")
     mean, lowest, low, middle, high, highest = found.T
     rows = [map(Cell.number, row) for row in zip(levels, mean, middle, low, high, lowest, highest, strict=True)]
     return [chart, folded("The numbers", table("What is published of each true value", _HEADER, rows))]

@@ -1,4 +1,4 @@
-"""Pages as text, and on disk."""
+"""Assembly of whole pages, for one result or for many, as text and as a file."""
 
 from __future__ import annotations
 

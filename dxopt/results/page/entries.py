@@ -100,7 +100,7 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
 
 
 def _is_hidden_or_part(inner: Path, folder: Path) -> bool:
-    """Return True if a result `inner` is none of its own in `folder`: it is hidden, or a part of another result."""
+    """Return True if a result folder `inner`, below `folder`, is hidden or a part of another result."""
     path = inner.relative_to(folder)
     within = any(part.startswith(".") for part in path.parts) or PARTS in path.parts[:-1]
     return within or any(is_result(folder / one) for one in path.parents)

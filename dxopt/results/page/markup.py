@@ -50,7 +50,7 @@ def joined(parts: Iterable[str]) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else html.escape(part) for part in parts))
 
 
-def told(template: str, **parts: str) -> Markup:
+def filled_in(template: str, **parts: str) -> Markup:
     """Return a sentence with parts in place of their names in braces, escaped unless they are HTML."""
     return Markup(html.escape(template).format_map({name: joined([part]) for name, part in parts.items()}))
 
@@ -158,7 +158,7 @@ _VARIABLES = {
 _HASH = re.compile(r"#([\w-]+)")  # a colour, or a reference to an id
 
 
-def drawn(figure: Figure, name: str, title: str = "") -> Markup:
+def figure_element(figure: Figure, name: str, title: str = "") -> Markup:
     """Return a figure as an element of the page, captioned by `title` or its own, and described to screen readers.
 
     It changes the figure: its size becomes that of pages, and its title is removed. `name` must be its alone.
@@ -168,16 +168,13 @@ def drawn(figure: Figure, name: str, title: str = "") -> Markup:
     figure.axes[0].set_title("")
     plots.fit(figure, _WIDTH)
     tips = dict(_name_artists(figure))
-    root = ElementTree.fromstring(plots.painted(figure, ".svg", inline=True))
+    root = ElementTree.fromstring(plots.figure_bytes(figure, ".svg", inline=True))
     inline = _inline_svg(root, name, f"{caption}: {'; '.join(_described(figure))}", tips)
     return element("figure", element("figcaption", caption), inline, class_="chart")
 
 
 def _inline_svg(root: ElementTree.Element, name: str, label: str, tips: dict[str, list[str]]) -> Markup:
-    """Return the SVG of a figure for a page: ids are prefixed by `name`, so that figures do not share them.
-
-    Colours become variables of the page's style sheet. `tips` are texts for elements by id, `label` is that of all.
-    """
+    """Return the SVG of a figure for a page, with the colours of that, ids that begin with `name`, and tips by id."""
     # Its own style sheet would be that of the whole page.
     root[:] = [part for part in root if not part.tag.endswith("}metadata") and part.find("{*}style") is None]
     for part in list(root.iter()):

@@ -17,14 +17,14 @@ from dxopt.results.page.markup import (
     Cell,
     Markup,
     bullets,
-    drawn,
     element,
+    figure_element,
+    filled_in,
     folded,
     joined,
     number,
     section,
     table,
-    told,
 )
 from dxopt.results.page.words import level_table
 from dxopt.results.report import Report
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def families(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Return the reports of problems that are alike but for ε, in the order of ε, where there are several."""
+    """Group the reports of problems that differ in ε alone, each group in the order of ε; without single ones."""
     found: dict[str, list[Report]] = {}
     for entry in entries:
         if entry.report is not None and entry.report.problem.private:
@@ -114,7 +114,7 @@ def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
     charts = [
         element(
             "div",
-            drawn(family_figure(group), f"family-{place}"),
+            figure_element(family_figure(group), f"family-{place}"),
             folded("What each ε promises and costs", level_table(group)),
         )
         for place, group in enumerate(families(entries))
@@ -132,7 +132,7 @@ def _why_open(entry: Entry) -> str:
     report = entry.report
     if report is None or report.delivered:
         return ""
-    return told(
+    return filled_in(
         f"{entry.status}: what it found is {{gap}} from what no mechanism can beat; more time may close that gap",
         gap=number(report.certificate.gap),
     )
@@ -170,7 +170,7 @@ def _level_cell(problem: Problem) -> Cell:
     if not problem.private:
         return Cell("")
     unit = problem.space.unit
-    delta = told(", δ {delta}", delta=number(problem.delta)) if problem.delta else Markup("")
+    delta = filled_in(", δ {delta}", delta=number(problem.delta)) if problem.delta else Markup("")
     return Cell(joined([number(problem.epsilon, per(unit) if unit else ""), delta]), problem.epsilon)
 
 
@@ -201,4 +201,4 @@ def _side_by_side(group: Sequence[Report], name: str) -> Markup:
     kept = group[:MOST_BARS]
     lengths = Bars([report.certificate.value for report in kept], colour=0)
     figure = bars("", [Row(report.problem.name) for report in kept], {value_axis(problem): [lengths]})
-    return drawn(figure, name, f"{value_axis(problem).capitalize()}{left}")
+    return figure_element(figure, name, f"{value_axis(problem).capitalize()}{left}")

@@ -13,10 +13,10 @@ from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import Markup, bullets, element, facts, folded, joined, number, section
 from dxopt.results.report import Report, all_lines
 from dxopt.spaces.units import per
-from dxopt.words.report import on_other_data
+from dxopt.words.report import held_out_lines
 
 
-def locations(report: Report, plane: Plane, name: str) -> Markup:
+def interactive_map(report: Report, plane: Plane, name: str) -> Markup:
     """Return the element of the interactive map, which a script fills; `name` is that of the channel's data."""
     modes = element(
         "fieldset",
@@ -89,6 +89,7 @@ def _mode_button(name: str, value: str, text: str, *, checked: bool = False) -> 
 
 
 def _colour_scale(name: str) -> Markup:
+    """Return the bar of colours below a figure, whose numbers a script fills in."""
     numbers = element(
         "span", *(element("span", class_=position) for position in ("low", "middle", "high")), class_="numbers"
     )
@@ -120,11 +121,11 @@ def sections(entry: Entry, shown: Drawings, *, level: int) -> Markup:
         parts += _summary_parts(entry.report, entry, shown, level)
     titled: list[_Section] = []
     if entry.level is not None:
-        titled.append(("Smallest ε", charts.level(entry.level)))
+        titled.append(("Smallest ε", charts.level_section(entry.level)))
     if entry.frontier is not None:
-        titled.append(charts.frontier(entry.frontier, f"{shown.name}-frontier"))
+        titled.append(charts.frontier_section(entry.frontier, f"{shown.name}-frontier"))
     if entry.sweep is not None:
-        titled.append(("Loss and leakage against ε", charts.against_epsilon(entry.sweep, f"{shown.name}-sweep")))
+        titled.append(("Loss and leakage against ε", charts.sweep_section(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:
         titled += _report_sections(entry.report, shown)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
@@ -153,21 +154,21 @@ def _summary_parts(report: Report, entry: Entry, shown: Drawings, rank: int) -> 
 def _report_sections(report: Report, shown: Drawings) -> Iterator[_Section]:
     """Yield the titled sections about a report, those that it has."""
     if shown.plane is not None:
-        yield "Map", [locations(report, shown.plane, shown.name)]
-    if curve := charts.published(report, f"{shown.name}-published"):
+        yield "Map", [interactive_map(report, shown.plane, shown.name)]
+    if curve := charts.published_section(report, f"{shown.name}-published"):
         yield "Published against true", curve
     if report.comparison is not None:
-        yield "Comparison", charts.compared(report.comparison, f"{shown.name}-compared")
+        yield "Comparison", charts.comparison_section(report.comparison, f"{shown.name}-compared")
     if report.evaluation:
-        yield "Measures", [words.measures(report)]
+        yield "Measures", [words.measures_table(report)]
     if report.held_out:
-        yield "On other data", [facts(on_other_data(report.held_out))]
-    yield "What was proven", [words.certificate(report)]
-    yield "The problem", [words.problem(report)]
+        yield "On other data", [facts(held_out_lines(report.held_out))]
+    yield "What was proven", [words.certificate_section(report)]
+    yield "The problem", [words.problem_section(report)]
     secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
     omitted = f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
     yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", omitted)]
     details = [folded("How it was found, with all digits", facts(all_lines(report)))]
     if shown.drawn and len(report.problem.space) <= MOST_ROWS:
-        details.insert(0, words.secrets(report))
+        details.insert(0, words.secrets_table(report))
     yield "Details", details

@@ -14,12 +14,12 @@ from dxopt.results.explanation import explain_problem
 from dxopt.results.packing import named_loss
 from dxopt.results.page import channels
 from dxopt.results.page.channels import Plane, readable
-from dxopt.results.page.markup import Cell, Markup, element, facts, folded, joined, number, table, told
+from dxopt.results.page.markup import Cell, Markup, element, facts, filled_in, folded, joined, number, table
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
 from dxopt.words.phrases import exact
-from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven, worst_prior
+from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven_text, worst_prior_lines
 from dxopt.words.result import exponential, table_of
 
 
@@ -57,7 +57,7 @@ _FOURIER = "SciPy's Fourier transforms obey the textbook error bound with a cons
 
 
 def headline(report: Report) -> Markup:
-    """Return the report in one sentence."""
+    """Return the sentence on what was proven of a report: private, optimal or how far from it, and its value."""
     problem = report.problem
     proof = report.certificate
     promised = "Proven private " if problem.private else ""
@@ -72,10 +72,10 @@ def headline(report: Report) -> Markup:
         verdict = f"{promised.rstrip()}, but not optimal" if promised else "Not proven optimal"
         verdict += f" ({report.status})"
         after = "{value}, while no mechanism can beat {bound}."
-    return told(f"{verdict}: {problem.objective.title} {after}", **numbers)
+    return filled_in(f"{verdict}: {problem.objective.title} {after}", **numbers)
 
 
-def certificate(report: Report) -> Markup:
+def certificate_section(report: Report) -> Markup:
     """Return the sections on what was proven, how, and what is assumed."""
     stated: list[tuple[str, str]] = [("Privacy", _privacy_definition(report))]
     if report.problem.beliefs is not None:
@@ -124,7 +124,7 @@ def _privacy_definition(report: Report) -> Markup:
             " times that of x′",
             ", plus δ" if problem.delta else "",
             "; for pairs with no third secret between" if problem.delta and problem.pairs != "all" else "",
-            f": {proven(problem, report.certificate)}.",
+            f": {proven_text(problem, report.certificate)}.",
         ]
     )
 
@@ -132,7 +132,7 @@ def _privacy_definition(report: Report) -> Markup:
 _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
-def problem(report: Report) -> Markup:
+def problem_section(report: Report) -> Markup:
     """Return the section on the problem that was posed, as names with texts."""
     asked = report.problem
     metric = "given distances" if asked.space.metric is None else asked.space.metric.name
@@ -145,7 +145,7 @@ def problem(report: Report) -> Markup:
             ("prior", asked.prior.name),
             ("loss", named_loss(asked)),
             ("wanted", _wanted(asked)),
-            *worst_prior(asked, report.mechanism)[1:],
+            *worst_prior_lines(asked, report.mechanism)[1:],
         ]
     )
 
@@ -170,7 +170,7 @@ def _privacy_asked(asked: Problem) -> str:
     return "; ".join(parts) or "none"
 
 
-def measures(report: Report) -> Markup:
+def measures_table(report: Report) -> Markup:
     """Return a table of further measures, with their units."""
     units = dict.fromkeys(IN_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
     rows = [
@@ -180,7 +180,7 @@ def measures(report: Report) -> Markup:
     return table("Further measures", ["measure", "value"], rows)
 
 
-def secrets(report: Report) -> Markup:
+def secrets_table(report: Report) -> Markup:
     """Return a table of the secrets with their priors and expected losses, folded."""
     problem = report.problem
     columns: list[Any] = [
