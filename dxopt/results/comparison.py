@@ -168,8 +168,8 @@ class Evidence:
     def _value_remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
         """Return the value after the best remap, and a bound on the value after any remap.
 
-        For the worst loss the remap is random, and was kept with its bound. For the expected loss it is a table, exact
-        by itself, without a bound. Other objectives, and remaps that were not found, have neither.
+        For the worst loss the remap is random, and was kept with its bound. For the expected loss it is a table,
+        exact by itself, without a bound. Other objectives, and remaps that were not found, have neither.
         """
         problem = self.problem
         if name in self.remaps:

@@ -162,7 +162,7 @@ class _Search:
         return None
 
     def bracket(self, first: float, ends: tuple[float, float]) -> float | None:
-        """Step from `first` until one ε is proven too low and one enough; return an undecided ε, if one stops that."""
+        """Step from `first` until one ε is proven too low and one enough; return an undecided ε if that stops it."""
         epsilon = first
         factor = 2.0
         enough = self.enough(epsilon)
