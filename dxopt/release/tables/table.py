@@ -36,7 +36,11 @@ WORD = 64
 
 
 class Stairs:
-    """The steps of a table of counts `(n, m)` out of 2^bits; those of a secret are made when it is drawn from."""
+    """Draws reports of a table of counts `(n, m)` out of 2^bits, exactly, by the steps of a secret.
+
+    Steps are the sums of counts at which one report gives way to the next; the number of steps that a random number
+    of so many bits is not below is the report. Those of a secret are made when it is first drawn from.
+    """
 
     def __init__(self, counts: Counts, bits: int) -> None:
         self.counts = counts
@@ -47,27 +51,32 @@ class Stairs:
         """Draw one report for each of the secrets `(k,)`, from `rng` or the operating system's randomness."""
         first = words(len(secrets), rng)
 
+        # rarely asked for: nearly always the first word decides
         def number(i: int) -> int:
             found = int(first[i])
             for word in words(self.bits // WORD - 1, rng).tolist():
                 found = found << WORD | word
             return found
 
-        return self.reached(secrets, first, number)
+        return self._reports_at(secrets, first, number)
 
     def repeat(self, secrets: Indices, digests: list[bytes]) -> Indices:
-        """Draw one report for each of the secrets `(k,)`: that of the first bits of its digest, the highest first."""
+        """Draw one report for each of the secrets `(k,)`, the same for the same digest.
+
+        The first bits of the digest, the highest first, take the place of the random number.
+        """
         first = np.frombuffer(b"".join(digest[: WORD // 8] for digest in digests), dtype=">u8").astype(np.uint64)
-        return self.reached(secrets, first, lambda i: int.from_bytes(digests[i][: self.bits // 8], "big"))
+        return self._reports_at(secrets, first, lambda i: int.from_bytes(digests[i][: self.bits // 8], "big"))
 
-    def reached(self, secrets: Indices, first: NDArray[np.uint64], number: Callable[[int], int]) -> Indices:
-        """Return the number of steps that a random number is not below, `(k,)`.
+    def _reports_at(self, secrets: Indices, first: NDArray[np.uint64], number: Callable[[int], int]) -> Indices:
+        """Return the report of each of the secrets `(k,)`: the number of steps that its random number is not below.
 
-        Its first word decides, unless it is equal to that of a step: then `number` is asked for all its bits.
+        Usually the first word (64 bits) of a random number decides. Where it is equal to that of a step,
+        `number(i)` is asked for all bits of the i-th.
         """
         found = np.empty(len(secrets), dtype=np.int64)
         for secret, which in places_of_each(secrets):
-            steps, tops = self._of(secret)
+            steps, tops = self._steps_of(secret)
             word = first[which]
             below = np.searchsorted(tops, word, side="right")
             if self.bits > WORD and len(tops):
@@ -76,8 +85,11 @@ class Stairs:
             found[which] = below
         return found
 
-    def _of(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
-        """Return the sums Σ_{w ≤ z} N[x, w] below T, where z gives way to the next report, and their first words."""
+    def _steps_of(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
+        """Return the steps of a secret x, and the first word (64 bits) of each.
+
+        They are the sums Σ_{w ≤ z} N[x, w] that are below T; none is at T, which no random number reaches.
+        """
         if secret not in self._made:
             steps = [step for step in accumulate(self.counts[secret]) if step < 1 << self.bits]
             tops = np.array([step >> self.bits - WORD for step in steps], dtype=np.uint64)
@@ -210,20 +222,23 @@ class IntegerTable(Sampler):
         return portable.head(self._parts)
 
     def encoded(self, *, small: bool = False) -> bytes:
-        """Return the bytes of the file `*.dxt`; a small one has what draws need alone, and cannot be proven."""
+        """Return the bytes of the file `*.dxt`; a small one has only what draws need, and so cannot be proven."""
         return portable.encoded(self._parts, self.digest if small else None)
 
     @property
     def _parts(self) -> dict[str, Any]:
+        """The fields by name, as what writes files takes them: it cannot import this class."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def check(self, progress: Callable[[str], None] | None = None) -> None:
-        """Prove by integers alone that the table is private; takes n²·m steps. Rows sum to T in any table.
+        """Prove by integers alone that the table is private; takes n²·m steps.
+
+        That rows sum to T was checked when the table was made.
 
         Raises
         ------
         CertificateError
-            Naming a pair of secrets and a report.
+            If it is not; the error names a pair of secrets and a report.
         """
         labels = self.space.labels
         reports = self.reports.labels
