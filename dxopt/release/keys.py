@@ -113,7 +113,7 @@ class Key:
 
     @classmethod
     def _from_digits(cls, text: str, wrong: str) -> Key:
-        """Return the key of 64 hexadecimal digits; a SpecError that says what is `wrong`, and never the text."""
+        """Return the key of 64 hexadecimal digits; SpecError, which says what is `wrong` and never the text."""
         if not _DIGITS.fullmatch(text.strip()):
             raise SpecError("key", wrong, _FIX)
         return cls(bytes.fromhex(text.strip()))
@@ -141,8 +141,7 @@ class Key:
     def digest(self, *fields: str) -> bytes:
         """Return the HMAC-SHA256 of some texts under the key.
 
-        Each is written as four bytes of length, the highest first, and its UTF-8, so that different lists of texts
-        are different messages.
+        Each is four bytes of length, the highest first, and its UTF-8, so that no two lists are one message.
 
         Raises
         ------

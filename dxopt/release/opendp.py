@@ -80,10 +80,7 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
 
 
 def _require_one(secret: Any) -> Any:
-    """Return a secret; SpecError for a list of several, of which only the first report would be returned.
-
-    A tuple is one secret: a point, or a label.
-    """
+    """Return a secret; SpecError for a list or array of several, of which only the first report would be drawn."""
     if not isinstance(secret, tuple) and np.ndim(secret):
         raise SpecError("secret", "is several", "give one label")
     return secret

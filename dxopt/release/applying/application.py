@@ -1,4 +1,4 @@
-"""A mechanism applied to the positions, values or labels of many people."""
+"""Replace the secrets in people's data by reports: `dx.apply`, its destination and its result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _Group = TypeVar("_Group")
 _SHOWN = 10
-"""Lines that were left out, in the text."""
+"""Most numbers of lines left out that a text lists."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ class Applied(Shown):
         return "\n".join([*lines, f"what was done: {self.sidecar}"])
 
     def _moved(self) -> str:
+        """Return how many values were no secrets, and how far they were moved, in words."""
         furthest = with_unit(f"{self.moved.furthest:.4g}", self.record.secret.within_unit)
         return f"{self.moved.values:,}, taken for the nearest secret, at most {furthest} away"
 
@@ -269,7 +270,7 @@ def apply(
 
 
 def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:
-    """Return a group of options, or one of defaults; SpecError where it is none."""
+    """Return a group of options, that of defaults if none is given; SpecError for anything else."""
     required(field, given, kind | None, f"give a dx.{kind.__name__}")
     return kind() if given is None else given
 
@@ -277,13 +278,13 @@ def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:
 def _planned(
     table: Any, columns: Columns, secrets: dict[str, str | None], source: Any, options: dict[str, Any]
 ) -> Plan:
-    """Return the plan for data; SpecError where the columns are not there, or do not suit the table."""
+    """Return the plan for a frame or file, `source`; SpecError if columns are missing, or do not suit the table."""
     known, believed = table_and_prior(table, columns.prior)
     where = Where.of(known.space, **secrets, geometry=source.geometry)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()
     plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)
-    # the columns of GeoJSON are known once it was read
+    # those of GeoJSON are known only once it was read, so that `apply_to_file` requires them
     if source.noun != "feature":
         plan.require_columns(source.names)
     return plan

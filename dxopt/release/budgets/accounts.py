@@ -63,11 +63,8 @@ class Account(Shown):
         return self.budget is not None and spent <= self.budget and spent_delta <= (self.budget_delta or 0)
 
     def __str__(self) -> str:
-        budget = (
-            "no budget"
-            if self.budget is None
-            else f"{amount_text(self.left, up=False)} left of {amount_text(self.budget)}"
-        )
+        left = amount_text(self.left, up=False)
+        budget = "no budget" if self.budget is None else f"{left} left of {amount_text(self.budget)}"
         delta = f", delta {amount_text(self.spent_delta)}" if self.spent_delta else ""
         return f"{printable(self.person)}: spent {amount_text(self.spent)}{delta}, {budget}"
 
@@ -164,10 +161,7 @@ def amount_text(amount: Fraction, *, up: bool = True) -> str:
 
 
 def texts_of_shortfall(left: Fraction, asked: Fraction) -> tuple[str, str]:
-    """Return the amounts left and asked as text, with the fewest digits that show that too little is left.
-
-    They have three digits or more; where twelve do not show it, the second is "a little more".
-    """
+    """Return the amounts left and asked as text, with enough digits to show that too little is left."""
     for digits in range(3, 13):
         few = f"{float(left):.{digits}g}", f"{float(asked):.{digits}g}"
         if float(few[0]) < float(few[1]):
@@ -187,10 +181,7 @@ def printable(text: str) -> str:
 
 
 def compose_payments(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pairs: str) -> Composition:
-    """Compose what payments were for, each release as often as it has rows; see `Budgets.composed`.
-
-    SpecError if there is nothing, a table is missing or of another level, or rows may be about two secrets.
-    """
+    """Compose what payments were for, each release as often as it has rows; see `Budgets.composed`."""
     from dxopt.analysis.composition import compose
 
     counts: Counter[str] = Counter()

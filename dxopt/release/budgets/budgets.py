@@ -338,10 +338,7 @@ class Budgets(Shown):
                 charges.finish(db, number)
 
     def finished(self, run: str) -> bool:
-        """Return whether a run is finished, so that its output may be published.
-
-        SpecError if another process has taken it over, or it was closed.
-        """
+        """Return whether a run is finished, so that its output may be published; SpecError if it was taken over."""
         with self._file.reading() as db:
             return charges.run_of(db, run)[1]
 

@@ -254,10 +254,7 @@ def totals(db: sqlite3.Connection) -> Totals:
 
 
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
-    """Raise SpecError unless the database is whole, and its accounts, payments, rows, tags and budgets agree.
-
-    `damaged` makes the error for what no ledger has.
-    """
+    """Raise SpecError (`damaged()` if it is not whole) unless accounts, payments, rows, tags and budgets agree."""
     if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"]:
         raise damaged()
 
@@ -273,9 +270,8 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
 
     for number, account in each_account(db):
         if [account.spent, account.spent_delta] != paid.pop(number, [0, 0]):
-            wrong = (
-                f"says that {account.person!r} has spent {amount_text(account.spent)}, but the payments say otherwise"
-            )
+            said = amount_text(account.spent)
+            wrong = f"says that {account.person!r} has spent {said}, but the payments say otherwise"
             raise SpecError("ledger", wrong, "it was altered; take a copy from before")
         if account.budget is not None and not account.allows(account.spent, account.spent_delta):
             raise SpecError("ledger", f"says that {account.person!r} has overspent", "it was altered")
@@ -371,7 +367,7 @@ def begin(db: sqlite3.Connection, name: str, release: str) -> str:
 
 
 def open_ended(db: sqlite3.Connection, release: str) -> int:
-    """Return the id of the run in which single draws of a release are paid; it is made at the first one.
+    """Return the id of the run in which single draws of a release are paid for; it is made at the first one.
 
     It never ends, and has no token, so that no `begin` goes on with it.
     """
@@ -432,7 +428,7 @@ def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
 def close(db: sqlite3.Connection, name: str | None) -> int:
     """End all unfinished runs, or those of one name, and return how many.
 
-    Their tokens become invalid, so that a process that still runs cannot publish an output that is not whole.
+    Their tokens become invalid, so that a process that still runs publishes nothing that is not whole.
     """
     unfinished = db.execute(f"SELECT id, name FROM runs WHERE {_UNFINISHED}").fetchall()
     closed = [run for run, its_name in unfinished if name in (None, its_name)]

@@ -24,8 +24,7 @@ from dxopt.spaces.units import per
 def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """Yield each secret's index and row: pairs of the first random number that gives a report, and the report.
 
-    Numbers are hexadecimal digits of `bits` bits, and compared as the bytes that the digits stand for. A report is
-    given by all numbers from its first one to below that of the next.
+    Numbers have `bits` bits, in hexadecimal digits; those between two first numbers give the report of the lower one.
     """
     digits = table.bits // 4
     for x, row in enumerate(table.counts):
@@ -153,8 +152,7 @@ CREATE MACRO {name}_report(of_secret, bits) AS (
 def postgresql(table: IntegerTable, name: str = "dxopt") -> str:
     """Write tables and functions for PostgreSQL 13 or later, without extensions, in one transaction.
 
-    Their names begin with `name`. SpecError if it has other than small letters, digits and underscores, and so
-    could not stand in SQL without quotes, or if a label has the character 0.
+    Their names begin with `name`. SpecError if that needs quotes in SQL, or a label has the character 0.
     """
     script = _script(table, name, _POSTGRESQL, lambda digits: rf"'\x{digits}'", "bytea", "double precision")
     return f"BEGIN;\n{script}COMMIT;\n"

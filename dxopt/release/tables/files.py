@@ -1,9 +1,9 @@
 """Read and write tables in files, for Python and for any language (docs/reference/table-file.md).
 
 A head of JSON is followed by sections of raw numbers and by a SHA-256 of everything before it. Row x has its reports
-of positive count, and the steps between them: sums of counts, as bytes, the highest first. To draw, a random number
-of as many bytes is compared with the steps, byte by byte, as text is; the number of steps that it is not below is the
-place of the report in the row. So no language needs large integers.
+of positive count, and the steps between them: sums of counts, as bytes, the highest first. The number of steps that a
+random number of as many bytes is not below is the place of its report. Bytes are compared as text is, so that no
+language needs large integers.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _table_of_folder(folder: Path) -> Path:
 def encoded(parts: Parts, source: str | None = None) -> bytes:
     """Return the bytes of the file of a table.
 
-    With a `source`, the digest of that file, they are those of a smaller one for scripts that only draw: without
-    the distances and the prior, so that its privacy cannot be proven.
+    If `source` is given, the digest of that file, they are those of a smaller one for scripts that only draw: without
+    distances and prior, so that its privacy cannot be proven.
     """
     # 1. rows without the reports that they never give
     counts: Counts = parts["counts"]
@@ -197,20 +197,15 @@ def _parts(written: bytes) -> Parts:
     reports = Reports.of(space) if found["secrets_are_reports"] else named
 
     # 3. counts are the differences of steps
-    counts = _counts_of_steps(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
+    counts = _counts_of(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
     prior = section("prior", "<f8").astype(np.float64) if "prior" in found["sections"] else None
     claims = {name: math.nan if found[name] is None else float(found[name]) for name in _NUMBERS}
     known = {"space": space, "reports": reports, "counts": counts, "bits": found["bits"], "prior": prior}
     return known | claims | {"pairs": found["pairs"], "name": found["name"]}
 
 
-def _counts_of_steps(
-    starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]
-) -> Counts:
-    """Return the counts `(n, m)` of the sections of a file: in a row, the differences of its steps.
-
-    Row x has the entries of `reports` from starts[x] to starts[x + 1]; `content` is the head.
-    """
+def _counts_of(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]) -> Counts:
+    """Return the counts `(n, m)`, differences of steps; row x has reports[starts[x] : starts[x + 1]]."""
     counts = np.zeros((len(content["secrets"]), len(content["reports"])), dtype=object)
     width = content["bits"] // 8
     numbers = steps.tobytes()

@@ -135,10 +135,9 @@ class Rounding:
         return counts
 
     def _constants(self, component: _Component, bits: int, normalised: bool) -> tuple[int, int] | None:
-        """Return constants with which the header proves a component private, or None.
+        """Return `raised` (a, added to each positive entry) and `reserved` (D, the part of T kept for the rests).
 
-        They are `raised` (a), what is added to each positive entry, and `reserved` (D), the part of T that is kept
-        back for the rests of rows. None if D would be too large a part of T, and so move the channel too far.
+        The header proves a component private with them. None if D would move the channel too far (`_MOST_PART`).
         """
         reports = self.channel.shape[1]
         total = 2.0**bits
@@ -168,10 +167,7 @@ class Rounding:
 
 
 def _rounded_row(row: Array, scale: int, raised: int, normalised: bool) -> list[int]:
-    """Round one row K of the channel to integers, before its rest is added to a report.
-
-    Entries are floor(scale · K[z]) + raised where K[z] > 0, else 0; K is divided by its sum first if `normalised`.
-    """
+    """Return floor(scale · K[z]) + raised for each K[z] > 0, else 0; if `normalised`, of K divided by its sum."""
     entries, shift = over_power_of_two(row)
     whole = sum(entries) if normalised else 1 << shift
     return [scale * entry // whole + raised if entry else 0 for entry in entries]
@@ -190,9 +186,9 @@ def _classes(channel: Array, distances: Array, *, exact: bool) -> Partition:
 
 
 def _report_for_rests(rows: Array, prior: Array, losses: Array | None) -> int:
-    """Return the report that gets the rests of a component's rows, where they cost least.
+    """Return the report that is to get the rests of a component's rows, where they cost least.
 
-    It is that of least expected loss among those possible for every secret; without losses, the likeliest.
+    It is that of least expected loss among those possible for every secret; without losses the likeliest.
     """
     weights = prior if prior.any() else np.ones(len(prior))
     if losses is None:
@@ -275,9 +271,8 @@ def integer_table(
     for normalised in (False,) if privacy.delta else (True, False):
         for bits in BITS:
             tell(f"rounding to integers out of 2^{bits}")
-            table = _table_within_cost(
-                mechanism, privacy, rounding.rounded_counts(bits, normalised), difference, bits
-            )
+            counts = rounding.rounded_counts(bits, normalised)
+            table = _table_within_cost(mechanism, privacy, counts, difference, bits)
             if table is None:
                 continue
             try:
@@ -297,10 +292,7 @@ def integer_table(
 
 
 def _claimed_privacy(mechanism: Mechanism) -> Privacy:
-    """Return the privacy that the table will be proven to have.
-
-    SpecError if the mechanism has no proof of privacy, UnsupportedError if it is too large to prove a table of it.
-    """
+    """Return the privacy that the table is to have; an error if the mechanism has none proven, or is too large."""
     required_mechanism(mechanism, Mechanism)
     privacy = mechanism.privacy
     secrets = len(mechanism.space)
@@ -319,8 +311,7 @@ def _table_within_cost(
 ) -> IntegerTable | None:
     """Return the table of these counts, not yet proven; None if there are no counts, or they cost too much.
 
-    The cost is the change of expected loss, or of total variation where there is no loss. UnsupportedError if the
-    table loses infinitely much where the mechanism does not: no larger T would help.
+    UnsupportedError if they cost infinitely much, as no larger T would help.
     """
     if counts is None:
         return None

@@ -21,10 +21,7 @@ _DIGITS = 53
 
 
 def over_power_of_two(numbers: NDArray[np.float64]) -> tuple[list[int], int]:
-    """Return doubles as exact fractions: integers k, one for each, and the s of 0 or more with numbers = k / 2^s.
-
-    The numbers `(m,)` are finite.
-    """
+    """Return finite numbers `(m,)` as exact fractions: integers k, and the s of 0 or more with numbers = k / 2^s."""
     # Each number is an integer of 53 bits times a power of two; 0 has none, and asks for no shift.
     parts, exponents = np.frexp(numbers)
     exponents = np.where(parts == 0, 0, exponents - _DIGITS)
@@ -44,10 +41,9 @@ _FINE = 8
 def power_below(epsilon: float, distance: float) -> int:
     """Return an integer P with P / 2^320 ≤ e^{εd}, at least 2^320, for finite ε and d of 0 or more.
 
-    What is proven with this lower bound holds for e^{εd} itself, and no rounding of doubles is to be trusted.
-
-    The budget is halved until it is at most 2^-8; Taylor's polynomial, all of whose terms are positive, is summed
-    with every rounding downwards, and squared as often.
+    What is proven with this lower bound holds for e^{εd} itself. The budget is halved until it is at most 2^-8;
+    Taylor's polynomial, all of whose terms are positive, is summed with every rounding downwards, and squared as
+    often.
     """
     # The budget εd as a quotient of integers, exactly.
     epsilon_top, epsilon_bottom = epsilon.as_integer_ratio()
@@ -81,7 +77,6 @@ _LEADING = 63
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 _BLOCK_CELLS = 1 << 16
-"""Entries compared at once: as many as stay in cache."""
 
 
 def violation(
@@ -135,11 +130,9 @@ def violation(
 
 @dataclass(frozen=True)
 class _Factors:
-    """Bounds of e^{εd} for each distinct distance, in integers: long ones for the proof, words to settle most of it.
+    """Bounds for each distinct distance: e^{εd} ≥ P / 2^320 (`powers`), and e^{-εd} ≤ G 2^{-62-q}, rounded up.
 
-    `which` `(n, n)` is the place of the distance of a pair in the others.
-    `powers` are P with e^{εd} ≥ P / 2^320.
-    `tops` are G, of 63 bits, and `shifts` are q, with e^{-εd} ≤ G 2^{-62-q}, rounded up.
+    G has 63 bits (`tops`), q are the `shifts`; `which` `(n, n)` has the place of each pair's distance in them.
     """
 
     which: NDArray[np.int64]
@@ -161,9 +154,9 @@ class _Factors:
 
 @dataclass(frozen=True)
 class _Tops:
-    """The leading 63 bits n of each count N, and the number of bits that follow: n 2^shift ≤ N < (n + 1) 2^shift.
+    """The leading 63 bits n of each count N, and how many bits follow: n 2^shift ≤ N < (n + 1) 2^shift.
 
-    Of counts with fewer bits the shift is negative.
+    The shift is negative for a count of fewer bits, which is filled up with zeros.
     """
 
     leading: Words
@@ -208,9 +201,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """What rounding to integers changes: the table N against its channel K `(n, m)`, exactly, and rounded once.
+    """What rounding a channel K `(n, m)` to a table N changes, in exact arithmetic, for claims and limits of cost.
 
-    `prior` π is `(n,)`; `losses` l are `(n, m)`, or None where there is no loss.
+    `prior` is π `(n,)`; `losses` are l `(n, m)`, None where there is no loss.
     """
 
     channel: Array
@@ -260,5 +253,5 @@ class Difference:
 
 
 def _finite(losses: Array) -> Array:
-    """Return losses with 0 for infinite ones, as 0 times infinity is no number; these are counted apart."""
+    """Return losses with 0 for infinite ones, which would make sums infinite, or no numbers."""
     return np.where(np.isfinite(losses), losses, 0.0)

@@ -36,10 +36,9 @@ WORD = 64
 
 
 class Stairs:
-    """Draws reports of a table of counts `(n, m)` out of 2^bits, exactly, by the steps of a secret.
+    """Draws from counts `(n, m)` out of 2^bits, exactly: a random number is compared with the steps of a secret.
 
-    Steps are the sums of counts at which one report gives way to the next; the number of steps that a random number
-    of so many bits is not below is the report. Those of a secret are made when it is first drawn from.
+    Steps are the sums of counts at which reports change; those of a secret are made when it is first drawn from.
     """
 
     def __init__(self, counts: Counts, bits: int) -> None:
@@ -51,7 +50,6 @@ class Stairs:
         """Draw one report for each of the secrets `(k,)`, from `rng` or the operating system's randomness."""
         first = words(len(secrets), rng)
 
-        # rarely asked for: nearly always the first word decides
         def number(i: int) -> int:
             found = int(first[i])
             for word in words(self.bits // WORD - 1, rng).tolist():
@@ -61,10 +59,7 @@ class Stairs:
         return self._reports_at(secrets, first, number)
 
     def repeat(self, secrets: Indices, digests: list[bytes]) -> Indices:
-        """Draw one report for each of the secrets `(k,)`, the same for the same digest.
-
-        The first bits of the digest, the highest first, take the place of the random number.
-        """
+        """Return a report for each of the secrets `(k,)`; its random number is the first bits of its digest."""
         first = np.frombuffer(b"".join(digest[: WORD // 8] for digest in digests), dtype=">u8").astype(np.uint64)
         return self._reports_at(secrets, first, lambda i: int.from_bytes(digests[i][: self.bits // 8], "big"))
 
@@ -86,10 +81,7 @@ class Stairs:
         return found
 
     def _steps_of(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
-        """Return the steps of a secret x, and the first word (64 bits) of each.
-
-        They are the sums Σ_{w ≤ z} N[x, w] that are below T; none is at T, which no random number reaches.
-        """
+        """Return the steps of a secret x, the sums Σ_{w ≤ z} N[x, w] that are below T, and the first word of each."""
         if secret not in self._made:
             steps = [step for step in accumulate(self.counts[secret]) if step < 1 << self.bits]
             tops = np.array([step >> self.bits - WORD for step in steps], dtype=np.uint64)
@@ -231,9 +223,7 @@ class IntegerTable(Sampler):
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def check(self, progress: Callable[[str], None] | None = None) -> None:
-        """Prove by integers alone that the table is private; takes n²·m steps.
-
-        That rows sum to T was checked when the table was made.
+        """Prove by integers alone that the table is private; takes n²·m steps. Rows sum to T in any table.
 
         Raises
         ------
