@@ -41,9 +41,9 @@ class Output:
     file : str or Path, or None
         The file to write; None for a frame, which is returned.
     sidecar : str or Path, or None
-        Where to write what was done, for frames; for files it is `FILE.dxopt.json`.
+        The file for the record of what was done, for frames; for files it is `FILE.dxopt.json`.
     force : bool
-        Whether files that are there are replaced.
+        True to replace files that are there.
     command : sequence of str, or None
         The command that is recorded.
 
@@ -75,9 +75,9 @@ class Applied(Shown):
     sidecar : Path
         The file beside it that says what was done.
     record : Sidecar
-        What that file holds.
+        The content of that file.
     moved : Moved
-        How many values on a line were no secrets themselves, and how far the nearest secret was at most, for which
+        Number of values on a line that were no secrets themselves, and how far the nearest was at most, for which
         they were taken: `values` and `furthest`.
 
     Examples
@@ -189,20 +189,20 @@ def apply(
     columns : Columns, optional
         Other columns of the data (two coordinates in a plane, labels), which of them are kept, and what is added.
     outside : {"refuse", "nearest", "drop"}
-        What becomes of rows further than `within` from every secret: an error, the nearest secret all the same, or
+        Treatment of rows further than `within` from every secret: an error, the nearest secret all the same, or
         the row is left out. Rows without a usable position are refused, or left out as well under "drop".
     within : float, optional
-        How far a position may be from its secret, in the unit of positions (km on the Earth, as the space has it). By
-        default what follows from the space alone: the half diagonal of cells, half of the widest gap on a line, else
-        the largest distance of a secret to its nearest neighbour.
+        Largest distance of a position to its secret, in the unit of positions (km on the Earth, as the space has it).
+        By default what follows from the space alone: the half diagonal of cells, half of the widest gap on a line,
+        else the largest distance of a secret to its nearest neighbour.
     person : str, optional
         The column that says whose row it is, for `key` and `ledger`.
     ledger : Budgets, optional
-        What each row is paid from, before anything is written; a draw with a key that a person has had before costs
-        nothing, so that what is spent and refused depends on the true secrets. The output of a run that was stopped
-        does not exist: the same call again goes on.
+        Ledger that rows are paid from before anything is written; a draw with a key that a person has had before
+        costs nothing, so that what is spent and refused depends on the true secrets. The output of a run that was
+        stopped does not exist: the same call again goes on.
     over_budget : {"refuse", "drop"}
-        What becomes of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
+        Treatment of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
         first rows of each person are kept in the order of the data, as many as the budget pays for.
     key : Key, optional
         Draws that can be repeated: the same person at the same secret gets the same report, in all data of a release.

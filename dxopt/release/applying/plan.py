@@ -48,14 +48,14 @@ class Columns:
     label : str or None
         The column of labels of secrets.
     keep, drop : sequence of str
-        Which other columns are kept, all by default, and which are not.
+        Other columns that are kept, all by default, and those that are not.
     worst : bool
-        Whether to add the radius for the worst secret.
+        True to add the radius for the worst secret.
     lean : bool
-        Whether to add radii alone: without the label of the report where its coordinates or value stand, and without
+        True to add radii alone: without the label of the report where its coordinates or value stand, and without
         what is the same in every row and stands in the sidecar (the level, and what was done).
     prior : Prior, str or array, or None
-        What the radius is about; that of the table where it has one, else uniform.
+        Prior of the radii; that of the table where it has one, else uniform.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Settled:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What `dx.apply` does to each chunk of rows: the table, the columns that have the secrets, and the options.
+    """Plan of `dx.apply` for each chunk of rows: the table, the columns that have the secrets, and the options.
 
     `snapper` finds the secret of a row. `radii` are those that the output states. `radius` is the distance within
     which the level was asked for, None where that is unknown.
@@ -284,7 +284,7 @@ def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, 
     if isinstance(given, str | Path):
         table = IntegerTable.load(given)
     elif isinstance(given, Mechanism):
-        # what makes tables needs more than what applies them
+        # imported here only: making tables loads modules that applying one does without
         from dxopt.release.tables.making import integer_table
 
         table = integer_table(given, prior=prior)

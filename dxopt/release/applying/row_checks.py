@@ -29,9 +29,9 @@ class Moved:
     Attributes
     ----------
     values : int
-        How many.
+        Their number.
     furthest : float
-        How far the nearest is at most, in the unit of distances.
+        Largest distance of one to its nearest secret, in the unit of distances.
     """
 
     values: int = 0

@@ -34,9 +34,9 @@ class Account(Shown):
     person : str
         As stored: as given, or hashed.
     budget, budget_delta : Fraction or None
-        What may be spent in all; None where neither the person nor the ledger has a budget.
+        Most that may be spent in all; None where neither the person nor the ledger has a budget.
     own : bool
-        Whether the budget is the person's own, and not the default.
+        True if the budget is the person's own, and not the default.
     spent, spent_delta : Fraction
         Exactly; `float(account.spent)` is the nearest double.
     """
@@ -76,17 +76,17 @@ class Payment(Shown):
     Attributes
     ----------
     release : str
-        What was released.
+        Name of what was released.
     first, last : str
         When the first and the last row of it was paid: UTC, as "2026-01-31T12:00:00Z".
     level, level_delta : Fraction
         ε and δ of each row.
     rows : int
-        How many rows were paid.
+        Number of rows that were paid.
     finished : bool
         False for a run that is under way or was killed, which goes on or is closed.
     keyed : bool
-        Whether the rows were drawn with a key.
+        True if the rows were drawn with a key.
     key : str or None
         The fingerprint of that key, where it is known.
     """

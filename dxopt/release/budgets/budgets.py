@@ -74,7 +74,7 @@ class Budgets(Shown):
         create : bool
             Make the file where there is none.
         unit : str, optional
-            What levels are per, such as "per km". A ledger has one unit; where none is given, it takes that of the
+            Unit of levels, such as "per km". A ledger has one unit; where none is given, it takes that of the
             first charge.
         default : amount, optional
             Default budget, for persons who have none of their own; kept only where no default is set yet. See `set`.
@@ -296,15 +296,15 @@ class Budgets(Shown):
         Parameters
         ----------
         name : str
-            What tells the run from others: the same for the same data, mechanism and output.
+            Name that tells the run from others: the same for the same data, mechanism and output.
         release : str, optional
-            What persons read in their history; the name by default.
+            Name that persons read in their history; that of the run by default.
 
         Returns
         -------
         str
-            What `charge` and `finish` take. From now on they refuse what an earlier `begin` of the same run gave, so
-            that one process at most finishes a run and publishes what it has drawn.
+            Token that `charge` and `finish` take. From now on they refuse those of earlier `begin`s of the run,
+            so that one process at most finishes a run and publishes what it has drawn.
 
         Examples
         --------
@@ -379,13 +379,13 @@ class Budgets(Shown):
         Parameters
         ----------
         needed : mapping of str to int
-            How many rows each person has.
+            Number of rows of each person.
         level, delta, unit : amounts and str
             As in `charge`.
         run : str, optional
             The name of a run that may be unfinished: what it has paid for is paid for.
         drop : bool
-            Whether there may be rows that cannot be paid for.
+            True if there may be rows that cannot be paid for.
 
         Raises
         ------
@@ -435,7 +435,7 @@ class Budgets(Shown):
         first : int
             The number of the first of these rows in the run.
         persons : (k,) sequence of str
-            Who pays for each row; a person may be in several rows, and pays for each.
+            The person who pays for each row; one may be in several rows, and pays for each.
         level, delta, unit : amounts and str
             ε and δ of each row, and what they are per.
         tags : (k,) sequence of bytes or None, optional

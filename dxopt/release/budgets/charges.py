@@ -439,7 +439,7 @@ def close(db: sqlite3.Connection, name: str | None) -> int:
 
 
 class Payee(Protocol):
-    """What a purse needs of a ledger: `Budgets`, or another that has these methods."""
+    """Methods that a purse needs of a ledger; `Budgets` has them."""
 
     def account(self, person: str) -> Account: ...
 

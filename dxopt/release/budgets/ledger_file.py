@@ -130,7 +130,7 @@ def key_of_payment(stored: str) -> tuple[bool, str | None]:
     return True, None if stored == UNNAMED else stored
 
 
-# What SQLite says, by its result code, extended or primary, in plain words.
+# Errors of SQLite in plain words, by its result code, extended or primary: what is wrong, and what to do.
 _WORDS = {
     sqlite3.SQLITE_BUSY: ("is locked by another process", "wait until it ends, and try again"),
     sqlite3.SQLITE_LOCKED: ("is locked by another process", "wait until it ends, and try again"),

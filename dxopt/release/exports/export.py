@@ -65,7 +65,7 @@ def sampler() -> str:
 def javascript(table: IntegerTable) -> str:
     """Return the script with a table in it: `dxoptTable` in a browser, `require(file).table` in Node.
 
-    What only a proof needs, distances and the prior, is left out; the head has the digest of the whole file.
+    Distances and prior, which only a proof needs, are left out; the head has the digest of the whole file.
     """
     content = b64encode(table.encoded(small=True)).decode("ascii")
     return f"// {heading(table)}, made of the table {table.digest}\n{sampler()}{_END.format(content=content)}"

@@ -99,7 +99,7 @@ class Rounding:
         np.fill_diagonal(apart, np.inf)
         # Infinite ones stay so at ε = 0.
         budgets = np.multiply(privacy.epsilon, apart, out=apart.copy(), where=np.isfinite(apart))
-        # What finite distances join, directly or by a chain.
+        # Classes that finite distances join, directly or by a chain.
         joined = Partition.joining(np.isfinite(apart) | np.eye(len(apart), dtype=bool))
         # Privacy binds nothing across components, so that each has constants and a report for the rests of its own.
         components = []
@@ -231,8 +231,8 @@ def integer_table(
     prior : Prior, optional
         Uniform by default.
     loss : str, array `(n, m)`, callable or Loss, optional
-        What the cost is measured in, and which report gets the rest of each row: the one that loses least. By
-        default the distance, where reports are secrets or have coordinates; else the likeliest report gets it.
+        Measure of the cost; the rest of each row goes to the report that loses least by it. By default the distance,
+        where reports are secrets or have coordinates; else the likeliest report gets it.
     progress : bool or callable, optional
         True shows a bar, as in `dx.solve`; a callable is given lines that report how far it is.
 

@@ -201,7 +201,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """What rounding a channel K `(n, m)` to a table N changes, in exact arithmetic, for claims and limits of cost.
+    """Changes from a channel K `(n, m)` to its table N, in exact arithmetic: the cost that is claimed and limited.
 
     `prior` is π `(n,)`; `losses` are l `(n, m)`, None where there is no loss.
     """

@@ -116,7 +116,7 @@ class IntegerTable(Sampler):
     pairs : {"all", "adjacent"}
         See `Privacy`.
     cost : float
-        How much more than the mechanism it is expected to lose: the exact difference, rounded to a double. Where
+        Its expected loss less that of the mechanism: the exact difference, rounded to a double. Where
         both may lose infinitely much, the finite losses are compared. NaN without a loss.
     variation : float
         The distance of a row from the mechanism's in total variation, at most.
@@ -190,7 +190,7 @@ class IntegerTable(Sampler):
         secret, report
             As a bare secret of `sample`, or as `by` says.
         by : {"label", "index", "point"}, optional
-            What both are given by.
+            The way in which both are given.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class IntegerTable(Sampler):
         Parameters
         ----------
         persons : sequence of k texts
-            Whose secrets they are.
+            The person that each secret is of.
         secret, label, index, point
             Their k secrets, as in `sample`.
         key : Key
