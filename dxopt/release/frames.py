@@ -108,7 +108,7 @@ def mechanism_from_frame(
         reports = Reports.of(space) if same else Reports(tuple(columns))
     rows = _positions(space.labels, list(map(str, frame.index)), "index")
     order = _positions(reports.labels, columns, "columns")
-    return Mechanism.from_matrix(space, _numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
+    return Mechanism.from_matrix(space, _require_numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
 
 
 def prior_from_frame(
@@ -141,7 +141,7 @@ def prior_from_frame(
     """
     _require_pandas(series, "series", "Series", ("index", "dtype", "to_numpy"))
     labels = list(map(str, series.index))
-    weights = _numbers(series, "series")
+    weights = _require_numbers(series, "series")
     known = set(labels)
     lacking = [label for label in space.labels if label not in known]
     if lacking and missing is None:
@@ -159,7 +159,8 @@ def _require_pandas(given: Any, field: str, kind: str, parts: tuple[str, ...]) -
         raise SpecError(field, f"is of type {type(given).__name__}", f"give a pandas {kind}")
 
 
-def _numbers(given: Any, field: str) -> NDArray[np.float64]:
+def _require_numbers(given: Any, field: str) -> NDArray[np.float64]:
+    """Return the entries of a frame or series as doubles; SpecError if one is no number."""
     try:
         return given.to_numpy(dtype=float)
     except (TypeError, ValueError):

@@ -350,6 +350,7 @@ def unset_person(db: sqlite3.Connection, name: str, person: str) -> None:
 
 
 def _require_not_below(budget: Fraction, delta: Fraction, account: Account, person: str) -> None:
+    """Raise SpecError if a budget is below what the account has spent, which `check` would refuse as overspent."""
     for field, wanted, least in (("budget", budget, account.spent), ("delta", delta, account.spent_delta)):
         if wanted < least:
             said = f"is {float(wanted)!r}, but person {person!r} has spent {amount_text(least)}"
