@@ -119,7 +119,7 @@ def _accounts(accounts: Sequence[Account]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from dxopt.release.budgets.accounts import printable, shown
+    from dxopt.release.budgets.accounts import amount_text, printable
 
     table = Table("person", "spent", "left", "budget", box=None, pad_edge=False)
     for account in accounts:
@@ -127,7 +127,7 @@ def _accounts(accounts: Sequence[Account]) -> Table:
         table.add_row(
             escape(printable(account.person)),
             _pair(account.spent, account.spent_delta),
-            shown(account.left, up=False),
+            amount_text(account.left, up=False),
             budget,
         )
     return table
@@ -138,24 +138,24 @@ def _payments(payments: Sequence[Payment]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from dxopt.release.budgets.accounts import printable, shown
+    from dxopt.release.budgets.accounts import amount_text, printable
 
     table = Table("release", "last paid (UTC)", "rows", "draws", "each", "in all", box=None, pad_edge=False)
     for one in payments:
         name = escape(printable(one.release)) + ("" if one.finished else " (not finished)")
         cost = _pair(one.cost, one.cost_delta)
         time, draws = one.last[:16].replace("T", " "), escape(printable(one.draws))
-        table.add_row(name, time, f"{one.rows:,}", draws, shown(one.level), cost)
+        table.add_row(name, time, f"{one.rows:,}", draws, amount_text(one.level), cost)
     return table
 
 
 def _pair(amount: Fraction | None, delta: Fraction | None) -> str:
     """ε, and δ where there is one, as text."""
-    from dxopt.release.budgets.accounts import shown
+    from dxopt.release.budgets.accounts import amount_text
 
     if amount is None:
         return "none"
-    return shown(amount) + (f", delta {shown(delta)}" if delta else "")
+    return amount_text(amount) + (f", delta {amount_text(delta)}" if delta else "")
 
 
 _ACCOUNT = (

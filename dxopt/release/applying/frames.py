@@ -47,7 +47,7 @@ class Frame:
             self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]
         active = getattr(native, "active_geometry_name", None) if self._shapes else None
         self.geometry: str | None = active
-        # of pandas; one without a name counts rows
+        # pandas has an index; one without a name only counts rows, and is no data
         index = getattr(native, "index", None)
         self._index = index if any(name is not None for name in getattr(index, "names", ())) else None
 
@@ -55,7 +55,7 @@ class Frame:
         return len(self._frame)
 
     def hidden(self, plan: Plan) -> list[str]:
-        """Return the columns of geometry that are not replaced."""
+        """Return further columns of geometry, which are left out, as they may tell the true position."""
         return [name for name in self._shapes if name not in plan.where.names]
 
     def require_points(self) -> None:
@@ -78,12 +78,12 @@ class Frame:
         return None if plan.persons is None else self._frame[plan.persons.column].to_list()
 
     def fingerprints(self) -> Fingerprints:
-        """Return a number for each row, the same for rows that are the same in every column."""
+        """Return a fingerprint for each row, the same for rows equal in every column and in a named index."""
         part = self._frame.to_pandas()
         return of_frame(part if self._index is None else part.reset_index())
 
     def has_others(self, plan: Plan) -> bool:
-        """Return whether rows have columns besides those that are replaced or hidden."""
+        """Return whether rows have columns besides those replaced or hidden: without, equal rows are no surprise."""
         return self._index is not None or bool({*self.names} - {*plan.where.names, *self.hidden(plan)})
 
     def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
@@ -118,7 +118,7 @@ class Frame:
 def apply_to_frame(
     plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
 ) -> tuple[Any, Layout, Tally]:
-    """Return a frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
+    """Return a frame of reports, its columns, and the tally of rows; SpecError if rows are refused or not paid."""
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
     tally = plan.tally("row")
