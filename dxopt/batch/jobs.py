@@ -18,7 +18,7 @@ from dxopt.results.folder import is_result
 from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
 from dxopt.solving.plugins import named
 from dxopt.spec import ProblemFile, read_problems
-from dxopt.spec.fields import plain
+from dxopt.spec.fields import without_defaults
 from dxopt.spec.source import stem
 
 Question = Mapping[str, str]
@@ -110,7 +110,7 @@ def jobs_of(
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        data = [_digest(named) for named in file.data]
+        data = [_digest_of_data(named) for named in file.data]
         inputs = digest_of(file, overrides, data)
         questions = questions_of(file, overrides, data)
         # The problem of a result is not solved into the folder that it is read from.
@@ -170,7 +170,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _digest(path: Path) -> str:
+def _digest_of_data(path: Path) -> str:
     """SHA-256 of a data file, or that it cannot be read; why not is found out where it is read."""
     try:
         with opened(path, MOST_TABLE) as stream:
@@ -188,24 +188,24 @@ def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -
     found: list[Question] = []
     if file.saved is not None:
         asked = {"arrays": list(data), **({"compare": "all"} if overrides.compare else {})}
-        return [_digests(asked if file.sweep is None else {**asked, "epsilon": asdict(file.sweep)})]
+        return [_digests_by_key(asked if file.sweep is None else {**asked, "epsilon": asdict(file.sweep)})]
     for member in file.members:
-        asked = {key: value for key, value in plain(member.sheet).items() if key not in _HOW}
+        asked = {key: value for key, value in without_defaults(member.sheet).items() if key not in _HOW}
         if data:
             asked["data"] = list(data)
         if overrides.compare and not member.sheet.compare:
             asked["compare"] = "all"
         if file.sweep is not None:
-            found.append(_digests({**asked, "epsilon": asdict(file.sweep)}))
+            found.append(_digests_by_key({**asked, "epsilon": asdict(file.sweep)}))
             continue
         each = (
             [asked["epsilon"]] if member.sheet.sweep is not None and "epsilon" in asked else member.sheet.epsilons()
         )
-        found += [_digests({**asked, "epsilon": epsilon}) for epsilon in each]
+        found += [_digests_by_key({**asked, "epsilon": epsilon}) for epsilon in each]
     return found
 
 
-def _digests(asked: Mapping[str, Any]) -> Question:
+def _digests_by_key(asked: Mapping[str, Any]) -> Question:
     """Return the digests of values by key."""
     texts = {key: json.dumps(value, sort_keys=True) for key, value in asked.items()}
     return {key: hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in sorted(texts.items())}

@@ -71,7 +71,7 @@ class Line:
     warnings: Sequence[Mapping[str, str]] = ()
     error: str = ""
 
-    def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
+    def with_warnings(self, found: Iterable[PlausibilityWarning]) -> Line:
         """Return the same line with warnings."""
         return replace(self, warnings=tuple(warning.content() for warning in found))
 
@@ -81,7 +81,7 @@ class Line:
         return [f"{self.problem}: {one['field']}: {one['seen']}; {one['fix']}" for one in self.warnings]
 
     @classmethod
-    def asked(cls, problem: Problem, method: str) -> Line:
+    def of_unsolved(cls, problem: Problem, method: str) -> Line:
         """Return the line of a problem that is not solved yet."""
         return cls(
             problem.name,
@@ -99,7 +99,7 @@ class Line:
         proof = report.certificate
         losses = report.off_prior.losses
         return replace(
-            cls.asked(report.problem, method),
+            cls.of_unsolved(report.problem, method),
             value=proof.value,
             bound=proof.bound,
             gap=proof.gap,
@@ -163,27 +163,27 @@ def summary(lines: Sequence[Line], width: int | None = None) -> str:
         Characters of a terminal: where the table is wider, the columns that matter least are left out and named
         below, and names of problems lose their middle if that is not enough.
     """
-    columns = list(zip(*_grid(lines), strict=True))
+    columns = list(zip(*_cells(lines), strict=True))
     left_out: list[str] = []
     for name in _DISPENSABLE:
-        if width is None or _wide(columns) <= width:
+        if width is None or _table_width(columns) <= width:
             break
         kept = [column for column in columns if column[0] != name]
         left_out += [name] if len(kept) < len(columns) else []
         columns = kept
-    if width is not None and columns and (over := _wide(columns) - width) > 0:
+    if width is not None and columns and (over := _table_width(columns) - width) > 0:
         room = max(max(map(len, columns[0])) - over, _NAME)
-        columns[0] = tuple(_cut(name, room) for name in columns[0])
+        columns[0] = tuple(_shorten(name, room) for name in columns[0])
     padded = [[text.ljust(max(map(len, column))) for text in column] for column in columns]
     shown = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
     return "\n".join([*shown, f"not shown: {', '.join(left_out)}"] if left_out else shown)
 
 
-def _wide(columns: Sequence[Sequence[str]]) -> int:
+def _table_width(columns: Sequence[Sequence[str]]) -> int:
     return sum(max(map(len, column)) + 2 for column in columns) - 2
 
 
-def _cut(text: str, room: int) -> str:
+def _shorten(text: str, room: int) -> str:
     """Cut the middle of a text that is too long."""
     end = (room - 1) // 2
     return text if len(text) <= room else f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
@@ -191,16 +191,16 @@ def _cut(text: str, room: int) -> str:
 
 def markdown(lines: Sequence[Line]) -> str:
     """Return the table of a batch in Markdown."""
-    head, *rest = ([_plain(text) for text in row] for row in _grid(lines))
+    head, *rest = ([_escape_cell(text) for text in row] for row in _cells(lines))
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rest))
 
 
-def _plain(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """Escape a cell of Markdown: an open comment of HTML would hide all below."""
     return escape(text.replace("\\", "\\\\").replace("|", "\\|"), quote=False)
 
 
-def _grid(lines: Sequence[Line]) -> list[tuple[str, ...]]:
+def _cells(lines: Sequence[Line]) -> list[tuple[str, ...]]:
     """Return the names of the columns that are not blank, and the cells of every line."""
     columns = [(name, *map(text, lines)) for name, text in _COLUMNS.items()]
     return list(zip(*(column for column in columns if any(column[1:])), strict=True))

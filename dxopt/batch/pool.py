@@ -83,7 +83,7 @@ class Worker(Process):
 
         Afterwards a worker that died, or held too much memory and was killed, is `ended`.
         """
-        done = self._died() if self.exceeds_memory() else self._receive(tell)
+        done = self._end_dead() if self.exceeds_memory() else self._receive(tell)
         if done is not None:
             self.job = None
         return done
@@ -111,10 +111,10 @@ class Worker(Process):
                     case done:
                         return done
         except (EOFError, OSError):
-            return self._died()
+            return self._end_dead()
         return None
 
-    def _died(self) -> Done | None:
+    def _end_dead(self) -> Done | None:
         """End the process for good; return what became of its job, if it had one."""
         job = self.job
         over = self.exceeds_memory()
@@ -125,7 +125,7 @@ class Worker(Process):
         code = self.process.poll()
         self.end()
         if job is not None:
-            return self._lost(job, over, code)
+            return self._outcome_of_lost(job, over, code)
         # No job is lost. Whether another one is to start in its place is up to whoever started it.
         if over and not self.used:
             wrong = f"is {self._memory_limit:g} MiB, which a process without a problem takes already"
@@ -133,7 +133,7 @@ class Worker(Process):
         self.failed = None if self.ready else f"a worker process did not start (code {code}); see what it wrote"
         return None
 
-    def _lost(self, job: Job, over: bool, code: int | None) -> Done:
+    def _outcome_of_lost(self, job: Job, over: bool, code: int | None) -> Done:
         """Return the outcome of a job whose process was killed, or died by itself with an exit code."""
         if over:
             return job.not_done("out of memory", f"out of memory: it took more than {self._memory_limit:g} MiB")

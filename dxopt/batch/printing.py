@@ -20,7 +20,7 @@ from dxopt.runtime.progress import Live
 Show = Literal["reports", "details", "comparisons", "table"]
 
 
-def settling(live: Live) -> Callable[[Line, int, int], None]:
+def progress_printer(live: Live) -> Callable[[Line, int, int], None]:
     """Return what prints how each problem of a batch ended, and counts those that failed."""
     failed = 0
 
@@ -50,13 +50,13 @@ def _parts(answer: Answer, show: Show) -> Sequence[object]:
         return []
     if isinstance(answer, Level):
         told = answer.details() if show == "details" else str(answer)
-        return [*_report(answer.report, show), f"{answer.problem.name}: {told}"]
+        return [*_report_parts(answer.report, show), f"{answer.problem.name}: {told}"]
     if not isinstance(answer, Report):
         return [answer, *(report.details() for report in answer.reports if show == "details")]
-    return [*_report(answer, show), *([] if answer.comparison is None else [answer.comparison])]
+    return [*_report_parts(answer, show), *([] if answer.comparison is None else [answer.comparison])]
 
 
-def _report(report: Report | None, show: Show) -> Sequence[object]:
+def _report_parts(report: Report | None, show: Show) -> Sequence[object]:
     """Return a report in ten lines, or with everything."""
     if report is None or show == "comparisons":
         return []

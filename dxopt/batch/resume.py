@@ -40,7 +40,7 @@ _FORMAT = 1
 _PARTIAL = re.compile(r"\.(.+)-[a-z0-9_]{8}")
 
 
-def record(job: Job, done: Done, folder: Path) -> None:
+def write_record(job: Job, done: Done, folder: Path) -> None:
     """Write down in a result folder what the result was made from; an interrupted one is never taken for finished."""
     content = {
         "format": _FORMAT,
@@ -53,9 +53,9 @@ def record(job: Job, done: Done, folder: Path) -> None:
     write_json(folder / RECORD, content)
 
 
-def finished(job: Job) -> Done | None:
+def finished_before(job: Job) -> Done | None:
     """Return the outcome of a job in an earlier run that finished it, where nothing has changed since."""
-    recorded = _recorded(job.folder)
+    recorded = _read_record(job.folder)
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
     try:
@@ -71,7 +71,7 @@ def finished(job: Job) -> Done | None:
 
 def other_version(job: Job) -> str | None:
     """Return the version of dxopt that an earlier result is from, where it is another one."""
-    version = _recorded(job.folder).get("version", dxopt.__version__)
+    version = _read_record(job.folder).get("version", dxopt.__version__)
     return None if version == dxopt.__version__ else str(version)
 
 
@@ -82,14 +82,14 @@ def why_other_result(job: Job) -> str:
     """
     if not is_result(job.folder):
         return ""
-    recorded = _recorded(job.folder)
+    recorded = _read_record(job.folder)
     question = recorded.get("question")
     if isinstance(question, dict):
         return why_other(question, job.question)
     return "" if recorded.get("digest") == job.digest else "it does not say of which"
 
 
-def _recorded(folder: Path) -> dict[str, Any]:
+def _read_record(folder: Path) -> dict[str, Any]:
     try:
         content = read_json(folder / RECORD) if is_result(folder) else {}
     except (OSError, ValueError):

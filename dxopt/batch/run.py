@@ -143,7 +143,7 @@ def run_apart(
         raise SpecError("jobs", f"is {workers}", "give 1 or more")
     if memory_limit is not None and not memory_limit > 0:
         raise SpecError("memory_limit", f"is {memory_limit:g}", "give a positive number of MiB")
-    finding = partial(_run, paths, output, overrides or Overrides(), resume=resume, force=force)
+    finding = partial(_run_unfinished, paths, output, overrides or Overrides(), resume=resume, force=force)
     with hold(output), Stop() as stop, terminable():
         if cluster is None:
             with Pool(workers, memory_limit=memory_limit) as pool:
@@ -154,7 +154,7 @@ def run_apart(
         return finding(settled=settled, doing=doing)
 
 
-def _run(
+def _run_unfinished(
     paths: Iterable[Path],
     output: Path,
     overrides: Overrides,
@@ -167,7 +167,7 @@ def _run(
     """Find the jobs, let those be done that are not finished, and sum up."""
     from dxopt.batch.jobs import Job, jobs_of
     from dxopt.batch.outcome import Outcome
-    from dxopt.batch.resume import finished, other_version, recover, why_other_result
+    from dxopt.batch.resume import finished_before, other_version, recover, why_other_result
 
     found = [job for job, _ in jobs_of(paths, output, overrides, force=force or resume)]
     jobs = {index: job for index, job in enumerate(found) if isinstance(job, Job)}
@@ -177,7 +177,7 @@ def _run(
     versions: Counter[str | None] = Counter()
     replaced = 0
     if resume:
-        earlier = {index: done for index, job in jobs.items() if (done := finished(job)) is not None}
+        earlier = {index: done for index, job in jobs.items() if (done := finished_before(job)) is not None}
         versions = Counter(map(other_version, jobs.values()))
         replaced = sum(bool(why_other_result(job)) for job in jobs.values())
     results |= earlier

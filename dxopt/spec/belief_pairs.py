@@ -35,7 +35,7 @@ class _Leveled(f.Section):
     epsilon: f.Positive = Field(description="How far reports may move the odds between the beliefs of a pair.")
 
 
-class _Under(_Leveled):
+class _WithPriors(_Leveled):
     """Kinds that are about beliefs over the secrets."""
 
     under: Believed | None = Field(
@@ -44,14 +44,14 @@ class _Under(_Leveled):
     )
 
 
-class Pufferfish(_Under):
+class Pufferfish(_WithPriors):
     """Each belief given one event against the same belief given another one."""
 
     kind: Literal["pufferfish"] = Field(description="Beliefs given one event against beliefs given another.")
     secrets: Events = Field(description="Pairs of events that must not be told apart, each a list of points.")
 
 
-class Bayesian(_Under):
+class Bayesian(_WithPriors):
     """The record of one person, while others follow from correlations."""
 
     kind: Literal["bayesian"] = Field(description="The record of one person; the others follow from correlations.")
@@ -60,7 +60,7 @@ class Bayesian(_Under):
     )
 
 
-class CoupledWorlds(_Under):
+class CoupledWorlds(_WithPriors):
     """The data with and without the record of one person."""
 
     kind: Literal["coupled_worlds"] = Field(description="The data with and without the record of one person.")
@@ -112,34 +112,39 @@ def build_pairs(
     if asked is None:
         return None
     with source.within("beliefs"):
-        return _pairs(source, asked, space, secrets, prior).at(asked.epsilon)
+        return _pairs_of_kind(source, asked, space, secrets, prior).at(asked.epsilon)
 
 
-def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief | PriorSet) -> BeliefPairs:
+def _pairs_of_kind(
+    source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief | PriorSet
+) -> BeliefPairs:
     match asked:
         case Pufferfish():
             events = [
-                (_event(source, secrets, pair[0], number, 0), _event(source, secrets, pair[1], number, 1))
+                (
+                    _event_points(source, secrets, pair[0], number, 0),
+                    _event_points(source, secrets, pair[1], number, 1),
+                )
                 for number, pair in enumerate(asked.secrets)
             ]
-            return BeliefPairs.pufferfish(secrets.space, events, _under(source, asked, secrets, prior))
+            return BeliefPairs.pufferfish(secrets.space, events, _adversary_priors(source, asked, secrets, prior))
         case Markov():
             return BeliefPairs.markov(asked.states, asked.length, asked.transition, asked.start, times=asked.times)
         case Given():
             pairs = [(first, second) for first, second in asked.pairs]
             return BeliefPairs.of(secrets.space, pairs, distances=asked.distances)
         case Correlated():
-            universe = _universe(source, asked.kind, space, secrets)
+            universe = _require_universe(source, asked.kind, space, secrets)
             return BeliefPairs.correlated(universe, asked.observed, smoothing=asked.smoothing, known=asked.known)
         case Bayesian():
-            universe = _universe(source, asked.kind, space, secrets)
-            return BeliefPairs.bayesian(universe, _under(source, asked, secrets, prior), known=asked.known)
+            universe = _require_universe(source, asked.kind, space, secrets)
+            return BeliefPairs.bayesian(universe, _adversary_priors(source, asked, secrets, prior), known=asked.known)
         case CoupledWorlds():
-            universe = _universe(source, asked.kind, space, secrets)
-            return BeliefPairs.coupled_worlds(universe, _under(source, asked, secrets, prior))
+            universe = _require_universe(source, asked.kind, space, secrets)
+            return BeliefPairs.coupled_worlds(universe, _adversary_priors(source, asked, secrets, prior))
 
 
-def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) -> NDArray[np.bool_]:
+def _event_points(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) -> NDArray[np.bool_]:
     """Return the points of an event, `(n,)`; an error points at the event."""
     inside = np.zeros(len(secrets.space), dtype=bool)
     with source.within("beliefs", "secrets", *where):
@@ -148,7 +153,7 @@ def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) 
     return inside
 
 
-def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
+def _adversary_priors(source: Source, asked: _WithPriors, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
     """Build the priors that adversaries may have."""
     if asked.under is None:
         if isinstance(prior, PriorSet):
@@ -164,7 +169,7 @@ def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | Prio
     return found
 
 
-def _universe(source: Source, kind: str, space: Space, secrets: Secrets) -> Universe:
+def _require_universe(source: Source, kind: str, space: Space, secrets: Secrets) -> Universe:
     """Return the databases of the space."""
     if not isinstance(space, Databases):
         raise source.error(("beliefs", "kind"), f"{kind} is about databases", "use a space of kind databases")

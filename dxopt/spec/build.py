@@ -22,7 +22,7 @@ from dxopt.spec.belief_pairs import build_pairs
 from dxopt.spec.family import ARRAYS, Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
-from dxopt.spec.objectives import build_beliefs, build_held_out, listed
+from dxopt.spec.objectives import build_beliefs, build_held_out, placed_entries
 from dxopt.spec.priors import build_believed, build_priors, depends_on_level
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
@@ -102,8 +102,8 @@ def build_tasks(file: ProblemFile) -> list[Task]:
     first = file.members[0]
     secrets = build_space(first.source, first.sheet.space)
     if file.sweep is not None:
-        return [_swept(member, secrets, file.sweep) for member in file.members]
-    return [task for member in file.members for task in _tasks(member, secrets)]
+        return [_sweep_task(member, secrets, file.sweep) for member in file.members]
+    return [task for member in file.members for task in _tasks_of_member(member, secrets)]
 
 
 def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
@@ -128,7 +128,7 @@ def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
     )
 
 
-def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
+def _sweep_task(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
     """Return the task of a sweep: that of the first level, without what is about one mechanism or one level."""
     source = member.source
     sheet = member.sheet
@@ -141,36 +141,36 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
     for name, (given, fix) in unsuited.items():
         if given:
             raise source.error((name,), f"does not go with a {sweep}", fix)
-    task = _tasks(member, secrets)[0]
+    task = _tasks_of_member(member, secrets)[0]
     asked = source.root.value.get("method")
     several = asked if isinstance(asked, list) else []
     named = [name for name in [*sheet.compare, *several] if name in COMPARABLE_NAMES]
     methods = sweep.methods or tuple(dict.fromkeys(named)) or COMPARABLE
     return replace(
         task,
-        problem=task.problem.but(name=member.together),
+        problem=task.problem.but(name=member.sweep_name),
         method="auto",
         compare=(),
         sweep=replace(sweep, methods=methods),
     )
 
 
-def _tasks(member: Member, secrets: Secrets) -> list[Task]:
+def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
     """Return the tasks of a member, one per level: what does not depend on the level is built once."""
     source = member.source
     sheet = member.sheet
     if not secrets.space.symmetric:
         _refuse_symmetric_only(source, sheet)
-    epsilons = _epsilons(source, sheet, secrets)
+    epsilons = _levels(source, sheet, secrets)
     priors = build_believed(source, sheet.prior, secrets, epsilons)
     others = {
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
     }
     reports = build_reports(source, sheet.reports, secrets.space) if sheet.reports else None
-    loss = _losses(source, sheet.loss, secrets, reports, "loss")
-    objective = _objective(source, sheet.objective, secrets)
+    loss = _build_loss(source, sheet.loss, secrets, reports, "loss")
+    objective = _build_objective(source, sheet.objective, secrets)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
-    measures = tuple(entry for _, entry in listed(sheet.evaluate) if isinstance(entry, str))
+    measures = tuple(entry for _, entry in placed_entries(sheet.evaluate) if isinstance(entry, str))
     held_out = build_held_out(source, sheet.evaluate, secrets.space)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
@@ -211,7 +211,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     return tasks
 
 
-def _epsilons(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
+def _levels(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
     """Return the levels that the file asks for; one for positions follows from their cells."""
     if sheet.privacy is None:
         return sheet.epsilons()
@@ -225,23 +225,23 @@ def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
     """Refuse what is about symmetric distances alone."""
     if sheet.method == "tight":
         raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
-    for where, measure in listed(sheet.evaluate):
+    for where, measure in placed_entries(sheet.evaluate):
         if measure == ERROR_BOUND:
             raise source.error(("evaluate", *where), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
 
 
-def _objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:
+def _build_objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:
     if isinstance(asked, str):
         return asked
     if isinstance(asked, o.LeastLoss):
         return asked.kind
     where = ("objective", "adversary_loss")
-    loss = _losses(source, asked.adversary_loss, secrets, None, *where)
+    loss = _build_loss(source, asked.adversary_loss, secrets, None, *where)
     with source.within(*where):
         return AdversaryError(asked.budget, loss).on(secrets.space)
 
 
-def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
+def _build_loss(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
     """Build the losses of the key at `where`."""
     with source.within(*where):
         match asked:

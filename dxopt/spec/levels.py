@@ -23,7 +23,7 @@ MAX_FAMILY = 10_000
 _STEPS = ("resolution", "step")
 
 
-def _bearable(level: float) -> float:
+def _require_bearable(level: float) -> float:
     """Return a level that doubles can bear."""
     try:
         return checked_level(level)
@@ -31,7 +31,7 @@ def _bearable(level: float) -> float:
         raise bad(error.wrong, error.fix) from None
 
 
-Bearable = Annotated[f.Positive, AfterValidator(_bearable)]
+Bearable = Annotated[f.Positive, AfterValidator(_require_bearable)]
 
 
 class Privacy(f.Section):
@@ -64,7 +64,7 @@ class Range(f.Section):
     forms: ClassVar[tuple[str, ...]] = _STEPS
 
     @model_validator(mode="after")
-    def _finite(self) -> Self:
+    def _require_few_values(self) -> Self:
         if self.to < self.start:
             raise bad(f"is {self.to:g}, below from: {self.start:g}", "give the larger end", "to")
         if (self.to - self.start) / self.step >= MAX_FAMILY:
@@ -90,7 +90,7 @@ class RisingRange(f.Section):
     resolution: f.Fraction
 
     @model_validator(mode="after")
-    def _rising(self) -> Self:
+    def _require_rising(self) -> Self:
         if not self.start < self.to:
             raise bad(f"is {self.to:g}, not above from: {self.start:g}", "give a larger one", "to")
         return self
@@ -141,16 +141,16 @@ def read_levels(text: str) -> tuple[float, ...]:
     written = text.split(":")
     try:
         if len(written) == 1:
-            values = [_level(part.strip()) for part in text.split(",")]
+            values = [_parse_level(part.strip()) for part in text.split(",")]
         elif len(written) == 3:
-            levels = {end: _level(part.strip(), end) for end, part in zip(_ENDS, written, strict=True)}
+            levels = {end: _parse_level(part.strip(), end) for end, part in zip(_ENDS, written, strict=True)}
             values = Range(**levels).values()
         else:
             raise SpecError("epsilon", f"is {text!r}", "give levels as FROM:TO:STEP, or as A,B,C")
     except PydanticCustomError as error:
-        raise _on_the_line(error.context or {}) from None
+        raise _option_error(error.context or {}) from None
     except ValidationError as error:
-        raise _on_the_line(error.errors()[0].get("ctx", {})) from None
+        raise _option_error(error.errors()[0].get("ctx", {})) from None
     if len(values) > MAX_FAMILY:
         raise SpecError("epsilon", f"makes more than {MAX_FAMILY:,} values", "give fewer")
     return tuple(values)
@@ -165,14 +165,14 @@ def read_level(text: str) -> float:
     return level
 
 
-def _level(text: str, *at: str) -> float:
+def _parse_level(text: str, *at: str) -> float:
     value = f.number(float(text) if is_plain(text) else text)
     if not value > 0:
         raise bad(f"is {text}", "give a number above 0", *at)
     return value
 
 
-def _on_the_line(context: dict[str, Any]) -> SpecError:
+def _option_error(context: dict[str, Any]) -> SpecError:
     """Return an error of a value as one of the option that it was given by."""
     at = "".join(f".{part}" for part in context["at"])
     return SpecError(f"epsilon{at}", context["wrong"], context["fix"])

@@ -128,7 +128,7 @@ class HeldOut(f.Section):
     name: f.Title | None = Field(None, description="What the data are called; the name of the file by default.")
 
     @model_validator(mode="after")
-    def _located(self) -> Self:
+    def _require_columns_or_label(self) -> Self:
         if self.columns is None and self.label is None:
             raise bad("is missing", "add columns or label", "columns")
         if self.columns is not None and self.label is not None:
@@ -149,7 +149,7 @@ Entry = Annotated[
 Evaluate = Annotated[HeldOut | list[Entry], f.Shapes()]
 
 
-def listed(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, str | HeldOut]]:
+def placed_entries(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, str | HeldOut]]:
     """Yield each entry with its place below `evaluate`."""
     if isinstance(asked, HeldOut):
         yield (), asked
@@ -163,13 +163,13 @@ def build_held_out(
 ) -> tuple[tuple[Observed, bool], ...]:
     """Read the data that are asked about, each with whether their positions count as well."""
     return tuple(
-        (_built(source, entry, space, "evaluate", *where), entry.positions)
-        for where, entry in listed(asked)
+        (_read_held_out(source, entry, space, "evaluate", *where), entry.positions)
+        for where, entry in placed_entries(asked)
         if isinstance(entry, HeldOut)
     )
 
 
-def _built(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int) -> Observed:
+def _read_held_out(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int) -> Observed:
     table = Table.read(source.resolve(asked.file), source.blame(*where, "file"))
     weights = None if asked.weight is None else table.weights(asked.weight, source.blame(*where, "weight"))
     counts = None if asked.count is None else table.weights(asked.count, source.blame(*where, "count"))

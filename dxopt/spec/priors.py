@@ -36,7 +36,7 @@ class Kernel(f.Section):
     bandwidth: f.Positive | None = Field(None, description="Of the kernel, in the unit of the distances.")
 
     @model_validator(mode="after")
-    def _smooths(self) -> Self:
+    def _require_smoothing(self) -> Self:
         try:
             self.smoothing  # noqa: B018
         except SpecError as error:
@@ -127,11 +127,11 @@ def build_priors(
     """Build the prior of the key at `where` for each of several levels."""
     with source.within(*where):
         if isinstance(asked, CornerPrior):
-            return [_corner(source, asked, secrets, epsilon, where) for epsilon in epsilons]
-        return [_fixed(source, asked, secrets, partial(source.blame, *where))] * len(epsilons)
+            return [_corner_prior(source, asked, secrets, epsilon, where) for epsilon in epsilons]
+        return [_prior_of_any_level(source, asked, secrets, partial(source.blame, *where))] * len(epsilons)
 
 
-def _corner(
+def _corner_prior(
     source: Source, asked: CornerPrior, secrets: Secrets, epsilon: float | None, where: tuple[str | int, ...]
 ) -> Beliefs:
     if epsilon is None:
@@ -139,10 +139,10 @@ def _corner(
     return corner_prior(secrets.space, epsilon, index=point_named(secrets.space, asked.point))
 
 
-def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
     match asked:
         case ExplicitPrior():
-            return _explicit(asked.values, secrets, blame("values"))
+            return _by_values(asked.values, secrets, blame("values"))
         case ColumnPrior():
             return _by_column(source, asked, secrets, blame)
         case SamplesPrior():
@@ -153,7 +153,7 @@ def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., 
             return Beliefs.uniform(secrets.space)
 
 
-def _explicit(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
+def _by_values(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
     """Return the probabilities that are written out, which sum to 1."""
     total = math.fsum(values)
     if not abs(total - 1) <= 1e-9:
@@ -169,7 +169,7 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
         table = Table.read(source.resolve(asked.file), blame("file"), most_rows=MAX_LOCATIONS)
         rows = range(len(table))
     if asked.label is not None and table is not None:
-        rows = _named(table, asked.label, secrets, blame("label"))
+        rows = _rows_by_label(table, asked.label, secrets, blame("label"))
     if table is None:
         raise blame("file")("is missing, as the space has no CSV file", "add file")
     if len(rows) != len(secrets.space):
@@ -179,10 +179,10 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
     weights = table.weights(asked.column, blame("column"), rows)
     smoothing = _smoothing(asked.smoothing)
     found = Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
-    return found if asked.file is None or asked.label else replace(found, concerns=_in_another_order(table, secrets))
+    return found if asked.file is None or asked.label else replace(found, concerns=_order_warnings(table, secrets))
 
 
-def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
+def _order_warnings(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
     """Return the warning where a column has the names of all points, and the rows are not in their order."""
     labels = list(secrets.space.labels)
     for name, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
@@ -194,7 +194,7 @@ def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarni
     return ()
 
 
-def _named(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
+def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
     """Find the row of each point of the space by its name in a column."""
     found: dict[str, int] = {}
     for row, name in enumerate(table.column(column, blame)):
@@ -305,11 +305,11 @@ def build_believed(
     if not isinstance(asked, PriorSection):
         return build_priors(source, asked, secrets, epsilons, "prior")
     if depends_on_level(asked):
-        return [_set(source, asked, secrets, epsilon) for epsilon in epsilons]
-    return [_set(source, asked, secrets, epsilons[0])] * len(epsilons)
+        return [_build_set(source, asked, secrets, epsilon) for epsilon in epsilons]
+    return [_build_set(source, asked, secrets, epsilons[0])] * len(epsilons)
 
 
-def _set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: float | None) -> PriorSet:
+def _build_set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: float | None) -> PriorSet:
     def one(prior: Prior, *where: str | int) -> Beliefs:
         return build_priors(source, prior, secrets, [epsilon], "prior", *where)[0]
 

@@ -16,7 +16,7 @@ from dxopt.spec import fields as f
 from dxopt.spec.belief_pairs import Beliefs
 from dxopt.spec.fields import bad
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
-from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Learns, Loss, Objective, listed
+from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Learns, Loss, Objective, placed_entries
 from dxopt.spec.priors import Believed, Prior, PriorSection, depends_on_level
 from dxopt.spec.spaces import Reports, Space
 from dxopt.studies.questions import SmallestEpsilon, Sweep
@@ -87,13 +87,13 @@ class Sheet(f.Section):
     expect: Expectation | None = Field(None, description="Known value; for a family, a list of one per epsilon.")
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _require_consistent(self) -> Self:
         self._require_one_level()
         for key, refused, wrong, fix in (*self._exclusions(), *self._exclusions_of_sweeps(), *self._expectations()):
             if refused:
                 raise bad(wrong, fix, key)
         titles: set[str] = set()
-        for where, entry in listed(self.evaluate):
+        for where, entry in placed_entries(self.evaluate):
             if isinstance(entry, str) and entry in OF_LEVELS and not self.asks_privacy:
                 raise bad(f"{entry} needs an epsilon", _ADD, "evaluate", *where)
             if isinstance(entry, HeldOut):

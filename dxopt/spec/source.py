@@ -93,7 +93,9 @@ class Source:
 
         Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
         """
-        return SpecFileError(str(self.path), *self._position(path, at_key), dotted(self._whole(path)), wrong, fix)
+        return SpecFileError(
+            str(self.path), *self._position(path, at_key), dotted(self._with_chosen_entry(path)), wrong, fix
+        )
 
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
         """Return a maker of errors at `path` from what is wrong and what would be right."""
@@ -103,15 +105,15 @@ class Source:
         """Return the path of a file that the problem file names, relative to its own folder."""
         return self.path.parent / name
 
-    def _whole(self, path: FieldPath) -> FieldPath:
+    def _with_chosen_entry(self, path: FieldPath) -> FieldPath:
         """Return the path in the file of a path in this problem: with the index of the chosen entry of a list."""
         chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
-    def _along(self, path: FieldPath) -> list[Node]:
+    def _nodes_along(self, path: FieldPath) -> list[Node]:
         """Return the nodes on the way to a path, from the root to the last one that the file has."""
         nodes = [self.root]
-        for part in self._whole(path):
+        for part in self._with_chosen_entry(path):
             if part not in nodes[-1].parts:
                 break
             nodes.append(nodes[-1].parts[part])
@@ -119,10 +121,10 @@ class Source:
 
     def _position(self, path: FieldPath, at_key: bool) -> Position:
         """Return the position of the value, or the key, at `path`, or of the nearest key above."""
-        nodes = self._along(path)
+        nodes = self._nodes_along(path)
         if len(nodes) == 1:
             return self.root.start
-        last = self._whole(path)[len(nodes) - 2]
+        last = self._with_chosen_entry(path)[len(nodes) - 2]
         is_scalar = isinstance(nodes[-1].value, str | int | float)
         if isinstance(last, int) or (is_scalar and self.has(path) and not at_key):
             return nodes[-1].start
@@ -131,12 +133,12 @@ class Source:
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
         """Return the key that sorts errors in file order; a missing value is at the end of its mapping."""
         if missing:
-            return self._along(path[:-1])[-1].end, False
+            return self._nodes_along(path[:-1])[-1].end, False
         return self._position(path, at_key=True), True
 
     def has(self, path: FieldPath) -> bool:
         """Return whether the file writes anything at `path`."""
-        return len(self._along(path)) == len(self._whole(path)) + 1
+        return len(self._nodes_along(path)) == len(self._with_chosen_entry(path)) + 1
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
@@ -189,7 +191,7 @@ def read(path: Path) -> Source:
     wrong = partial(SpecFileError, str(path))
     with readable(path, partial(wrong, 1, 1, "file"), ValueError):
         raw = content(path, MAX_BYTES)
-    text = _decoded(path, raw)
+    text = _decode(path, raw)
     try:
         root = _Composer(path, text).document()
     except ReaderError as error:
@@ -233,7 +235,7 @@ def readable(path: Path, blame: Blame, *errors: type[Exception]) -> Iterator[Non
         raise blame(f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
 
 
-def _decoded(path: Path, raw: bytes) -> str:
+def _decode(path: Path, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -274,14 +276,14 @@ class _Composer:
         if self._read > MAX_VALUES:
             wrong = f"brings the file to more than {MAX_VALUES:,} values"
             raise self._error(event, path, wrong, "put large tables into CSV files")
-        self._count(1, event, path)
+        self._count_written(1, event, path)
         # Until the node is complete its anchor has no value: an alias met before that is part of itself.
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         node = Node(None, _position(event.start_mark), _position(event.end_mark))
         kind = type(event).__name__
         if kind == "ScalarEvent":
-            node.value = _scalar(event.value) if event.style is None else event.value
+            node.value = _typed_scalar(event.value) if event.style is None else event.value
         elif kind == "SequenceStartEvent":
             self._sequence(node, path)
         else:
@@ -297,10 +299,10 @@ class _Composer:
         if target is None:
             raise self._error(event, path, f"*{event.anchor} contains itself", "write the value out")
         # A few lines of aliases of aliases can mean billions of values, so each counts as what it is written out.
-        self._count(target.size, event, path)
+        self._count_written(target.size, event, path)
         return replace(target, start=_position(event.start_mark), end=_position(event.end_mark))
 
-    def _count(self, size: int, event: Any, path: FieldPath) -> None:
+    def _count_written(self, size: int, event: Any, path: FieldPath) -> None:
         self._written += size
         if self._written > MAX_NODES:
             wrong = f"brings the file to more than {MAX_NODES:,} values, aliases written out"
@@ -340,7 +342,7 @@ def _position(mark: Any) -> Position:
     return Position(mark.line + 1, mark.column + 1)
 
 
-def _scalar(text: str) -> Any:
+def _typed_scalar(text: str) -> Any:
     """Unquoted text: nothing, true or false, a decimal number, or text."""
     if text in _NULLS:
         return None

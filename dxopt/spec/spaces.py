@@ -101,7 +101,7 @@ class _Metric(f.Section):
     project: bool = Field(False, description="Straight distances on a local map, instead of those on the globe.")
 
     @model_validator(mode="after")
-    def _on_earth(self) -> Self:
+    def _require_earth_metric(self) -> Self:
         if self.project and self.metric not in METRICS_ON_EARTH:
             fix = "leave it out, or use metric: haversine or geodesic"
             raise bad(f"{self.metric} is not about places on the Earth", fix, "project")
@@ -157,7 +157,7 @@ class Lattice(f.Measured):
 
     @field_validator("shape")
     @classmethod
-    def _small(cls, shape: list[int]) -> list[int]:
+    def _require_small(cls, shape: list[int]) -> list[int]:
         if math.prod(shape) > f.MAX_REGULAR:
             raise bad(f.too_many(math.prod(shape), "points", f.MAX_REGULAR), "give a smaller shape")
         return shape
@@ -182,7 +182,7 @@ class GraphFile(f.Measured):
     directed: bool | None = Field(None, description="Whether the edges of a CSV file are one-way; not for GraphML.")
 
     @model_validator(mode="after")
-    def _direction_once(self) -> Self:
+    def _refuse_direction(self) -> Self:
         if self.directed is not None and not self.is_csv:
             raise bad("a GraphML file says itself whether it is directed", "leave it out", "directed")
         return self

@@ -60,7 +60,7 @@ class Table:
     def column(self, name: str, blame: Blame) -> list[str]:
         """Return the cells of one column."""
         if name not in self.header:
-            other = _separated(self.name, self.header)
+            other = _other_separator(self.name, self.header)
             if other is not None:
                 wrong = f"{self.name} has no column {name!r}, nor commas between its cells: {other.wrong}"
                 raise blame(wrong, other.fix)
@@ -74,7 +74,7 @@ class Table:
         """Return the cells of one column as finite numbers; of the rows with these indices only, where given."""
         cells = self.column(name, blame)
         chosen = range(len(cells)) if rows is None else rows
-        return np.array([_number(cells[i], self.name, self.lines[i], repr(name), blame) for i in chosen])
+        return np.array([_parse_cell(cells[i], self.name, self.lines[i], repr(name), blame) for i in chosen])
 
     def weights(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Return the cells of one column as finite numbers of 0 or more, one of them positive."""
@@ -118,16 +118,16 @@ def read_matrix(path: Path, blame: Blame, *, most_rows: int) -> NDArray[np.float
         for line, row in rows:
             if len(matrix) == most_rows:
                 raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
-            other = _separated(path.name, row, named=False)
+            other = _other_separator(path.name, row, named=False)
             if other is not None:
                 raise blame(f"{path.name} has no commas between its cells: {other.wrong}", other.fix)
             cells = enumerate(row, start=1)
-            numbers = [_number(cell.strip(), path.name, line, str(i), blame, infinite=True) for i, cell in cells]
+            numbers = [_parse_cell(cell.strip(), path.name, line, str(i), blame, infinite=True) for i, cell in cells]
             matrix.append(np.array(numbers))
     return np.array(matrix)
 
 
-def _number(cell: str, file: str, line: int, column: str, blame: Blame, *, infinite: bool = False) -> float:
+def _parse_cell(cell: str, file: str, line: int, column: str, blame: Blame, *, infinite: bool = False) -> float:
     try:
         value = float(cell)
     except ValueError:
@@ -145,7 +145,7 @@ def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]
         readable(path, blame, ValueError, csv.Error),
         TextIOWrapper(opened(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
     ):
-        yield _even(csv.reader(_lines(file), strict=True), path.name, blame)
+        yield _rows_of_equal_length(csv.reader(_lines(file), strict=True), path.name, blame)
 
 
 def _lines(file: TextIO) -> Iterator[str]:
@@ -156,14 +156,16 @@ def _lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-class _Separated(NamedTuple):
+class _OtherSeparator(NamedTuple):
     """A separator other than the comma, and the way to save the file with commas."""
 
     wrong: str
     fix: str
 
 
-def _separated(name: str, first: Sequence[str], *, commas: bool = False, named: bool = True) -> _Separated | None:
+def _other_separator(
+    name: str, first: Sequence[str], *, commas: bool = False, named: bool = True
+) -> _OtherSeparator | None:
     """Find the separator of a file from its first line where that is no comma; None where it is one.
 
     `commas` tells that cells have them, as decimal ones; `named` that the line has the names of columns.
@@ -176,10 +178,10 @@ def _separated(name: str, first: Sequence[str], *, commas: bool = False, named: 
     saved = f"{name.removesuffix('.csv')}-commas.csv"
     header = "" if named else ", header=False"
     fix = f"save it with commas, as by {table}.to_csv({saved!r}, index=False{header})"
-    return _Separated(f"they are separated by {_SEPARATORS[found]}", fix)
+    return _OtherSeparator(f"they are separated by {_SEPARATORS[found]}", fix)
 
 
-def _even(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
+def _rows_of_equal_length(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
     width = None
     first: list[str] = []
     for row in reader:
@@ -188,7 +190,7 @@ def _even(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tupl
             continue
         first = first or row
         width = len(first)
-        other = _separated(name, first, commas=True) if len(row) != width else None
+        other = _other_separator(name, first, commas=True) if len(row) != width else None
         if other is not None:
             raise blame(f"{name} has no commas between its cells: {other.wrong}", other.fix)
         if len(row) != width:
