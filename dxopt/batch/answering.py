@@ -26,7 +26,7 @@ Answer = Report | Swept
 
 
 def answer_task(task: Task, tell: Tell) -> Answer:
-    """Return the answer that a task asks for; `tell` is given (problem name, progress line)."""
+    """Return the answer that a task asks for; `tell` is called with (problem name, progress line)."""
     return _solve_once(task, tell) if task.sweep is None else _answer_sweep(task, task.sweep, tell)
 
 
@@ -45,12 +45,13 @@ def refuse_comparison(task: Task) -> None:
 
 
 def task_warnings(task: Task) -> Warnings:
-    """Return what is seldom meant in a task, before anything is solved; of ε only where the task is about one."""
+    """Return the warnings about a task before it is solved; those about ε only where it has just one."""
     level = task.sweep is None or isinstance(task.sweep, LossFrontier)
     return every_kind(of_problem(task.problem, level=level), of_priors(task.priors.values()))
 
 
 def _solve_once(task: Task, tell: Tell) -> Report:
+    """Solve the problem of a task, evaluate the mechanism, and compare it where the file asks for that."""
     report = solve(task.problem, method=task.method, spanner=task.spanner, **_solve_options(task, tell))
     report = _with_evaluation(task, report)
     if not (task.compare or task.priors):
@@ -59,6 +60,7 @@ def _solve_once(task: Task, tell: Tell) -> Report:
 
 
 def _answer_sweep(task: Task, sweep: Sweep, tell: Tell) -> Swept:
+    """Answer a question of many solves, and evaluate each mechanism that the answer has."""
     answer = sweep.run(task.problem, **_solve_options(task, tell))
     if isinstance(answer, Level) and answer.report is not None:
         return replace(answer, report=_with_evaluation(task, answer.report))
@@ -68,6 +70,7 @@ def _answer_sweep(task: Task, sweep: Sweep, tell: Tell) -> Swept:
 
 
 def _with_evaluation(task: Task, report: Report) -> Report:
+    """Return a report with what the file asks to evaluate: measures, beliefs, several records, and held-out data."""
     evaluation = {name: MEASURES[name](report.mechanism, report.problem) for name in task.evaluate}
     for beliefs in task.beliefs:
         evaluation |= learned(report.mechanism, report.problem, beliefs)
@@ -77,7 +80,7 @@ def _with_evaluation(task: Task, report: Report) -> Report:
 
 
 def _held_out_costs(task: Task, report: Report) -> tuple[HeldOut, ...]:
-    """Return the costs of the mechanism on the data that the task names."""
+    """Return the costs of the mechanism on each held-out data set, those of positions only if asked for."""
     prior = report.problem.prior.probabilities
     found = [(worth_on(data, report.mechanism, report.problem.loss, prior), at) for data, at in task.held_out]
     return tuple(one if at else replace(one, positions=None) for one, at in found)

@@ -24,9 +24,10 @@ _ASK_EVERY = 1.0
 def on_cluster(
     jobs: Mapping[int, Job], stop: Stop, address: str, *, memory_limit: float | None
 ) -> Iterator[tuple[int, Done]]:
-    """Yield the outcome of each job with its index, as they end; another worker repeats the job of one that dies.
+    """Yield the outcome of each job with its index, in the order in which they end.
 
-    The workers read the problem files and write the results, at the same paths as here.
+    Jobs of a worker that dies go to another one. Workers read problem files and write results at the same paths as
+    this process. Ctrl-C reaches them by an event of the scheduler, which each of them asks for.
     """
     with opened(address) as client:
         from distributed import Event
@@ -40,7 +41,7 @@ def on_cluster(
         halted = False
         try:
             while waiting:
-                if stop.interrupted and not halted:
+                if stop.interrupted and not halted:  # those that run then deliver what they have
                     halted = True
                     halt.set()
                 for future in [future for future in waiting if future.done()]:
@@ -53,7 +54,7 @@ def on_cluster(
 
 
 def do_on_worker(job: Job, version: str, *, halt: str, memory_limit: float | None, folder: str) -> Done:
-    """Do a job on a worker of the cluster, in a process that is kept for the next one."""
+    """Do a job on a worker, in a process that it keeps for the next job; `halt` names the event that stops all."""
     from distributed import Event
 
     if dxopt.__version__ != version:
@@ -92,6 +93,7 @@ def _kept_worker(memory_limit: float | None, folder: str) -> Worker:
 
 
 def _outcome_of_future(future: Any, job: Job) -> Done:
+    """Return the outcome of a job from its ended future: what the job returned, or why there is nothing."""
     if future.status == "finished":
         return future.result()
     if future.status == "error":

@@ -72,7 +72,7 @@ class Line:
     error: str = ""
 
     def with_warnings(self, found: Iterable[PlausibilityWarning]) -> Line:
-        """Return the same line with warnings."""
+        """Return the same line with warnings, as plain data for summary.json."""
         return replace(self, warnings=tuple(warning.content() for warning in found))
 
     @property
@@ -166,7 +166,7 @@ def summary(lines: Sequence[Line], width: int | None = None) -> str:
     columns = list(zip(*_cells(lines), strict=True))
     left_out: list[str] = []
     for name in _DISPENSABLE:
-        if width is None or _table_width(columns) <= width:
+        if width is None or _table_width(columns) <= width:  # not for a terminal, or narrow enough
             break
         kept = [column for column in columns if column[0] != name]
         left_out += [name] if len(kept) < len(columns) else []
@@ -180,6 +180,7 @@ def summary(lines: Sequence[Line], width: int | None = None) -> str:
 
 
 def _table_width(columns: Sequence[Sequence[str]]) -> int:
+    """Return the characters in the widest row of the table, with two blanks between columns."""
     return sum(max(map(len, column)) + 2 for column in columns) - 2
 
 
@@ -190,18 +191,18 @@ def _shorten(text: str, room: int) -> str:
 
 
 def markdown(lines: Sequence[Line]) -> str:
-    """Return the table of a batch in Markdown."""
+    """Return the table of at least one line in Markdown."""
     head, *rest = ([_escape_cell(text) for text in row] for row in _cells(lines))
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rest))
 
 
 def _escape_cell(text: str) -> str:
-    """Escape a cell of Markdown: an open comment of HTML would hide all below."""
+    """Escape a cell of Markdown: a bar would end it, and an open comment of HTML would hide all below."""
     return escape(text.replace("\\", "\\\\").replace("|", "\\|"), quote=False)
 
 
 def _cells(lines: Sequence[Line]) -> list[tuple[str, ...]]:
-    """Return the names of the columns that are not blank, and the cells of every line."""
+    """Return the rows of the table, its head first, without columns that are blank in every line."""
     columns = [(name, *map(text, lines)) for name, text in _COLUMNS.items()]
     return list(zip(*(column for column in columns if any(column[1:])), strict=True))
 
@@ -235,7 +236,7 @@ class Done:
     strict: bool = False
 
     def strictly(self, strict: bool) -> Done:
-        """Return the same, as bad input where strict warnings make it so."""
+        """Return the same outcome; as bad input if `strict` is set and it has warnings."""
         if not (strict and self.line.warnings):
             return self
         return replace(self, strict=True, bad_input=True)
@@ -292,7 +293,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 not certified within limits (or failed), 2 bad input."""
+        """0 if all is done, 1 if something failed or is not certified within its limits, 2 on bad input."""
         if self.bad_input:
             return 2
         return 0 if all(line.delivered for line in self.lines) else 1

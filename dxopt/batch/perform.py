@@ -88,13 +88,13 @@ def perform(
 
 @lru_cache(maxsize=1)
 def _read_once(path: Path, content: str, sweep: AtLevels | None, epsilon: float | None) -> ProblemFile:
-    """Read a file once for all problems of a family; `content` is the digest that a job has."""
+    """Read a file once for all problems of a family; `content`, the digest of a job, tells the cache of changes."""
     return read_problems(path, sweep, epsilon)
 
 
 @lru_cache(maxsize=1)
 def _build_once(file: ProblemFile) -> list[Task]:
-    """Return the tasks of a file; of the problems of a family one process builds the space once."""
+    """Return the tasks of a file; the cache builds the space once for all problems of a family."""
     return build_tasks(file)
 
 
@@ -133,7 +133,7 @@ def _fault(job: Job, line: Line, error: Exception) -> Done:
 
 
 def _unsolved(task: Task) -> Line:
-    """Return the line of a task that failed."""
+    """Return the line of a task before it is solved; without ε where that is searched for, or there are many."""
     added = "" if task.spanner is None else f", spanner {task.spanner:g}"
     added += "" if task.sweep is None else f", {task.sweep}"
     line = replace(Line.of_unsolved(task.problem, task.method + added), delivered=False)
@@ -141,7 +141,7 @@ def _unsolved(task: Task) -> Line:
 
 
 def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
-    """Return the line of a task that was answer_task."""
+    """Return the line of an answer; what a search or a curve lacks stays as in `unsolved`."""
     if isinstance(answer, Report):
         line = Line.of(answer, unsolved.method)
         return replace(line, delivered=line.delivered and not _broken_off(answer))
@@ -165,7 +165,7 @@ def _broken_off(answer: Answer) -> bool:
 
 
 def _compare_expected(done: Done, answer: Answer, expect: Expected) -> Done:
-    """Return the same once the value, or the smallest epsilon, is compared with the one that is known."""
+    """Return the outcome with its value, or smallest ε, compared with the expected one; the same without either."""
     line = done.line
     what, found = ("epsilon", line.epsilon) if isinstance(answer, Level) else ("value", line.value)
     if found is None:

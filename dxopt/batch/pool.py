@@ -66,7 +66,7 @@ class Worker(Process):
         self._asked_to_stop = False
 
     def start(self, job: Job) -> None:
-        """Begin a job."""
+        """Give it a job, which it begins at once."""
         self.job = job
         self.used = True
         with suppress(OSError):  # it has died; the next `poll` finds that
@@ -96,7 +96,7 @@ class Worker(Process):
 
     @property
     def ended(self) -> bool:
-        """True if it can do no more jobs."""
+        """Tell whether it can do no more jobs, because it was ended."""
         return self.line.closed
 
     def _receive(self, tell: Tell) -> Done | None:
@@ -115,7 +115,7 @@ class Worker(Process):
         return None
 
     def _end_dead(self) -> Done | None:
-        """End the process for good; return what became of its job, if it had one."""
+        """End a process that died or exceeds its memory; return the outcome of its job, None if it had none."""
         job = self.job
         over = self.exceeds_memory()
         # A process that closed its connection is about to end: its exit code tells why. One over the limit is killed.
@@ -134,7 +134,7 @@ class Worker(Process):
         return None
 
     def _outcome_of_lost(self, job: Job, over: bool, code: int | None) -> Done:
-        """Return the outcome of a job whose process was killed, or died by itself with an exit code."""
+        """Return the outcome of a job whose process is gone; `over` tells that it was ended for its memory."""
         if over:
             return job.not_done("out of memory", f"out of memory: it took more than {self._memory_limit:g} MiB")
         if code and code < 0:
@@ -143,7 +143,7 @@ class Worker(Process):
 
 
 def resident(process: int) -> int:
-    """Return the bytes that a process and those it started hold in memory; 0 of one that is gone."""
+    """Return the bytes that a process and its children, such as solvers, hold in memory; 0 if it is gone."""
     held = 0
     with suppress(psutil.Error):
         first = psutil.Process(process)
@@ -231,11 +231,12 @@ class Pool:
             self._drop_ended()
 
     def _start_up_to(self, count: int) -> None:
+        """Start workers until there are `count`."""
         for _ in range(count - len(self._workers)):
             self._workers.append(Worker(self._memory_limit, arrived=self._arrived))
 
     def _count_failures(self) -> None:
-        """Raise DxoptError once too many workers in a row have ended before they were ready."""
+        """Raise DxoptError once too many workers in a row never became ready: jobs would wait for ever."""
         if any(worker.ready for worker in self._workers):
             self._failures = 0
         for worker in self._workers:

@@ -21,7 +21,7 @@ Show = Literal["reports", "details", "comparisons", "table"]
 
 
 def progress_printer(live: Live) -> Callable[[Line, int, int], None]:
-    """Return what prints how each problem of a batch ended, and counts those that failed."""
+    """Return the function `settled` of `run_apart`, which prints the end of each problem and counts failures."""
     failed = 0
 
     def settled(line: Line, count: int, of: int) -> None:
@@ -45,7 +45,7 @@ def print_answer(answer: Answer, show: Show) -> None:
 
 
 def _parts(answer: Answer, show: Show) -> Sequence[object]:
-    """Return the text printed for an answer; none where a table follows at the end."""
+    """Return what is printed for one answer; nothing where a table of all answers follows."""
     if show == "table":
         return []
     if isinstance(answer, Level):
@@ -57,7 +57,7 @@ def _parts(answer: Answer, show: Show) -> Sequence[object]:
 
 
 def _report_parts(report: Report | None, show: Show) -> Sequence[object]:
-    """Return a report in ten lines, or with everything."""
+    """Return a report as it is printed, in short or in full; nothing where comparisons alone are shown."""
     if report is None or show == "comparisons":
         return []
     return [report.details() if show == "details" else report]

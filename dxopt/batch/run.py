@@ -164,7 +164,7 @@ def _run_unfinished(
     settled: Settled,
     doing: Callable[[Mapping[int, Job]], Iterator[tuple[int, Done]]],
 ) -> Outcome:
-    """Find the jobs, let those be done that are not finished, and sum up."""
+    """Find the jobs, let `doing` do those that an earlier run has not finished, and write the summary of all."""
     from dxopt.batch.jobs import Job, jobs_of
     from dxopt.batch.outcome import Outcome
     from dxopt.batch.resume import finished_before, other_version, recover, why_other_result
@@ -196,7 +196,7 @@ def _run_unfinished(
 
 
 def _notes(earlier: int, problems: int, versions: Counter[str | None], replaced: int) -> list[str]:
-    """Count the earlier results that are kept, those of another version, and those of a problem that changed."""
+    """Return a line for each: earlier results that are kept, those of another version, and those to be replaced."""
     notes = [f"{earlier} of {problems} were finished before"] if earlier else []
     for version, count in versions.items():
         if version is not None:

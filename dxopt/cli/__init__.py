@@ -10,7 +10,7 @@ from dxopt.errors import not_installed
 
 
 def main() -> None:
-    """Entry point; exit code 2 where what a command needs is not installed, as in a light installation."""
+    """Run the command line; exit with 2 where what a command needs is not installed, as in a light installation."""
     _tolerate_any_letter()
     try:
         from dxopt.cli.application import run
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _tolerate_any_letter() -> None:
-    """Let no letter stop a program: output that is redirected is UTF-8, and a terminal shows what it can."""
+    """Let no letter stop the program: make redirected output UTF-8, and a terminal replace what it cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
             if stream.isatty():

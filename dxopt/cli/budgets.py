@@ -52,7 +52,7 @@ def budget(
             raise SpecError("unset", "is of one person, and sets no amount", "give --person alone")
         if delta is not None and amount is None:
             raise SpecError("delta", "is given without a budget", "give --set as well")
-        # before a file is made
+        # a bad amount is refused before the file of a ledger is made
         asked = None if amount is None else (amount_of(amount, "budget"), amount_of(delta or 0, "delta"))
         with Budgets.open(
             ledger, create=amount is not None, unit=unit, key=None if key_file is None else Key.load(key_file)
@@ -76,7 +76,7 @@ def budget(
 
 
 def _print_tables(budgets: Budgets, person: str | None) -> None:
-    """Print the ledger, or one person's part of it."""
+    """Print the ledger with its first accounts, or the account and payments of one person."""
     from rich.console import Console
 
     unit = budgets.unit or "no unit yet"
@@ -107,7 +107,7 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
 
 
 def _print_promise(keyed: bool) -> None:
-    """Print what is promised of draws with a key, where there are some."""
+    """Print what draws with a key promise, where the ledger has some (`keyed`)."""
     from dxopt.release.budgets.accounts import KEYED
 
     if keyed:
@@ -115,7 +115,7 @@ def _print_promise(keyed: bool) -> None:
 
 
 def _account_table(accounts: Sequence[Account]) -> Table:
-    """Return a table of accounts."""
+    """Return a table of accounts; what is left is rounded down, and other amounts up."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -134,7 +134,7 @@ def _account_table(accounts: Sequence[Account]) -> Table:
 
 
 def _payment_table(payments: Sequence[Payment]) -> Table:
-    """Return a table of payments."""
+    """Return a table of the payments of one person."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -150,7 +150,7 @@ def _payment_table(payments: Sequence[Payment]) -> Table:
 
 
 def _epsilon_and_delta(amount: Fraction | None, delta: Fraction | None) -> str:
-    """ε, and δ where there is one, as text."""
+    """Write an amount of ε, and of δ unless that is 0, for people; "none" without a budget."""
     from dxopt.release.budgets.accounts import shown
 
     if amount is None:
@@ -189,13 +189,13 @@ def _print_json(budgets: Budgets, person: str | None) -> None:
 
 
 def _json_entry(one: Account | Payment, names: Sequence[str], amounts: Sequence[str]) -> dict[str, Any]:
-    """Return an account or a payment for JSON."""
+    """Return fields of an account or a payment for JSON: `names` as they are, `amounts` as numbers and exactly."""
     return {name: getattr(one, name) for name in names} | _json_amounts(
         **{name: getattr(one, name) for name in amounts}
     )
 
 
 def _json_amounts(**amounts: Fraction | None) -> dict[str, Any]:
-    """Amounts by name, as the nearest doubles, and as exact text."""
+    """Return amounts for JSON by name: as the nearest doubles, and under "exact" as text, which loses nothing."""
     near = {name: None if amount is None else float(amount) for name, amount in amounts.items()}
     return near | {"exact": {name: None if amount is None else str(amount) for name, amount in amounts.items()}}

@@ -37,9 +37,9 @@ _PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
 
 
 def _load_key(file: Path | None, release: str | None, ledger: Path | None) -> Key | None:
-    """Return the key in a file or, where a release is named, in the environment.
+    """Return the key of draws from a file or, where a release is named, from the environment; None to draw without.
 
-    Without either the release is a name in the ledger; SpecError where there is none.
+    A release without a key is just a name in the ledger; without a ledger it is refused.
     """
     from dxopt.errors import SpecError
     from dxopt.release.keys import VARIABLE, Key

@@ -36,7 +36,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace a result that is o
 
 
 def _add_solving_command(name: str, show: Show, help: str) -> None:
-    """Add a command on problem files, one after another in this process."""
+    """Add a command that does problem files one after another in this process; `show` is what it prints."""
 
     @commands.command(name, help=help, epilog=f"Example: dxopt {name} town.yaml -o results --time-limit 60")
     def command(
@@ -133,6 +133,8 @@ def _run_and_print(
     epsilon: str | None = None,
     sweep: tuple[str, list[str] | None] | None = None,
 ) -> None:
+    """Run problem files, in this process or with `apart` in others, print the outcome, and exit with its code."""
+
     from dxopt.batch import Overrides, run, run_apart
     from dxopt.batch.printing import print_answer, print_outcome, progress_printer
     from dxopt.runtime.progress import Live

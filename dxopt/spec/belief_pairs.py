@@ -30,13 +30,13 @@ State = Annotated[f.Label, AfterValidator(str)]
 
 
 class _Leveled(f.Section):
-    """Keys of all kinds."""
+    """The key that every kind has."""
 
     epsilon: f.Positive = Field(description="How far reports may move the odds between the beliefs of a pair.")
 
 
 class _WithPriors(_Leveled):
-    """Kinds that are about beliefs over the secrets."""
+    """Kinds whose pairs are made from priors over the secrets."""
 
     under: Believed | None = Field(
         None,
@@ -108,7 +108,7 @@ Beliefs = Annotated[Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov 
 def build_pairs(
     source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: Belief | PriorSet
 ) -> Any:
-    """Build the pairs of the key `beliefs` at their level, or None; errors point at its entries."""
+    """Build the pairs of the key `beliefs` at their level, None without that key; errors point at its entries."""
     if asked is None:
         return None
     with source.within("beliefs"):
@@ -118,6 +118,7 @@ def build_pairs(
 def _pairs_of_kind(
     source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief | PriorSet
 ) -> BeliefPairs:
+    """Build the pairs of one kind, at distances that are still to be multiplied by the level."""
     match asked:
         case Pufferfish():
             events = [
@@ -145,7 +146,7 @@ def _pairs_of_kind(
 
 
 def _event_points(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) -> NDArray[np.bool_]:
-    """Return the points of an event, `(n,)`; an error points at the event."""
+    """Return a mask `(n,)` of the points of an event; an error points at the event, by the indices `where`."""
     inside = np.zeros(len(secrets.space), dtype=bool)
     with source.within("beliefs", "secrets", *where):
         for name in named:
@@ -154,7 +155,7 @@ def _event_points(source: Source, secrets: Secrets, named: Sequence[Any], *where
 
 
 def _adversary_priors(source: Source, asked: _WithPriors, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
-    """Build the priors that adversaries may have."""
+    """Build the priors that adversaries may have: those under `under`, or else the prior of the problem itself."""
     if asked.under is None:
         if isinstance(prior, PriorSet):
             raise source.error(("beliefs",), "need priors where prior is a set", "add under: with these priors")
@@ -163,6 +164,7 @@ def _adversary_priors(source: Source, asked: _WithPriors, secrets: Secrets, prio
     found = []
     for number, one in enumerate(asked.under if isinstance(asked.under, list) else [asked.under]):
         where = ("beliefs", "under", *([str(number)] if several else []))
+        # these priors belong to no level, and a corner prior needs one
         if isinstance(one, CornerPrior):
             raise source.error(where, "corner depends on the level of the problem", "give another prior")
         found += build_priors(source, one, secrets, [None], *where)
@@ -170,7 +172,7 @@ def _adversary_priors(source: Source, asked: _WithPriors, secrets: Secrets, prio
 
 
 def _require_universe(source: Source, kind: str, space: Space, secrets: Secrets) -> Universe:
-    """Return the databases of the space."""
+    """Return the universe of databases of the space; refuse a space of another kind, which has no records."""
     if not isinstance(space, Databases):
         raise source.error(("beliefs", "kind"), f"{kind} is about databases", "use a space of kind databases")
     return space.universe()

@@ -29,6 +29,7 @@ from dxopt.spec.tables import read_matrix
 from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
 
 _ROUNDING = 1e-9
+"""Relative slack of `beyond`: a distance that equals the limit but for rounding is not beyond it."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ class Task:
     records: int | None = None
 
     def located(self, error: SpecError) -> SpecError:
-        """Return an error met while solving, at its position in the file, if it is about the file."""
+        """Return an error met while solving with the position of its key; as it is where the file cannot mend it."""
         field = error.field
+        # a field of `Problem` may be written in the file under another key
         paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
         written = next(filter(self.origin.has, paths), None)
         if written is None and not isinstance(error, UnsupportedError):
@@ -129,7 +131,7 @@ def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
 
 
 def _sweep_task(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
-    """Return the task of a sweep: that of the first level, without what is about one mechanism or one level."""
+    """Return the task of a sweep: that of its first level, without options that fit one mechanism or level only."""
     source = member.source
     sheet = member.sheet
     unsuited = {
@@ -156,7 +158,7 @@ def _sweep_task(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
 
 
 def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
-    """Return the tasks of a member, one per level: what does not depend on the level is built once."""
+    """Return the tasks of a member, one per level; what does not depend on the level is built once for all."""
     source = member.source
     sheet = member.sheet
     if not secrets.space.symmetric:
@@ -177,7 +179,7 @@ def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
     each = zip(epsilons, member.names, priors, expected, strict=True)
     for index, (epsilon, title, prior, expect) in enumerate(each):
         pairs = build_pairs(source, sheet.beliefs, sheet.space, secrets, prior)
-        with source.within():
+        with source.within():  # what `Problem` refuses gets the position of its key
             problem = Problem(
                 secrets.space,
                 epsilon=epsilon,
@@ -212,7 +214,7 @@ def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
 
 
 def _levels(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
-    """Return the levels that the file asks for; one for positions follows from their cells."""
+    """Return the levels that the file asks for; one for positions is lowered by what their cells require."""
     if sheet.privacy is None:
         return sheet.epsilons()
     if sheet.privacy.between == "positions" and across(secrets.space, sheet.privacy.radius) is None:
@@ -222,7 +224,7 @@ def _levels(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float 
 
 
 def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
-    """Refuse what is about symmetric distances alone."""
+    """Refuse a method and a measure that are defined for symmetric distances only, as the space has others."""
     if sheet.method == "tight":
         raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
     for where, measure in placed_entries(sheet.evaluate):
@@ -231,6 +233,7 @@ def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
 
 
 def _build_objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:
+    """Return the objective, by its name where it has no parameters."""
     if isinstance(asked, str):
         return asked
     if isinstance(asked, o.LeastLoss):
@@ -242,7 +245,7 @@ def _build_objective(source: Source, asked: o.Objective, secrets: Secrets) -> st
 
 
 def _build_loss(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
-    """Build the losses of the key at `where`."""
+    """Build the loss of the key at `where`; without `reports` a named loss is between points of the space."""
     with source.within(*where):
         match asked:
             case str() as name:

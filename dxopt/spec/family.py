@@ -41,7 +41,7 @@ _LENGTHS = {"too_short": "at least {min_length}", "too_long": "at most {max_leng
 
 
 def first_error(source: Source, error: ValidationError) -> SpecFileError:
-    """Return the first of the errors in file order."""
+    """Return the first in file order of the errors that pydantic found, in words and with its position."""
     found = []
     for detail in error.errors(include_url=False):
         context = detail.get("ctx", {})
@@ -53,7 +53,7 @@ def first_error(source: Source, error: ValidationError) -> SpecFileError:
 
 
 def _path_without_tags(value: Any, location: tuple[str | int, ...]) -> FieldPath:
-    """Return the place in the file of an error: its location without the tags of unions, which no file has."""
+    """Return the place in the file of an error: its location without tags of unions, which no file has."""
     path = []
     for part in location:
         parts: dict[Any, Any] = (
@@ -66,7 +66,7 @@ def _path_without_tags(value: Any, location: tuple[str | int, ...]) -> FieldPath
 
 
 def _wrong_and_fix(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str]:
-    """Return what is wrong with a value, and what would be right."""
+    """Return what is wrong, and what would be right, from the type, parameters and whole of pydantic's error."""
     if kind == "spec":
         return context["wrong"], context["fix"]
     if kind in _LENGTHS:
@@ -75,6 +75,7 @@ def _wrong_and_fix(kind: str, context: dict[str, Any], detail: Any) -> tuple[str
     if kind in _LIMITS:
         key, words = _LIMITS[kind]
         return wrong, f"give a number {words} {context[key]:.12g}"
+    # a single entry without brackets: show it with them
     if kind == "list_type" and isinstance(detail["input"], str) and len(detail["input"]) <= _SHORT:
         return wrong, f"write a list, here [{detail['input']}]"
     return wrong, f"give {_TYPES[kind]}" if kind in _TYPES else detail["msg"]
@@ -85,7 +86,7 @@ _ORIGINAL = "solve the file that the result was made from"
 
 
 def is_saved(source: Source) -> bool:
-    """Tell whether a file describes the problem of its result folder; it must be beside a report, with one key."""
+    """Tell whether a file is the problem.yaml of a result folder, with `arrays` as its key; refuse that elsewhere."""
     folder = source.path.parent
     if ARRAYS not in source.root.value:
         return False
@@ -104,7 +105,7 @@ _OF_LEVELS = ("epsilon", "privacy", "expect")
 
 @dataclass(frozen=True)
 class Member:
-    """The problems of a file that share method and prior, with a name per level; `sweep_name` names their sweep."""
+    """The problems of a file that share method and prior: a name per level, and `sweep_name` for all levels."""
 
     source: Source
     sheet: s.Sheet
@@ -179,7 +180,7 @@ def read_problems(path: Path, sweep: AtLevels | None = None, epsilon: float | No
 
 
 def _with_level(source: Source, epsilon: float) -> Source:
-    """Return a file with one level instead of its own, and without what is expected at those."""
+    """Return a file with one level in place of its own, and without `expect`, which holds at its own levels."""
     value, parts = (
         {key: part for key, part in of.items() if key not in _OF_LEVELS}
         for of in (source.root.value, source.root.parts)
@@ -227,10 +228,11 @@ def _family_name(name: str, entries: list[str]) -> str:
 
 
 def _entry_names(source: Source, key: str) -> list[str]:
-    """Return the entries of a list by name; priors of one kind are numbered."""
+    """Return a name for each entry of a list of methods or priors: its kind, numbered where several have it."""
     entries = source.root.value[key]
     if not entries:
         raise source.error((key,), "has 0 entries", "give at least 1")
+    # a list makes a family, so that probabilities cannot be written as a bare list
     if key == "prior" and all(isinstance(entry, int | float) for entry in entries):
         fix = "write prior: {kind: explicit, values: [...]} for probabilities"
         raise source.error((key,), "is a list of numbers", fix)
@@ -243,7 +245,7 @@ def _entry_names(source: Source, key: str) -> list[str]:
 
 
 def _data_file_names(value: Any) -> Iterator[str]:
-    """Yield every text under a key `file`."""
+    """Yield the name of every data file in a value: each text under a key `file`, however deep."""
     if isinstance(value, list):
         for part in value:
             yield from _data_file_names(part)

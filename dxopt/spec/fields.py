@@ -66,12 +66,13 @@ _SUGGESTIONS_FORMS = {"factor": "a factor of 2 is {}: ln(2)"}
 
 
 def likely_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that an unknown one probably means; None where none is close."""
+    """Return the known name that a synonym, a misspelling or a beginning means; None where none is close."""
     listed = list(dict.fromkeys(known))
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     same = [other for other in (plain, *_MEANT.get(plain, ())) if other in listed]
     if same:
         return same[0]
+    # misspellings seldom change the first letter: without it more likeness is needed
     close = difflib.get_close_matches(plain, [other for other in listed if other[:1] == plain[:1]], 1, _CLOSE)
     if close := close or difflib.get_close_matches(plain, listed, 1, _CLOSER):
         return close[0]
@@ -80,7 +81,7 @@ def likely_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def advice(name: str, known: Iterable[str]) -> str:
-    """Return what to write instead of an unknown name."""
+    """Return the fix for an unknown name: the known one that it probably means, or else all that are known."""
     listed = list(dict.fromkeys(known))
     found = likely_name(name, listed)
     if found is None:
@@ -94,12 +95,12 @@ INFINITY = (".inf", "inf")
 
 
 def bad(wrong: str, fix: str, *at: str | int, at_key: bool = False) -> PydanticCustomError:
-    """Make an error for a validator to raise; `at` leads on from the value being validated, or to a key of it."""
+    """Make an error for a validator to raise; `at` leads from its value to what is wrong, or to the key that is."""
     return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at, "at_key": at_key})
 
 
 def value_in_words(value: Any) -> str:
-    """Write a value for a message."""
+    """Describe a value in an error message, by its type alone where it may be long."""
     match value:
         case None:
             return "empty"
@@ -116,7 +117,7 @@ def value_in_words(value: Any) -> str:
 
 
 def number(value: Any, *at: str | int, infinite: bool = False) -> float:
-    """Return the number that a scalar of a problem file means; raises `bad` if it means none."""
+    """Return the number that a scalar means, or an expression such as "ln(2)"; raises `bad` if it means none."""
     if isinstance(value, str) and infinite and value in INFINITY:
         return math.inf
     if isinstance(value, str):
@@ -124,6 +125,7 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
             evaluated = number_of(value, "number")
         except SpecError as error:
             raise bad(error.wrong, error.fix, *at) from None
+        # text such as "0.5" is no expression: YAML has numbers for that
         if not is_expression(value):
             raise bad(
                 f"is {value_in_words(value)}", f"write {evaluated!r} without quotes, as a plain decimal number", *at
@@ -172,7 +174,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OneOf:
-    """Annotation of a name that must be in a table; `besides` tells what else could be written."""
+    """Annotation of a text that must be one of some names; `besides` is added to the fix where other forms exist."""
 
     names: Iterable[str]
     besides: str = ""
@@ -184,9 +186,10 @@ class OneOf:
         return {"type": "string", "enum": list(self.names)}
 
     def _require_known(self, name: str) -> str:
+        """Return a known name; refuse another one, with the name that it probably means."""
         if name not in self.names:
             names, fix = self.names, f"choose one of {', '.join(self.names)}{self.besides}"
-            if isinstance(names, OrPlugins):
+            if isinstance(names, OrPlugins):  # packages may add to these names
                 if wrong := names.refused(name):
                     raise bad(wrong, RENAME)
                 names, fix = names.listed(), names.fix(self.besides)
@@ -197,6 +200,8 @@ class OneOf:
 
 
 def _require_pattern(pattern: str, fix: str) -> Any:
+    """Return the annotations of a text that must fully match a pattern, here and in the schema for editors."""
+
     def check(text: str) -> str:
         if not (text.isprintable() and re.fullmatch(pattern, text)):
             raise bad(f"is {value_in_words(text)}", fix)
@@ -206,12 +211,14 @@ def _require_pattern(pattern: str, fix: str) -> Any:
 
 
 def _require_cell(value: Any) -> str | int | float:
+    """Refuse a cell that is neither text nor a number; text is read later, as a label or as a number expression."""
     if not isinstance(value, str):
         number(value)
     return value
 
 
 def _require_node(value: Any, *at: int | str) -> str | int:
+    """Return the label of a point or node, but refuse true and false, which Python counts as whole numbers."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise bad(f"is {value_in_words(value)}", "give text or a whole number", *at)
     return value
@@ -228,7 +235,7 @@ def _parse_edge(value: Any) -> tuple[str, str, float]:
 
 
 def _as_whole(value: Any) -> Any:
-    """1e6 is the whole number that it looks like, as long as all such numbers are exact."""
+    """Return a float such as 1e6 as the whole number that it is, up to 2^53: beyond that floats skip some."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else value
 
 
@@ -290,6 +297,7 @@ class Section(BaseModel):
 
     @classmethod
     def _reworded(cls, detail: Any) -> InitErrorDetails:
+        """Reword an error about a missing or unknown key of this section: its location has one part. Keep others."""
         kind, location = detail["type"], detail["loc"]
         if len(location) == 1 and kind in ("missing", "extra_forbidden"):
             return {"type": cls._wrong_key(str(location[0]), kind), "loc": (), "input": detail["input"]}
@@ -305,12 +313,13 @@ class Section(BaseModel):
 
     @classmethod
     def tag(cls, kind: str) -> str:
-        """Return the tag in a union; see `kind_of`."""
+        """Return the tag in a union of this section for a kind; `kind_of` finds the same in what is written."""
         form = next((form for form in _FORMS.get(kind, ()) if form in cls.model_fields), None)
         return f"kind {kind}" if form is None else f"{kind} {form}"
 
     @classmethod
     def _wrong_key(cls, key: str, kind: str) -> PydanticCustomError:
+        """Make the error of a key that is missing or unknown; it names the alternatives that `forms` has."""
         forms = cls.forms or _FORMS.get(next(iter(cls.kinds()), ""), ())
         if kind == "missing":
             return bad("is missing", f"add {' or '.join(reversed(forms) if key in forms else (key,))}", key)
@@ -323,6 +332,7 @@ class Section(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _refuse_empty(cls, value: Any) -> Any:
+        """Refuse a key without a value: YAML reads that as null, which would silently mean the default."""
         if value is None:
             raise bad("is empty", "give a value or leave the key out")
         return value
@@ -335,6 +345,7 @@ _FORMS = {
     "graph": ("edges", "file"),
     "h3": ("cells", "south"),
 }
+"""Of each kind that two sections share: a key that only one of them has, and a key that only the other has."""
 
 
 class Measured(Section):
@@ -350,6 +361,7 @@ class Kinds(Discriminator):
         super().__init__(kind_of)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Build the union, preceded by a check of the kind whose error names all kinds that there are."""
         models = [one for one in get_args(source) if _is_section(one)]
         kinds = list(dict.fromkeys(kind for one in models for kind in one.kinds()))
         known = partial(_require_kind, kinds, named=len(models) < len(get_args(source)))
@@ -369,6 +381,7 @@ class Shapes(Discriminator):
         super().__init__(_shape_of_value)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Build the union with a discriminator that falls back to its last member, whose error is then reported."""
         tagged = [(one, _shape_of_type(one)) for one in get_args(source)]
         shapes = [shape for _, shape in tagged]
 
@@ -412,6 +425,7 @@ def kind_of(value: Any) -> str | None:
 
 
 def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
+    """Return a mapping with one of the kinds, or a text where `named` allows bare names; refuse all else."""
     choice = f"one of {', '.join(kinds)}"
     if isinstance(value, str) and named:
         return value
@@ -427,7 +441,7 @@ def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
 
 
 class EditorSchema(GenerateJsonSchema):
-    """Optional keys are left out, never null."""
+    """JSON Schema in which a key that may be left out is never null, as problem files refuse null."""
 
     def nullable_schema(self, schema: Any) -> dict[str, Any]:
         return self.generate_inner(schema["schema"])
@@ -463,7 +477,7 @@ Named = Annotated[Point | Label, Shapes(), WithJsonSchema({"anyOf": [_NODE, _POI
 
 
 def without_defaults(value: Any) -> Any:
-    """Return plain data without what a section has by default; its kind is kept."""
+    """Return a section as plain data, so that a default written out makes no difference; `kind` is kept."""
     if isinstance(value, BaseModel):
         fields = {name: (getattr(value, name), field.default) for name, field in type(value).model_fields.items()}
         return {
@@ -485,7 +499,7 @@ def _require_rectangular(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 def too_many(count: int, noun: str, most: int = MAX_LOCATIONS) -> str:
-    """Return what is wrong with a space of more points than its limit."""
+    """Return what is wrong where a space would have more points than its limit."""
     return f"makes {count:,} {noun} (limit {most:,})"
 
 

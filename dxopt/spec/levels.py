@@ -24,7 +24,7 @@ _STEPS = ("resolution", "step")
 
 
 def _require_bearable(level: float) -> float:
-    """Return a level that doubles can bear."""
+    """Return a level; refuse one that is too small or too large to be computed with in doubles."""
     try:
         return checked_level(level)
     except SpecError as error:
@@ -166,6 +166,8 @@ def read_level(text: str) -> float:
 
 
 def _parse_level(text: str, *at: str) -> float:
+    """Return a level that is written on the command line; an error is about the end `at` of a range, where given."""
+    # `f.number` takes text for an expression such as ln(2), and refuses plain numbers as text
     value = f.number(float(text) if is_plain(text) else text)
     if not value > 0:
         raise bad(f"is {text}", "give a number above 0", *at)
@@ -173,16 +175,18 @@ def _parse_level(text: str, *at: str) -> float:
 
 
 def _option_error(context: dict[str, Any]) -> SpecError:
-    """Return an error of a value as one of the option that it was given by."""
+    """Return the SpecError of the option `epsilon` for an error that `bad` made, from the context of that."""
     at = "".join(f".{part}" for part in context["at"])
     return SpecError(f"epsilon{at}", context["wrong"], context["fix"])
 
 
 def _epsilon_kind(value: Any) -> str:
+    """Return the tag of the form in which a level is written, from its shape and keys."""
     if isinstance(value, list):
         return "list"
     if not isinstance(value, dict):
         return "number"
+    # a mapping with no key of a range is checked as a search, whose error names max_loss
     if "max_loss" in value or value.keys().isdisjoint(("from", "to", "step", "resolution")):
         return "smallest"
     return "range resolution" if "resolution" in value and "step" not in value else "range step"

@@ -44,7 +44,7 @@ class Secrets:
 
 
 def _has_finite_distances(space: MetricSpace) -> bool:
-    """Return whether all distances are finite; on regular spaces those from the first point are the largest."""
+    """Tell whether all distances are finite; a regular space has its largest one from the first point."""
     regular = space.structure.kind in ("path", "lattice", "torus")
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
@@ -57,18 +57,19 @@ def point_named(space: MetricSpace, name: str | int | Point) -> int:
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:
-    """Build the space of the key `space`."""
+    """Build the space of the key `space`; errors of the library get their position in the file."""
     with source.within("space"):
         secrets = _build_kind(source, asked)
         if asked.unit and secrets.space.unit != asked.unit:
             secrets = replace(secrets, space=replace(secrets.space, unit=asked.unit))
+        # without a metric, as of a graph, distances may be infinite; with one they are so only by overflow
         if secrets.space.metric is not None and not _has_finite_distances(secrets.space):
             raise source.error(("space",), "has distances too large for a number", "use a larger unit")
     return secrets
 
 
 def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Reports:
-    """Build the reports of the key `reports` in the coordinates of the space."""
+    """Build the reports of the key `reports`, in the coordinates of the space, so that losses can be computed."""
     if isinstance(asked, m.ReportsWithin):
         with source.within("reports"):
             return Reports.within(space, source.resolve(asked.area))
@@ -91,11 +92,12 @@ def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Repor
             key = "columns" if isinstance(asked, m.ReportsFile) else "values"
             raise source.error(("reports", key), wrong, "give the same number")
         if isinstance(space.metric, OnEarth):
-            space.metric.prepare(points)
+            space.metric.prepare(points)  # refuses what is no latitude and longitude
         return Reports.at(points)
 
 
 def _build_kind(source: Source, asked: m.Space) -> Secrets:
+    """Build the space of each kind; `build_space` then sets its unit and refuses infinite distances."""
     match asked:
         case m.PointsFile():
             return _from_table(source, asked)
@@ -138,6 +140,7 @@ def _build_kind(source: Source, asked: m.Space) -> Secrets:
 def _space_of_points(
     asked: m.PointsFile | m.PointsValues, points: NDArray[Any], labels: Sequence[str] | None = None
 ) -> MetricSpace:
+    """Build a space from coordinates; elsewhere than on the Earth, columns of a file are the names of its axes."""
     if asked.metric in METRICS_ON_EARTH:
         return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km", metric=asked.metric)
     axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
@@ -145,6 +148,7 @@ def _space_of_points(
 
 
 def _space_on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roads) -> MetricSpace:
+    """Build a space of places on the Earth; refuse too many of them, with the key that makes them fewer."""
     match asked:
         case m.BoundingBox():
             key, fix = "shape" if asked.spacing is None else "spacing", "check the corners, or ask for larger cells"
@@ -152,6 +156,7 @@ def _space_on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells |
         case m.H3Box():
             key, fix = "resolution", advise(asked.box, MAX_LOCATIONS)
             cells = cell_count(asked.box, asked.resolution)
+            # far too many to list: the count is an estimate, and `_require_few_points` below is exact
             if cells > 2 * MAX_LOCATIONS:
                 raise source.error(("space", key), too_many(round(cells), "cells or so"), fix)
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
@@ -165,6 +170,7 @@ def _space_on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells |
 
 
 def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
+    """Build a space from rows of a CSV file, and keep table and rows: a prior may come from another column."""
     most = MAX_LOCATIONS if asked.top is None else None
     table = Table.read(source.resolve(asked.file), source.blame("space", "file"), most_rows=most)
     rows = range(len(table))
@@ -177,7 +183,7 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
     if asked.label is not None:
         cells = table.column(asked.label, source.blame("space", "label"))
         labels = [cells[row] for row in rows]
-    as_text = None if m.takes_text(asked.metric) else False
+    as_text = None if m.takes_text(asked.metric) else False  # None: text only if some cells are no numbers
     earth = asked.metric in METRICS_ON_EARTH
     points = _coordinates(source, "space", table, asked.columns, rows, as_text, earth=earth)
     return Secrets(_space_of_points(asked, points, labels), table, rows)
@@ -206,6 +212,7 @@ def _coordinates(
 
 
 def _cell_array(values: list[list[str | int | float]], section: str, source: Source, as_text: bool) -> NDArray[Any]:
+    """Return cells that are written out as an array of text or of numbers; an error points at its cell."""
     if as_text:
         return np.array([[str(cell) for cell in row] for row in values])
     try:
@@ -235,6 +242,8 @@ def _read_graph(source: Source, asked: m.GraphFile) -> nx.Graph:
 
 
 def _graph_of_edges(edges: list[tuple[str, str, float]], *, directed: bool, attribute: str = "length") -> nx.Graph:
+    """Build a graph of edges; a multigraph, so that of parallel edges the shortest counts and not the last."""
+
     import networkx as nx
 
     graph = nx.MultiDiGraph() if directed else nx.MultiGraph()
@@ -243,7 +252,7 @@ def _graph_of_edges(edges: list[tuple[str, str, float]], *, directed: bool, attr
 
 
 def _require_few_points(found: M, source: Source, key: str, noun: str, fix: str) -> M:
-    """Return a space or a graph that has no more points than the limit."""
+    """Return a space or a graph; refuse one with more points than the limit, by an error at the key `key`."""
     if len(found) > MAX_LOCATIONS:
         raise source.error(("space", key), too_many(len(found), noun), fix)
     return found

@@ -17,6 +17,7 @@ from dxopt.spec.fields import EditorSchema
 from dxopt.spec.sheet import Sheet
 from dxopt.studies.questions import AtLevels, EpsilonFrontier, SmallestEpsilon
 
+# without a level only beliefs, or the error of an adversary, can protect the secrets
 _WITHOUT_LEVEL = {
     "not": {"anyOf": [{"required": ["epsilon"]}, {"required": ["privacy"]}]},
     "anyOf": [
@@ -41,7 +42,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _entry_or_list(one: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a key that may also have a list, which makes a family."""
+    """Return the schema of a key that may have a list instead of one value, which makes a family of problems."""
     about = {name: one[name] for name in ("description", "default", "title") if name in one}
     entry = {name: value for name, value in one.items() if name not in about}
     several = {"type": "array", "items": entry, "minItems": 1, "uniqueItems": True}
@@ -96,8 +97,8 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
 def problems_asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
     """Return the problems of a problem file in their order, for an explanation.
 
-    Where levels are given, and the file has several problems or searches for a level, there is one for each prior, at
-    the first of them.
+    An explanation with `levels` makes its own table over them, so that a family of levels, or a search for one, is
+    replaced by one problem for each prior, at the first of them.
 
     Raises
     ------

@@ -24,6 +24,7 @@ from dxopt.runtime.reading import content
 FieldPath = tuple[str | int, ...]
 
 _ELSEWHERE = ("values", "columns", "column", "file", "edges")
+"""Keys for the data of a section: an error that names none of its keys is pointed at the first of these in it."""
 
 
 def stem(path: Path) -> str:
@@ -89,16 +90,16 @@ class Source:
         return self.root.value | {key: self.root.value[key][index] for key, index in self.chosen.items()}
 
     def error(self, path: FieldPath, wrong: str, fix: str = "", *, at_key: bool = False) -> SpecFileError:
-        """Return an error about the value (or the key) at `path`, or about what should be there.
+        """Return an error about the value at `path`, about its key (`at_key`), or about what is missing there.
 
-        Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
+        A scalar is pointed at itself; for a list, a mapping or a missing value it is the nearest key above.
         """
         return SpecFileError(
             str(self.path), *self._position(path, at_key), dotted(self._with_chosen_entry(path)), wrong, fix
         )
 
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
-        """Return a maker of errors at `path` from what is wrong and what would be right."""
+        """Return a function that makes errors at `path` of what is wrong and what would be right: see `Blame`."""
         return partial(self.error, path)
 
     def resolve(self, name: str) -> Path:
@@ -106,7 +107,7 @@ class Source:
         return self.path.parent / name
 
     def _with_chosen_entry(self, path: FieldPath) -> FieldPath:
-        """Return the path in the file of a path in this problem: with the index of the chosen entry of a list."""
+        """Return a path of this problem as one of the file, where the key may have a list: with the chosen index."""
         chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
@@ -122,18 +123,18 @@ class Source:
     def _position(self, path: FieldPath, at_key: bool) -> Position:
         """Return the position of the value, or the key, at `path`, or of the nearest key above."""
         nodes = self._nodes_along(path)
-        if len(nodes) == 1:
+        if len(nodes) == 1:  # nothing of the path is written
             return self.root.start
-        last = self._with_chosen_entry(path)[len(nodes) - 2]
+        last = self._with_chosen_entry(path)[len(nodes) - 2]  # the deepest part of the path that is written
         is_scalar = isinstance(nodes[-1].value, str | int | float)
         if isinstance(last, int) or (is_scalar and self.has(path) and not at_key):
             return nodes[-1].start
         return nodes[-2].keys[last]
 
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
-        """Return the key that sorts errors in file order; a missing value is at the end of its mapping."""
+        """Return a key to sort errors in file order; something missing comes at the end of its mapping."""
         if missing:
-            return self._nodes_along(path[:-1])[-1].end, False
+            return self._nodes_along(path[:-1])[-1].end, False  # False sorts before a value at that very position
         return self._position(path, at_key=True), True
 
     def has(self, path: FieldPath) -> bool:
@@ -158,18 +159,19 @@ class Source:
 
 
 def dotted(path: FieldPath) -> str:
-    """`("space", "shape", 1)` as `space.shape[1]`."""
+    """Write a path for people: `("space", "shape", 1)` as `space.shape[1]`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
 MAX_BYTES = 2_000_000
-"""Of a file. The parser takes up to 3 seconds for a million letters."""
+"""Bytes of a file. The parser takes up to 3 seconds for a million letters."""
 MAX_VALUES = 50_000
 """Values of a file, keys not counted. The parser takes 4 seconds for so many, and larger tables have CSV files."""
 MAX_NODES = 1_000_000
 """Values once aliases are written out."""
 MAX_DEPTH = 50
+"""Mappings and lists within each other; each takes some calls of the composer, and Python bounds their depth."""
 _SHOWN = 40
 _MEND = "mend the line: keys of a mapping begin in one column, brackets are closed, text with a colon is in quotes"
 
@@ -220,7 +222,7 @@ Blame = Callable[[str, str], SpecFileError]
 
 @contextmanager
 def readable(path: Path, blame: Blame, *errors: type[Exception]) -> Iterator[None]:
-    """Make a complaint of whatever goes wrong while a file is read; `errors` are those of its reader."""
+    """Turn whatever goes wrong while a file is read into an error of `blame`; `errors` are those of its reader."""
     try:
         yield
     except SpecFileError:
@@ -236,6 +238,7 @@ def readable(path: Path, blame: Blame, *errors: type[Exception]) -> Iterator[Non
 
 
 def _decode(path: Path, raw: bytes) -> str:
+    """Return the text of a file without a byte order mark; refuse bytes that are not UTF-8, at their position."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -256,6 +259,7 @@ class _Composer:
         self._written = 0
 
     def document(self) -> Node | None:
+        """Return the root node of the file; None where the file is empty. A second document is refused."""
         root = None
         for event in self._events:
             if type(event).__name__ == "DocumentStartEvent":
@@ -265,6 +269,7 @@ class _Composer:
         return root
 
     def _node(self, event: Any, path: FieldPath) -> Node:
+        """Build the node that begins with an event, and all below it, at a path."""
         if type(event).__name__ == "AliasEvent":
             return self._alias(event, path)
         # Refuse what plain data does not need, and what would grow without measure.
@@ -293,6 +298,7 @@ class _Composer:
         return node
 
     def _alias(self, event: Any, path: FieldPath) -> Node:
+        """Return the node that an alias stands for, at the position of the alias."""
         if event.anchor not in self._anchors:
             raise self._error(event, path, f"there is no anchor &{event.anchor} above", "define it first")
         target = self._anchors[event.anchor]
@@ -303,6 +309,7 @@ class _Composer:
         return replace(target, start=_position(event.start_mark), end=_position(event.end_mark))
 
     def _count_written(self, size: int, event: Any, path: FieldPath) -> None:
+        """Count values as if aliases were written out; refuse those that go beyond the limit."""
         self._written += size
         if self._written > MAX_NODES:
             wrong = f"brings the file to more than {MAX_NODES:,} values, aliases written out"
@@ -339,11 +346,12 @@ class _Composer:
 
 
 def _position(mark: Any) -> Position:
+    """Return a position of the YAML parser, which counts from 0, counted from 1."""
     return Position(mark.line + 1, mark.column + 1)
 
 
 def _typed_scalar(text: str) -> Any:
-    """Unquoted text: nothing, true or false, a decimal number, or text."""
+    """Return what unquoted text means: None, true or false, a decimal number, or text (as do `yes` and 0x10)."""
     if text in _NULLS:
         return None
     if text in _WORDS:

@@ -21,6 +21,8 @@ METRIC = "Distances on a sphere, on a sphere and never too long, or on the ellip
 
 
 class _Boxed(f.Section):
+    """An area on the Earth between two latitudes and two longitudes."""
+
     south: Latitude = Field(description="Southern side, a latitude in degrees.")
     west: Longitude = Field(description="Western side, a longitude in degrees; above east to cross 180 degrees.")
     north: Latitude = Field(description="Northern side, a latitude in degrees.")
@@ -88,11 +90,13 @@ Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
 
 
 def takes_text(metric: str) -> bool:
-    """Return whether points under a metric may be text: that of a plug-in says itself what it takes."""
+    """Tell whether points under a metric may be text; a plug-in metric checks its own points."""
     return metric in TEXT_METRICS or metric not in METRICS
 
 
 class _Metric(f.Section):
+    """The keys of a metric between points."""
+
     metric: f.MetricName = Field("euclidean", description="Metric between points.")
     unit: f.Unit | None = Field(
         None,

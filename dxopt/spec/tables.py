@@ -24,7 +24,7 @@ from dxopt.spec.source import Blame, readable
 
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _LONGEST_LINE = 10_000_000
-"""Letters: a row of 400,000 numbers."""
+"""Letters of a line, enough for 400,000 numbers; a longer one is no table, and would fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Table:
 
     @classmethod
     def read(cls, path: Path, blame: Blame, *, most_rows: int | None = None) -> Table:
-        """Read a file of at most so many rows; blank lines are skipped."""
+        """Read a CSV file with a header; refuse one of more than `most_rows` rows, reading only one row more."""
         with _rows_of(path, blame) as rows:
             _, header = next(rows)
             header = [name.strip() for name in header]
@@ -80,7 +80,7 @@ class Table:
         """Return the cells of one column as finite numbers of 0 or more, one of them positive."""
         found = self.numbers(name, blame, rows)
         chosen = range(len(found)) if rows is None else rows
-        low = next((line for line, weight in zip(chosen, found, strict=True) if weight < 0), None)
+        low = next((row for row, weight in zip(chosen, found, strict=True) if weight < 0), None)
         if low is not None:
             wrong = f"{self.name} line {self.lines[low]}, column {name!r}: a negative number"
             raise blame(wrong, "give numbers of 0 or more")
@@ -128,10 +128,12 @@ def read_matrix(path: Path, blame: Blame, *, most_rows: int) -> NDArray[np.float
 
 
 def _parse_cell(cell: str, file: str, line: int, column: str, blame: Blame, *, infinite: bool = False) -> float:
+    """Return a cell as a finite number, or as infinity where `infinite` allows it; an error names line and column."""
     try:
         value = float(cell)
     except ValueError:
         value = math.nan
+    # Python reads 1_000 as a number, other programs do not
     if (math.isfinite(value) and "_" not in cell) or (infinite and cell == "inf"):
         return value
     also = " or inf" if infinite else ""
@@ -140,7 +142,7 @@ def _parse_cell(cell: str, file: str, line: int, column: str, blame: Blame, *, i
 
 @contextmanager
 def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """Rows and their line numbers; whatever goes wrong with the file becomes a complaint."""
+    """Open a CSV file and give its rows with their line numbers; whatever goes wrong becomes an error of `blame`."""
     with (
         readable(path, blame, ValueError, csv.Error),
         TextIOWrapper(opened(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
@@ -149,7 +151,7 @@ def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a file; ValueError where one is longer than any that has a row of a table."""
+    """Yield the lines of a file, but raise ValueError at one so long that reading it could fill the memory."""
     while line := file.readline(_LONGEST_LINE + 1):
         if len(line) > _LONGEST_LINE:
             raise ValueError(f"it has a line of more than {_LONGEST_LINE:,} letters")
@@ -166,9 +168,10 @@ class _OtherSeparator(NamedTuple):
 def _other_separator(
     name: str, first: Sequence[str], *, commas: bool = False, named: bool = True
 ) -> _OtherSeparator | None:
-    """Find the separator of a file from its first line where that is no comma; None where it is one.
+    """Find the separator of a file that does not use commas, from its first row as commas split it; None otherwise.
 
-    `commas` tells that cells have them, as decimal ones; `named` that the line has the names of columns.
+    `commas` tells that cells contain commas, as decimal ones; `named` that the row has the names of columns, of
+    which there is just one where commas do not separate them.
     """
     found = next((sign for sign in _SEPARATORS if any(sign in cell for cell in first)), None)
     if found is None or (named and len(first) > 1):
@@ -182,6 +185,7 @@ def _other_separator(
 
 
 def _rows_of_equal_length(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank, with its line number; refuse rows of another length than the first."""
     width = None
     first: list[str] = []
     for row in reader:

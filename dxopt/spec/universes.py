@@ -22,6 +22,7 @@ _ATTRIBUTE = {"type": ["number", "string"]}
 
 
 def _require_attribute(value: Any) -> Any:
+    """Refuse what is neither a number nor text, true and false among them."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise bad(f"is {value_in_words(value)}", "give a number, text, or a list of attributes")
     return value
@@ -56,11 +57,11 @@ class _Related(f.Measured):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """Return the parameters of the relation."""
+        """The parameters of the relation that the file gives, by name; others have the library's defaults."""
         return {name: getattr(self, name) for name in self.parameters if name in self.model_fields_set}
 
     def space(self, universe: Universe) -> MetricSpace:
-        """Return the space of the secrets of its universe."""
+        """Build the metric space of the universe in which neighbours are one step apart."""
         return neighbours(universe, self.neighbours, unit=self.unit or "", **self.chosen)
 
 
@@ -150,6 +151,7 @@ class Records(Databases):
 
     @model_validator(mode="after")
     def _require_relation_or_metric(self) -> Self:
+        """Accept databases with neither, in place of the check of `Databases`; `Answers` checks them itself."""
         return self
 
 
@@ -173,6 +175,7 @@ class Answers(f.Measured):
 
     @model_validator(mode="after")
     def _require_complete(self) -> Self:
+        """Refuse a query without the key that it needs, with a key of another query, or about values of no record."""
         needed = _NEEDS.get(self.query)
         for key in ("of", "percentile"):
             if key in self.model_fields_set and key != needed:
@@ -187,6 +190,7 @@ class Answers(f.Measured):
 
     @model_validator(mode="after")
     def _require_one_metric(self) -> Self:
+        """Refuse distances that are given twice or not at all: between databases, or between answers."""
         given = self.universe.neighbours is not None, self.universe.metric is not None
         if self.induced and not any(given):
             raise bad("are missing", "give neighbours, or a metric such as manhattan", "universe", "neighbours")
@@ -199,7 +203,7 @@ class Answers(f.Measured):
         return self
 
     def _check_values(self, listed: Any, *at: str | int) -> None:
-        """Refuse what is no list of values that a record may have."""
+        """Refuse what is not a list of values that a record may have; errors are at the path `at`."""
         if not isinstance(listed, list) or not listed:
             raise bad(f"is {value_in_words(listed)}", "write the values that are counted, such as [1, 2]", *at)
         for index, value in enumerate(listed):
@@ -209,11 +213,11 @@ class Answers(f.Measured):
 
     @property
     def induced(self) -> bool:
-        """Return whether the distances are those that the databases induce."""
+        """Tell whether the distances between answers are those that distances between databases induce."""
         return self.metric == INDUCED
 
     def query_on(self, universe: Universe) -> Query:
-        """Return the query on the universe."""
+        """Build the query for a universe."""
         match self.query:
             case "count":
                 return queries.count(universe, _is_one_of(self.of or []))
@@ -231,5 +235,5 @@ def _as_attribute(value: Any) -> Any:
 
 
 def _is_one_of(values: list[Any]) -> Callable[[Any], bool]:
-    """Return the test whether a record is one of the values."""
+    """Return a predicate of records: whether a record is one of the values."""
     return list(map(_as_attribute, values)).__contains__
