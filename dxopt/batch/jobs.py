@@ -103,7 +103,7 @@ def jobs_of(
     SpecError
         If a folder holds no problem file.
     """
-    taken = {name.casefold() for name in SUMMARY}
+    taken = {name.casefold() for name in SUMMARY}  # the summary files are beside the result folders
     for path in problem_files(paths):
         try:
             file = read_problems(path, overrides.sweep, overrides.epsilon)

@@ -82,7 +82,7 @@ class Line:
 
     @classmethod
     def of_unsolved(cls, problem: Problem, method: str) -> Line:
-        """Return the line of a problem that is not solved yet."""
+        """Return the line of a problem that is not solved yet; what only a solve can tell keeps its default."""
         return cls(
             problem.name,
             size=len(problem.space),
@@ -95,7 +95,7 @@ class Line:
 
     @classmethod
     def of(cls, report: Report, method: str) -> Line:
-        """Return the line of a finished problem."""
+        """Return the line of a solved problem, from its report and the method that was asked for."""
         proof = report.certificate
         losses = report.off_prior.losses
         return replace(
@@ -185,7 +185,7 @@ def _table_width(columns: Sequence[Sequence[str]]) -> int:
 
 
 def _shorten(text: str, room: int) -> str:
-    """Cut the middle of a text that is too long."""
+    """Cut the middle of a text of more than `room` characters, as names of a family differ at their ends."""
     end = (room - 1) // 2
     return text if len(text) <= room else f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
 
@@ -272,7 +272,7 @@ class Outcome:
 
     @classmethod
     def of(cls, results: Iterable[Done]) -> Outcome:
-        """Collect the outcomes of problems in their order."""
+        """Collect the outcomes of problems, in the order of the problems."""
         outcome = cls()
         unread: set[str] = set()
         for done in results:

@@ -64,7 +64,7 @@ def perform(
             return Done(replace(unsolved, status="bad input").with_warnings(found)).strictly(strict)
         require_writable(job.folder)
         require_replaceable(job.folder, "" if job.force else why_other_result(job))
-        with unannounced():
+        with unannounced():  # warnings are in the line of the batch
             answer = answer_task(task, tell)
         seconds = time.perf_counter() - started
         interrupted = answer.status is Status.INTERRUPTED or _broken_off(answer)

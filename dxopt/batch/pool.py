@@ -73,7 +73,7 @@ class Worker(Process):
             self.line.send(job)
 
     def ask_to_stop(self) -> None:
-        """Pass Ctrl-C on, once."""
+        """Interrupt the job that runs, if any, as Ctrl-C would; only once, however often this is called."""
         if not self._asked_to_stop and self.job is not None:
             self._asked_to_stop = True
             self.interrupt()

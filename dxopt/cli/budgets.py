@@ -158,6 +158,7 @@ def _epsilon_and_delta(amount: Fraction | None, delta: Fraction | None) -> str:
     return shown(amount) + (f", delta {shown(delta)}" if delta else "")
 
 
+# fields that JSON has as they are, and amounts
 _ACCOUNT = (
     ("person", "own"),
     ("spent", "left", "budget", "spent_delta", "left_delta", "budget_delta"),

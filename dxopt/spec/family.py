@@ -31,6 +31,7 @@ _TYPES = {
     "model_type": "a mapping, such as {key: value}",
 }
 _SHORT = 60
+"""Letters of a text that an error shows as a list of one entry."""
 _LIMITS = {
     "greater_than": ("gt", "above"),
     "greater_than_equal": ("ge", "of at least"),
@@ -127,17 +128,17 @@ class ProblemFile:
 
     @property
     def source(self) -> Source:
-        """Return the file, as the first of its problems has it."""
+        """The file; where it makes several problems, as the first of them has it."""
         return self.saved or self.members[0].source
 
     @property
     def path(self) -> Path:
-        """Return the path of the file."""
+        """The path of the file."""
         return self.source.path
 
     @property
     def names(self) -> list[str]:
-        """Return the names of its problems, or of its sweeps, in their order."""
+        """The names of its problems, or of its sweeps, in their order."""
         if self.saved is not None:
             try:
                 return [read_typed(self.path.parent / CLAIMS, Claims).problem.name]
@@ -149,7 +150,7 @@ class ProblemFile:
 
     @property
     def data(self) -> list[Path]:
-        """Return the data files that it names, each once."""
+        """The data files that it names, each once; of a saved problem the files of its result."""
         if self.saved is not None:
             return [self.saved.resolve(name) for name in (PROBLEM, MECHANISM, CLAIMS)]
         source = self.source

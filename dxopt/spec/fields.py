@@ -140,7 +140,7 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
 
 @dataclass(frozen=True)
 class Written:
-    """Annotation that lets a float be written as in a problem file."""
+    """Annotation that lets a float be written as a number or as an expression such as ln(2): see `number`."""
 
     infinite: bool = False
 
@@ -444,9 +444,11 @@ class EditorSchema(GenerateJsonSchema):
     """JSON Schema in which a key that may be left out is never null, as problem files refuse null."""
 
     def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        """Describe the value alone, without null."""
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: Any) -> dict[str, Any]:
+        """Leave out a default of null."""
         written = super().default_schema(schema)
         if written.get("default", 0) is None:
             del written["default"]

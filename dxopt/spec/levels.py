@@ -109,7 +109,7 @@ class Frontier(RisingRange):
 
     @property
     def sweep(self) -> EpsilonFrontier:
-        """Return the question for many solves."""
+        """The question that this range asks, answered by many solves."""
         return EpsilonFrontier(self.start, self.to, self.resolution)
 
 
@@ -123,7 +123,7 @@ class Smallest(f.Section):
 
     @property
     def sweep(self) -> SmallestEpsilon:
-        """Return the question for many solves."""
+        """The question that this search asks, answered by many solves."""
         return SmallestEpsilon(self.max_loss, self.accuracy)
 
 
@@ -131,7 +131,7 @@ _ENDS = ("from", "to", "step")
 
 
 def read_levels(text: str) -> tuple[float, ...]:
-    """Levels from the command line: `FROM:TO:STEP`, ends included, or `A,B,C`; numbers as in a problem file.
+    """Read levels from the command line: `FROM:TO:STEP`, ends included, or `A,B,C`; numbers as in a problem file.
 
     Raises
     ------

@@ -139,7 +139,7 @@ class HeldOut(f.Section):
 
     @property
     def title(self) -> str:
-        """Return the name of the data."""
+        """The name of the data, by default that of their file."""
         return self.name or stem(Path(self.file))
 
 

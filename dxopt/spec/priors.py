@@ -46,7 +46,7 @@ class Kernel(f.Section):
 
     @property
     def smoothing(self) -> HowSmooth:
-        """Return the smoothing as the library has it."""
+        """The smoothing as an object of the library, which checks it."""
         return HowSmooth(self.add, self.kernel, self.bandwidth)
 
 

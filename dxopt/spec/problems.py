@@ -31,7 +31,7 @@ _WITHOUT_LEVEL = {
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a problem file, for editors."""
+    """Return the JSON Schema (draft 2020-12) of a problem file, for editors."""
     schema = Sheet.model_json_schema(schema_generator=EditorSchema)
     schema["title"] = "dxopt problem"
     for key in LISTED:

@@ -203,7 +203,7 @@ class Sheet(f.Section):
 
     @property
     def wanted(self) -> str:
-        """Return the name of the objective."""
+        """The name of the objective, whether it is written alone or as the kind of a mapping."""
         return self.objective if isinstance(self.objective, str) else self.objective.kind
 
     def epsilons(self) -> Sequence[float | None]:

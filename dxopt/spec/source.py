@@ -138,7 +138,7 @@ class Source:
         return self._position(path, at_key=True), True
 
     def has(self, path: FieldPath) -> bool:
-        """Return whether the file writes anything at `path`."""
+        """Tell whether the file writes anything at `path`."""
         return len(self._nodes_along(path)) == len(self._with_chosen_entry(path)) + 1
 
     @contextmanager

@@ -58,7 +58,7 @@ class Table:
         return len(self.rows)
 
     def column(self, name: str, blame: Blame) -> list[str]:
-        """Return the cells of one column."""
+        """Return the cells of one column, without blanks around them; refuse a column that is not there."""
         if name not in self.header:
             other = _other_separator(self.name, self.header)
             if other is not None:
