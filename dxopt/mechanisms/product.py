@@ -89,7 +89,7 @@ class ProductMechanism(Mechanism):
         # Equal factors are saved once. The names of these arrays are those of saved files: "doubt" is
         # `distance_error`.
         kept = distinct(self.factors)
-        arrays = self.packed_identity() | {"which": which(self.factors, kept), "doubt": self.distance_error}
+        arrays = self.packed_common() | {"which": which(self.factors, kept), "doubt": self.distance_error}
         arrays |= {"held": self.held, "slack": self.slack}
         for position, factor in enumerate(kept):
             arrays |= nested(position, factor.packed())
