@@ -35,8 +35,8 @@ class Split:
 
     - `factors`: the smaller problems, at the ε of the whole; equal ones are one object.
     - `distance_error`: a bound on the relative difference between distances of the space and sums over its factors.
-    - `deviation`: the optimum is at most this far below the sum of the optima of the factors at ε(1 + distance_error).
-      It counts how far the prior is from a product, how far the loss is from a sum, and rounding.
+    - `deviation`: the optimum is at most this much below the sum of the optima of the factors at
+      ε(1 + distance_error). It counts how far the prior is from a product, the loss from a sum, and rounding.
     """
 
     factors: tuple[Problem, ...]

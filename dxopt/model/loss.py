@@ -264,7 +264,7 @@ class Loss(Shown):
             are_secrets = columns == len(space)
             reports = reports or (Reports.of(space) if are_secrets else Reports(tuple(map(str, range(columns)))))
         if matrix.shape != (len(space), len(reports)):
-            # Of a square matrix of another size the user meant the secrets as reports: the message names their number.
+            # By a square matrix of another size the user meant the secrets as reports: the message has their number.
             square = name == "matrix" and matrix.shape[0] == matrix.shape[1]
             raise SpecError(
                 "loss",
@@ -337,7 +337,6 @@ def _has_finite_distances(space: MetricSpace) -> bool:
     Of a product the matrices of factors, which are small, are looked at.
     """
     if space.structure.kind == "product":
-        return all(
-            _has_finite_distances(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors
-        )
+        each = space.structure.factors
+        return all(_has_finite_distances(one) or np.isfinite(one.distances).all() for one in each)
     return space.structure.kind in ("path", "lattice", "torus")

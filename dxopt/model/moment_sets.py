@@ -88,6 +88,7 @@ class Fitting(PriorSet):
 
     @cached_property
     def mixtures(self) -> Mixtures:
+        """The centre alone: the corners of the set are too many, so that solvers and proofs name some instead."""
         return Mixtures.hull(self.centre[None, :])
 
     def members(self) -> Array:
@@ -144,9 +145,9 @@ class Fitting(PriorSet):
         return kept / math.fsum(kept)
 
     def _program(self, gains: Array, below: Array | None = None) -> tuple[Array, Array] | None:
-        """Find where Σ gains·π is largest over the set, by HiGHS: the solution and the multipliers y; None if none fits.
+        """Find where Σ gains·π is largest over the set, by HiGHS: the solution and the multipliers y; or None.
 
-        There may be more gains than secrets: the rest are of further free variables. `below` has rows over all
+        None if it finds none. There may be more gains than secrets: the rest are of further free variables. `below` has rows over all
         variables whose products with the solution are to be at most 0.
         """
         linprog = optional("scipy.optimize").linprog

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model.align_labels import in_order, require_same
 from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
-from dxopt.model.observations import check_ins_outside, counted_by, frequencies, require_some_within
+from dxopt.model.observations import check_ins_outside, frequencies, require_some_within, weights_of_each
 from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
 from dxopt.numerics.coerce import SUM, as_number, as_numbers, as_weights
@@ -234,7 +234,7 @@ class Prior:
         if within is not None and not within >= 0:
             raise SpecError("within", f"is {within}", "give a distance of 0 or more")
         found = nearest_of(space, points)
-        counted = counted_by(weights, len(found.index))
+        counted = weights_of_each(weights, len(found.index))
         reach = math.inf if within is None else within * (1 + 1e-12)  # a distance may be rounded up
         require_some_within(space, points, found, counted, reach)
         near = found.apart <= reach

@@ -301,10 +301,11 @@ def _require_same_reports(given: Reports, of_loss: Reports) -> None:
     """Raise SpecError unless the given reports are those of a `Loss`, which would be taken instead."""
     required("reports", given, Reports, "give dx.Reports")
     alike = given.labels is of_loss.labels or tuple(given.labels) == tuple(of_loss.labels)
-    if given is not of_loss and not (alike and np.array_equal(given.points, of_loss.points)):  # pyright: ignore[reportArgumentType]
-        raise SpecError(
-            "reports", "are others than those of the loss", "leave them out, or give dx.Loss.of them as well"
-        )
+    here: Any = given.points
+    there: Any = of_loss.points
+    if not (alike and np.array_equal(here, there)):
+        fix = "leave them out, or make the loss for them by dx.Loss.of"
+        raise SpecError("reports", "are others than those of the loss", fix)
 
 
 def required_problem(problem: Any, study: str = "") -> None:
