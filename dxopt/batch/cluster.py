@@ -14,7 +14,7 @@ import dxopt
 from dxopt.batch.jobs import Job
 from dxopt.batch.outcome import Done
 from dxopt.batch.pool import RENEW, Worker
-from dxopt.runtime.cluster import opened
+from dxopt.runtime.cluster import open_client
 from dxopt.runtime.stopping import Stop
 
 _TICK = 0.1
@@ -28,7 +28,7 @@ def on_cluster(
 
     The workers read the problem files and write the results, at the same paths as here.
     """
-    with opened(address) as client:
+    with open_client(address) as client:
         from distributed import Event
 
         halt = Event(f"dxopt-halt-{uuid.uuid4().hex}", client=client)

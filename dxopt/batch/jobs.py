@@ -15,7 +15,7 @@ from dxopt.batch.outcome import SUMMARY, Done, Line
 from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
-from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
+from dxopt.runtime.reading import MOST_TABLE, is_folder, open_file
 from dxopt.solving.plugins import named
 from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.fields import plain
@@ -173,7 +173,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _digest(path: Path) -> str:
     """SHA-256 of a data file, or that it cannot be read; why not is found out where it is read."""
     try:
-        with opened(path, MOST_TABLE) as stream:
+        with open_file(path, MOST_TABLE) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, ValueError):
         return "missing"

@@ -14,7 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.reports import Reports
 from dxopt.numerics.coerce import as_numbers
 from dxopt.runtime.display import Lines, Shown
-from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
+from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, error_text
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import in_blocks
@@ -74,7 +74,7 @@ def plugin_losses(name: str, space: MetricSpace, reports: Reports) -> tuple[Plug
     try:
         return found.plugin, np.array(found.call(space, reports), dtype=float)
     except Exception as error:  # whatever a package of others raises
-        raise SpecError("loss", f"{whose}gives no losses ({said(error)})", "mend the package") from error
+        raise SpecError("loss", f"{whose}gives no losses ({error_text(error)})", "mend the package") from error
 
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]

@@ -145,10 +145,10 @@ class Fitting(PriorSet):
         return kept / math.fsum(kept)
 
     def _program(self, gains: Array, below: Array | None = None) -> tuple[Array, Array] | None:
-        """Find where Σ gains·π is largest over the set, by HiGHS: the solution and the multipliers y; or None.
+        """Find where Σ gains·π is largest over the set, by HiGHS: the solution and the multipliers y, or None.
 
-        None if it finds none. There may be more gains than secrets: the rest are of further free variables. `below` has rows over all
-        variables whose products with the solution are to be at most 0.
+        Gains beyond those of the n secrets are of further, free variables. Rows of `below` are over all variables:
+        their products with the solution are to be at most 0.
         """
         linprog = optional("scipy.optimize").linprog
         size = len(self)

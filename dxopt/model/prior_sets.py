@@ -172,7 +172,7 @@ class Box(PriorSet):
 
     @cached_property
     def centre(self) -> Array:
-        """The prior that the box is around, or the one at the same share of the way from all lower to upper bounds."""
+        """The prior that the box is around, or the one at the same share of the way from lower to upper bounds."""
         if self.around is not None:
             return self.around
         least = math.fsum(self.lower)
