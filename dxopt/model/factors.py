@@ -134,10 +134,7 @@ def _without_rounding(part: Array) -> Array:
 
 
 def _alike_as_one(parts: list[Array]) -> list[Array]:
-    """Return the parts, each replaced by the first that differs from it only by rounding.
-
-    So factors that are meant to be equal are, and are solved once.
-    """
+    """Replace each part by the first that differs from it only by rounding, so that equal factors are solved once."""
     kept: list[Array] = []
     for part in parts:
         alike = (other for other in kept if len(other) == len(part) and np.abs(other - part).max() < 1e-15)

@@ -332,10 +332,7 @@ def _first_infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) ->
 
 
 def _has_finite_distances(space: MetricSpace) -> bool:
-    """Return True if the structure of a space tells, without its matrix, that all distances are finite.
-
-    Of a product the matrices of factors, which are small, are looked at.
-    """
+    """Return True if structure shows that all distances are finite; of a product it may need those of factors."""
     if space.structure.kind == "product":
         each = space.structure.factors
         return all(_has_finite_distances(one) or np.isfinite(one.distances).all() for one in each)

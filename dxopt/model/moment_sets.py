@@ -73,10 +73,7 @@ class Fitting(PriorSet):
 
     @cached_property
     def centre(self) -> Array:
-        """Return the prior of the set whose least probability, among the secrets of `reach`, is largest.
-
-        It is found by a linear program with one variable more, t, a lower bound on these probabilities.
-        """
+        """The prior whose least probability in `reach` is largest: another variable is its lower bound."""
         if self.around is not None:
             return self.around
         size = len(self)
@@ -107,10 +104,7 @@ class Fitting(PriorSet):
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:
-        """Return the y `(q + 1,)` of the linear program, by which `ceiling` is about the least upper bound.
-
-        All y are 0, which proves a larger bound, if the program has no solution.
-        """
+        """Return the y `(q + 1,)` by which `ceiling` is about least; 0, which proves less, if the program fails."""
         found = self._program(np.where(self.reach, losses, 0.0))
         mine = np.zeros(len(self.low) + 1) if found is None else found[1]
         if self.proof is None:
@@ -169,10 +163,7 @@ class Fitting(PriorSet):
 
 
 def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
-    """Make the set of a saved file again, from `prior`, its centre, and the arrays of `Fitting.arrays`.
-
-    SpecError if they do not fit each other.
-    """
+    """Make a saved set again from `prior`, its centre, and `Fitting.arrays`; SpecError if these do not fit."""
     size = len(prior)
     forms, low, high = (np.array(arrays[key], dtype=float) for key in ("forms", "low", "high"))
     within = float(arrays["within"])

@@ -119,9 +119,7 @@ class Problem:
             raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
         level = math.inf if epsilon_optional and epsilon in (None, math.inf) else checked_level(epsilon)
         within = epsilon if isinstance(epsilon, Level) else None
-        vars(self).update(
-            space=space, epsilon=level, within=within, prior=_single_prior(prior, space), priors=several
-        )
+        vars(self).update(space=space, epsilon=level, within=within, prior=_one_prior(prior, space), priors=several)
         vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
         vars(self).update(name=name)
         self._check()
@@ -158,10 +156,7 @@ class Problem:
 
     @property
     def why_coupled(self) -> str | None:
-        """Feature for which the problem is not just the least expected loss of a private channel; None without any.
-
-        Methods for that plain problem alone refuse others with this reason.
-        """
+        """Reason why methods for the least expected loss of a private channel alone do not apply; None if they do."""
         if self.beliefs is not None:
             return "beliefs are given"
         if not self.private:
@@ -211,10 +206,7 @@ class Problem:
 
     @property
     def reach(self) -> NDArray[np.bool_]:
-        """Mask `(n,)` of the secrets whose losses count.
-
-        Under the worst loss all do, else those of positive probability under the prior, or under some of a set.
-        """
+        """Mask `(n,)` of the secrets whose losses count: all for the worst loss, else those a prior reaches."""
         among = self.objective.among(len(self.space))
         return self.prior.probabilities > 0 if among is None else among.reach
 
@@ -266,10 +258,7 @@ class Problem:
         return budgets
 
     def cost_blocks(self, *, backwards: bool = False) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Yield indices of some secrets and their costs π_x l(x, z), `(k, m)`, block after block.
-
-        So the costs are never all in memory. `backwards` begins with the last block.
-        """
+        """Yield blocks: indices of secrets, and their costs π_x l(x, z), `(k, m)`; all may be too large for memory."""
         size, reports = self.shape
         step = max(math.isqrt(size) + 1, _COST_CELLS // reports)
         prior = self.prior.probabilities
@@ -290,7 +279,7 @@ class Problem:
             )
 
 
-def _single_prior(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
+def _one_prior(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
     """Return the one prior that measures take: the given one, the centre of a set, or the uniform one."""
     if not isinstance(prior, PriorSet):
         return Prior.of("uniform" if prior is None else prior, space)

@@ -172,7 +172,7 @@ class _SmallReads(io.RawIOBase):
 def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     """Read an array of an archive; ValueError if its shape does not fit its bytes, or it holds no numbers or text.
 
-    That is checked before memory is taken, and no object is unpickled, as `numpy.load` might.
+    That is checked before memory is taken.
     """
     with stored.open(member) as stream:
         read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0

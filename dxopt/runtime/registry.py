@@ -37,7 +37,7 @@ class Registry(Generic[T]):
         return file
 
     def get(self, name: str) -> T:
-        """Return the entry of a name, importing its module if need be; SpecError, with all names, if there is none."""
+        """Return the entry of a name, importing its module if need be; SpecError with all names if none is it."""
         if name not in self:
             raise SpecError(self.field, f"there is no {name!r}", f"choose one of {', '.join(self)}")
         if name not in self._entries:
