@@ -258,7 +258,7 @@ class Problem:
         return budgets
 
     def cost_blocks(self, *, backwards: bool = False) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Yield blocks: indices of secrets, and their costs π_x l(x, z), `(k, m)`; all may be too large for memory."""
+        """Yield blocks: indices of secrets and their costs π_x l(x, z), `(k, m)`; all may be too many for memory."""
         size, reports = self.shape
         step = max(math.isqrt(size) + 1, _COST_CELLS // reports)
         prior = self.prior.probabilities
