@@ -117,7 +117,7 @@ class Loss(Shown):
     unit: str = ""
     plugin: Plugin | None = None
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.name}: {self._size()}"
 
     def _size(self) -> str:

@@ -205,7 +205,7 @@ class Mechanism(Sampler):
         return Mechanism.from_matrix(self.space, self.matrix @ channel, reports, name=f"{self.name}, composed")
 
     def __repr__(self) -> str:
-        return f"<Mechanism {self._said()}>"
+        return f"<Mechanism {self._summary()}>"
 
     def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
         return self.rows(np.arange(secrets))[:, :reports]

@@ -38,8 +38,8 @@ class Fitting(PriorSet):
     """All π ≥ 0 with low - within ≤ A π ≤ high + within, and whose sum is 1 up to `within`.
 
     The rows of A, `forms` `(q, n)`, are what each point counts in each total. A set that is read from a file has two
-    numbers more, so that what was proven is found again: `proof`, the y `(q + 1,)` of the proof of the saved answer,
-    taken if no other is better; and `around`, the centre.
+    fields more, so that a saved proof holds again: `proof`, the y `(q + 1,)` by which the value of the saved answer
+    was proven, taken unless others prove less; and `around`, the saved centre.
     """
 
     forms: Array
@@ -85,7 +85,7 @@ class Fitting(PriorSet):
 
     @cached_property
     def mixtures(self) -> Mixtures:
-        """The centre alone: the corners of the set are too many, so that solvers and proofs name some instead."""
+        """The centre alone: the corners of the set are too many, so that solvers and proofs name a few priors."""
         return Mixtures.hull(self.centre[None, :])
 
     def members(self) -> Array:
@@ -104,7 +104,7 @@ class Fitting(PriorSet):
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:
-        """Return the y `(q + 1,)` by which `ceiling` is about least; 0, which proves less, if the program fails."""
+        """Return the y `(q + 1,)` for which `ceiling` is about least; zeros, which prove less, if the program fails."""
         found = self._program(np.where(self.reach, losses, 0.0))
         mine = np.zeros(len(self.low) + 1) if found is None else found[1]
         if self.proof is None:

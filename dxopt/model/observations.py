@@ -143,7 +143,7 @@ def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> 
 
 
 def _place_of(space: MetricSpace, label: Any, where: str) -> int:
-    """Return the point with a label; errors begin with `where`."""
+    """Return the index of the point with a label; errors begin with `where`."""
     try:
         return space.naming.one(label=label)
     except SeveralPoints as error:

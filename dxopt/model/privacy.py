@@ -71,13 +71,13 @@ class Privacy(Shown):
     delta: float = 0.0
     pairs: str = "all"
 
-    def _said(self) -> str:
-        return promised(self.epsilon, self.delta)
+    def _summary(self) -> str:
+        return privacy_text(self.epsilon, self.delta)
 
     def _lines(self) -> Lines:
         return [("proof" if name == "how" else name, text) for name, text in super()._lines()]
 
 
-def promised(epsilon: float, delta: float, unit: str = "") -> str:
+def privacy_text(epsilon: float, delta: float, unit: str = "") -> str:
     """Write ε, per unit of distance where that is given, and δ where it is positive: "ε 1.39 per km, δ 0.01"."""
     return f"ε {epsilon:.3g}" + (f" {per(unit)}" if unit else "") + (f", δ {delta:.3g}" if delta else "")

@@ -50,7 +50,7 @@ class Problem:
     loss : str, array, callable or Loss
         See `Loss.of`.
     reports : Reports, optional
-        What may be reported; the secrets by default.
+        What may be reported; the secrets by default, or the reports of a given `Loss`, which has its own.
     objective : {"expected_loss", "worst_loss", "regret"} or Objective
         What is wanted: little expected loss, little loss in the worst case, little regret over a hull of priors
         against the optimum for each, or `AdversaryError(max_loss=...)`.

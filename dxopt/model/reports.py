@@ -36,7 +36,7 @@ class Reports(Shown):
     points: NDArray | None = None
     secrets: bool = False
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
         return f"{len(self):,}{', the secrets' if self.secrets else ''}: {first}"
 

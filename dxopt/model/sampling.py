@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required, required_choice
 from dxopt.model.loss import Reports
-from dxopt.model.privacy import promised
+from dxopt.model.privacy import privacy_text
 from dxopt.numerics.draws import draws
 from dxopt.runtime.display import Lines, Shown, as_html, as_html_table
 from dxopt.spaces.space import MetricSpace
@@ -106,13 +106,13 @@ class Sampler(Shown, ABC):
     def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
         """Return the probabilities of the first reports for the first secrets, to show them in a notebook."""
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
         return f"{self.name}: {size}, {self._privacy()}"
 
     def _privacy(self) -> str:
         promise = self._promise()
-        return "no privacy proven" if promise is None else promised(*promise, self.space.unit)
+        return "no privacy proven" if promise is None else privacy_text(*promise, self.space.unit)
 
     def _lines(self) -> Lines:
         return [

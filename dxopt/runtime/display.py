@@ -22,7 +22,7 @@ class Shown:
     the table has its fields, numbers to three digits.
     """
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         """Return the line that `repr` shows after the name of the class."""
         return str(self).partition("\n")[0]
 
@@ -33,7 +33,7 @@ class Shown:
         return [(name.replace("_", " "), value_text(getattr(self, name))) for name in shown]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._said()}>"
+        return f"<{type(self).__name__} {self._summary()}>"
 
     def __str__(self) -> str:
         return "; ".join(f"{name} {value}" for name, value in self._lines())

@@ -141,7 +141,7 @@ class StoppedError(Exception):
     """A stage gave up as a stop was asked for; the solve goes on without its result."""
 
 
-def raising(should_stop: Callable[[], bool]) -> Callable[[], None]:
+def raise_when(should_stop: Callable[[], bool]) -> Callable[[], None]:
     """Return a function that raises StoppedError once a stop was asked for."""
 
     def look() -> None:
