@@ -152,7 +152,7 @@ def _losses_of_factors(
 ) -> tuple[list[tuple[Loss, Array]], float] | str:
     """Return a loss for each factor with max_z |l(x, z)| of each secret, and how far their sum is off.
 
-    The last number is an expected loss under the prior. If the loss is no sum over the coordinates, return the reason.
+    The last is an expected loss under the prior. If the loss is no sum over the coordinates, return the reason.
     """
     loss = problem.loss
     shape = tuple(map(len, spaces))

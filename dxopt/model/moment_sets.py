@@ -104,7 +104,7 @@ class Fitting(PriorSet):
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:
-        """Return the y `(q + 1,)` for which `ceiling` is about least; zeros, which prove less, if the program fails."""
+        """Return the y `(q + 1,)` for which `ceiling` is about least; zeros, which prove less, if it fails."""
         found = self._program(np.where(self.reach, losses, 0.0))
         mine = np.zeros(len(self.low) + 1) if found is None else found[1]
         if self.proof is None:
