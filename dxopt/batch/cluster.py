@@ -14,7 +14,7 @@ import dxopt
 from dxopt.batch.jobs import Job
 from dxopt.batch.outcome import Done
 from dxopt.batch.pool import RENEW, Worker
-from dxopt.runtime.cluster import opened
+from dxopt.runtime.cluster import open_client
 from dxopt.runtime.stopping import Stop
 
 _TICK = 0.1
@@ -29,7 +29,7 @@ def on_cluster(
     Jobs of a worker that dies go to another one. Workers read problem files and write results at the same paths as
     this process. Ctrl-C reaches them by an event of the scheduler, which each of them asks for.
     """
-    with opened(address) as client:
+    with open_client(address) as client:
         from distributed import Event
 
         halt = Event(f"dxopt-halt-{uuid.uuid4().hex}", client=client)

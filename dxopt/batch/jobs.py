@@ -15,7 +15,7 @@ from dxopt.batch.outcome import SUMMARY, Done, Line
 from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
-from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
+from dxopt.runtime.reading import MOST_TABLE, is_folder, open_file
 from dxopt.solving.plugins import named_plugins
 from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.fields import without_defaults
@@ -177,7 +177,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _digest_of_data(path: Path) -> str:
     """Return the SHA-256 of a data file, "missing" if it cannot be read; the job that reads it then says why not."""
     try:
-        with opened(path, MOST_TABLE) as stream:
+        with open_file(path, MOST_TABLE) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, ValueError):
         return "missing"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dxopt.batch.overrides import Overrides
 from dxopt.batch.pool import Pool
 from dxopt.errors import SpecError
-from dxopt.runtime.locking import held
+from dxopt.runtime.locking import locked
 from dxopt.runtime.stopping import Stop, terminable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def hold(output: Path) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             output.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(held(output / ".lock", PATIENCE))
+            stack.enter_context(locked(output / ".lock", PATIENCE))
         except BlockingIOError:
             fix = "wait for it, or name another folder"
             raise SpecError("output", f"another batch is writing to {output}", fix) from None

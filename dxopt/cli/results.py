@@ -110,7 +110,9 @@ def explain_results(
                 continue
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
-            for found in problems_asked(place, levels) if place.suffix in (".yaml", ".yml") else [load_explainable(place)]:
+            for found in (
+                problems_asked(place, levels) if place.suffix in (".yaml", ".yml") else [load_explainable(place)]
+            ):
                 told.append(
                     explain(found, epsilons=levels, distance=distance, reports=reports, values=values, **options)
                 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from dxopt.errors import SpecError, required
-from dxopt.runtime.reading import MOST_KEY, as_path, opened
+from dxopt.runtime.reading import MOST_KEY, as_path, open_file
 
 VARIABLE = "DXOPT_KEY"
 _BYTES = 32
@@ -79,7 +79,7 @@ class Key:
         """
         path = as_path(file, "file")
         try:
-            with opened(path, MOST_KEY) as stream:
+            with open_file(path, MOST_KEY) as stream:
                 mode = os.fstat(stream.fileno()).st_mode
                 text = stream.read().decode("ascii", "replace")
         except (OSError, ValueError) as error:

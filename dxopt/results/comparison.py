@@ -361,7 +361,7 @@ class Comparison(Plotted, Result):
             lines,
         )
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         asked = "no privacy asked for" if self.epsilon is None else f"ε {self.epsilon:.3g}"
         return f"{self.problem}: {', '.join(row.name for row in self.rows if row.value is not None)}; {asked}"
 

@@ -84,7 +84,7 @@ class ProvenRange(Series):
         }
         return {FRONTIER: proven, **plots.pictures("frontier", self.figure()), **parts(self.reports)}
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         points = self._points()
         span = f"{len(points)} {self.POINTS} from {points[0]:.3g} to {points[-1]:.3g}"
         return f"{self.problem.name}: {span}, resolution {self.resolution:.2g}, {self.status}"

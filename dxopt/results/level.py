@@ -90,7 +90,7 @@ class Level(Result):
         }
         return contents | parts([] if self.refuted is None else [self.refuted])
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.problem.name}: {self}"
 
     def _lines(self) -> Lines:

@@ -165,7 +165,7 @@ class EpsilonSweep(Series):
             raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
         return cls(reports[0].problem, reports, tuple(content.asked), Status(content.status))
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         span = f"ε from {self.asked[0]:.3g} to {self.asked[-1]:.3g}, {self.reached}"
         return f"{self.problem.name}: {span}, {', '.join(self.methods)}, {self.status}"
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.runtime.header_guess import NAME_THEM, listed, looks_like_data
-from dxopt.runtime.reading import MOST_TABLE, opened
+from dxopt.runtime.reading import MOST_TABLE, open_file
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
 from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec.source import Blame, readable
@@ -145,7 +145,7 @@ def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]
     """Open a CSV file and give its rows with their line numbers; whatever goes wrong becomes an error of `blame`."""
     with (
         readable(path, blame, ValueError, csv.Error),
-        TextIOWrapper(opened(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
+        TextIOWrapper(open_file(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
     ):
         yield _rows_of_equal_length(csv.reader(_lines(file), strict=True), path.name, blame)
 

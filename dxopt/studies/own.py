@@ -15,7 +15,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.repair import expected_above
 from dxopt.proofs.user_channel import proven_but_for_rounding
 from dxopt.results.comparison import OPTIMAL
-from dxopt.runtime.plugins import said
+from dxopt.runtime.plugins import error_text
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
 
 Given = Mechanism | np.ndarray | list[Any] | Callable[[float], Any]
@@ -54,7 +54,8 @@ class Own:
                 raise
             except Exception as error:  # whatever a function of the user raises
                 fix = "mend the function, which is called with epsilon alone"
-                raise SpecError("methods", f"the function of {self.name!r} raises {said(error)}", fix) from error
+                wrong = f"the function of {self.name!r} raises {error_text(error)}"
+                raise SpecError("methods", wrong, fix) from error
             if not isinstance(given, Mechanism | _MATRIX):
                 wrong = f"the function of {self.name!r} gives {type(given).__name__}"
                 raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")

@@ -240,7 +240,7 @@ class Explanation(Shown):
         told = [f"{topic}: {text}" for topic, text in self.sentences]
         return "\n".join([self.problem, *told, *(aligned(table_of(self)) if self.choices else [])])
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.problem}: {self.sentences[0][1]}"
 
     def _repr_html_(self) -> str:

@@ -134,7 +134,7 @@ class Applied(Shown):
         furthest = with_unit(f"{self.moved.furthest:.4g}", self.record.secret.within_unit)
         return f"{self.moved.values:,}, taken for the nearest secret, at most {furthest} away"
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.output.name}: {self.record.rows.out:,} rows"
 
     def _lines(self) -> Lines:

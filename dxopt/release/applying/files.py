@@ -20,7 +20,7 @@ from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.runtime.atomic_write import replacing, require_free, unwritable
-from dxopt.runtime.locking import held
+from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
 
@@ -75,7 +75,7 @@ def publish(file: Path, sha256: str) -> bool:
 
 def _held(partial: Path) -> AbstractContextManager[None]:
     """Return a lock that one run has at a time; BlockingIOError if another has it."""
-    return held(partial.with_name(f"{partial.name}.lock"))
+    return locked(partial.with_name(f"{partial.name}.lock"))
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

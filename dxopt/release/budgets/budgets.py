@@ -558,7 +558,7 @@ class Budgets(Shown):
     ) -> None:
         self.close()
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return str(self.file)
 
     def _lines(self) -> Lines:

@@ -52,7 +52,7 @@ from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.partition import Partition
 from dxopt.release.tables.proof import Counts, Difference, over_power_of_two
 from dxopt.release.tables.table import BITS, IntegerTable
-from dxopt.runtime.progress import Progress, shows, told
+from dxopt.runtime.progress import Progress, or_silence, shows
 
 Array = NDArray[np.float64]
 _UP = 1 + 2.0**-30
@@ -264,7 +264,7 @@ def integer_table(
     losses = _losses(mechanism, loss)
     rounding = Rounding.of(mechanism, privacy, beliefs, losses)
     difference = Difference(mechanism.matrix, beliefs, losses)
-    tell = told(progress)
+    tell = or_silence(progress)
     refused = None
     # Without δ, first with the channel divided by its row sums, which needs a smaller D. With δ, or if that gives no
     # proven table, with the channel as it is. Larger T cost less: the first that costs little enough is taken.

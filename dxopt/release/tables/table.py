@@ -342,8 +342,8 @@ class IntegerTable(Sampler):
             f"private at {promise}; rows within {self.variation:.1e} of the mechanism{cost}"
         )
 
-    def _said(self) -> str:
-        return f"{super()._said()}, out of 2^{self.bits}"
+    def _summary(self) -> str:
+        return f"{super()._summary()}, out of 2^{self.bits}"
 
     def _promise(self) -> tuple[float, float]:
         return self.epsilon, self.delta
