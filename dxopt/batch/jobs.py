@@ -197,6 +197,8 @@ def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -
         asked = {key: value for key, value in without_defaults(member.sheet).items() if key not in _HOW}
         if data:
             asked["data"] = list(data)
+        if member.sheet.privacy is not None and member.sheet.privacy.between == "positions":
+            asked["privacy"] = "positions"  # the level between points of the space is then lower
         if overrides.compare and not member.sheet.compare:
             asked["compare"] = "all"
         if file.sweep is not None:

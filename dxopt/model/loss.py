@@ -100,6 +100,8 @@ class Loss(Shown):
         what was given, such as "EUR".
     plugin : Plugin or None
         Whose loss it is, where its name is that of a plug-in.
+    symmetric : bool
+        Whether l(x, w) = l(w, x) for reports that are the secrets; False where that is not known.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Loss(Shown):
     size: int = 0
     unit: str = ""
     plugin: Plugin | None = None
+    symmetric: bool = False
 
     def _summary(self) -> str:
         return f"{self.name}: {self._size()}"
@@ -174,8 +177,7 @@ class Loss(Shown):
         """
         if not callable(self.source):
             return self.source[:, reports]
-        # Rows stand for columns: kernel mechanisms, which call this, are on spaces of symmetric distances.
-        if self.reports.secrets:
+        if self.reports.secrets and self.symmetric:
             return self.source(reports).T
         blocks = np.array_split(np.arange(self.size), self.size // _ROWS + 1)
         return np.concatenate([self.source(secrets)[:, reports] for secrets in blocks])
@@ -285,7 +287,8 @@ class Loss(Shown):
         source = partial(LOSSES.get(name), space, reports)
         source(np.zeros(1, dtype=np.int64))  # fails here rather than later where the reports do not suit the loss
         unit = {"distance": space.unit, "squared": squared_unit(space.unit)}.get(name, "")
-        return cls(source, reports, name, len(space), unit)
+        symmetric = name in ("distance", "squared", "binary") and space.symmetric
+        return cls(source, reports, name, len(space), unit, symmetric=symmetric)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
