@@ -13,7 +13,7 @@ logging.getLogger("dxopt").addHandler(logging.NullHandler())
 
 
 def _homes() -> dict[str, tuple[str, str]]:
-    """Return the module of each public name, and its name there, from the imports that type checkers read."""
+    """Return, for each public name, its module and its name there: the stub for type checkers lists them once."""
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     return {
         alias.asname or alias.name: (str(line.module), alias.name)
@@ -28,6 +28,7 @@ __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import dxopt` is fast."""
     if name not in _HOME:
         raise AttributeError(f"module 'dxopt' has no attribute {name!r}")
     home, own = _HOME[name]

@@ -25,7 +25,7 @@ _EXTRAS = {
 
 
 class DxoptError(Exception):
-    """Base of every error raised on purpose.
+    """Base class of all errors that dxopt raises on purpose.
 
     Examples
     --------
@@ -40,9 +40,10 @@ class DxoptError(Exception):
 
 @dataclass(frozen=True)
 class Option:
-    """A parameter that a fix names, with the value to give it, or None where the reader chooses that.
+    """A parameter that a fix names, written as the reader would: in Python, a problem file or a command.
 
-    `command` is the option of a command where that is another.
+    `value` is the value to give it, or None if the reader chooses it. `command` is its name as an option of a
+    command, if that is not `name`.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class SpecError(DxoptError, ValueError):
     ----------
     field, wrong : str
     parts : Fix
-        The fix; `fix` is its text as Python writes it.
+        The fix, in pieces of text and options; `fix` is its text for Python.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class SpecError(DxoptError, ValueError):
     """
 
     in_file: ClassVar[bool] = False
-    """The field is a key at a position of a problem file."""
+    """True of subclasses whose field is a key at a position of a problem file."""
 
     def __init__(self, field: str, wrong: str, *fix: str | Option) -> None:
         super().__init__(field, wrong)
@@ -105,7 +106,7 @@ class SpecError(DxoptError, ValueError):
 
     @property
     def fix(self) -> str:
-        """Return what would be right."""
+        """What would be right, for users of Python."""
         return self.fix_in(Option.in_python)
 
     @property
@@ -123,7 +124,7 @@ class SpecError(DxoptError, ValueError):
         return " ".join((f"{self.field}: {self.wrong}" + (f"; {fix}" if fix else "")).splitlines())
 
     def at(self, field: str, wrong: str | None = None) -> Self:
-        """Return the same error about another field, with other words for what is wrong where they are given."""
+        """Return a copy about another field, as a caller names it, and with other words for what is wrong."""
         moved = copy.copy(self)
         moved.field = field
         moved.wrong = self.wrong if wrong is None else wrong
@@ -137,6 +138,7 @@ class SpecError(DxoptError, ValueError):
 
 
 def _same_error(kind: type[SpecError], content: dict[str, Any]) -> SpecError:
+    """Make a pickled error again, without `__init__`, whose parameters differ between subclasses."""
     error = kind.__new__(kind, content["field"], content["wrong"])
     error.__dict__.update(content)
     return error
@@ -215,13 +217,13 @@ class MethodRefused(UnsupportedError):
 
 
 class BudgetExceeded(SpecError):
-    """A person has not that much privacy budget left; nothing was charged, and nothing may be released.
+    """A person has too little privacy budget left; nothing was charged, and nothing may be released.
 
     Attributes
     ----------
     person : str
     asked, left : Fraction
-        What was asked for in all, and what is left; of δ, where that is what is short.
+        What was asked for in all, and what is left: of ε, or of δ if that is what is short.
 
     Examples
     --------
@@ -322,7 +324,7 @@ class NoTightMechanism(UnsupportedError):
 
 
 def required(field: str, given: Any, kinds: Any, fix: str) -> None:
-    """Raise SpecError about a field unless what is given for it is of a kind, or of one of several."""
+    """Raise SpecError about a field unless what is given for it is of a type, or of one of several types."""
     if not isinstance(given, kinds):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)
 
@@ -334,7 +336,7 @@ def required_choice(field: str, given: Any, choices: Collection[str]) -> None:
 
 
 def optional(name: str) -> Any:
-    """Import a package of an extra; UnsupportedError names the extra where it is not installed."""
+    """Import a package that only an extra of dxopt installs; UnsupportedError names the extra if it is missing."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:

@@ -113,7 +113,7 @@ class Repeated(Shown):
             rows.append((f"{one.reports:,}", named, error))
         return rows
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         last = self.attacks[-1]
         return f"{self.name}: {last.reports:,} reports name the secret with probability {last.named:.3g}"
 

@@ -277,7 +277,7 @@ class Composition(Shown):
     pairs: str = "all"
     accuracy: float = 1e-3
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{sum(self.counts):,} releases on {len(self.space):,} secrets"
 
     def delta(self, epsilon: Written) -> Composed:

@@ -56,7 +56,7 @@ class Recovered(Shown):
     iterations: int
     status: Status
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"prior on {len(self.prior):,} points: {self.status}, gap {self.gap:.1e}, {self.iterations:,} rounds"
 
     def _repr_html_(self) -> str:
@@ -180,7 +180,7 @@ class RateDistortion(Shown):
     iterations: int
     status: Status
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.rate:.3g} bits at a loss of {self.loss:.3g}: {self.status}, at least {self.bound:.3g} bits"
 
 

@@ -25,9 +25,9 @@ Tell = Callable[[str, str], None]
 Answer = Report | Swept
 
 
-def answered(task: Task, tell: Tell) -> Answer:
-    """Return the answer that a task asks for; `tell` is given (problem name, progress line)."""
-    return _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
+def answer_task(task: Task, tell: Tell) -> Answer:
+    """Return the answer that a task asks for; `tell` is called with (problem name, progress line)."""
+    return _solve_once(task, tell) if task.sweep is None else _answer_sweep(task, task.sweep, tell)
 
 
 def refuse_comparison(task: Task) -> None:
@@ -44,46 +44,49 @@ def refuse_comparison(task: Task) -> None:
         raise SpecError(field, wrong, "use dxopt solve, or give one value")
 
 
-def asked_amiss(task: Task) -> Warnings:
-    """Return what is seldom meant in a task, before anything is solved; of ε only where the task is about one."""
+def task_warnings(task: Task) -> Warnings:
+    """Return the warnings about a task before it is solved; those about ε only where it has just one."""
     level = task.sweep is None or isinstance(task.sweep, LossFrontier)
     return every_kind(of_problem(task.problem, level=level), of_priors(task.priors.values()))
 
 
-def _solved(task: Task, tell: Tell) -> Report:
-    report = solve(task.problem, method=task.method, spanner=task.spanner, **_options(task, tell))
-    report = _evaluated(task, report)
+def _solve_once(task: Task, tell: Tell) -> Report:
+    """Solve the problem of a task, evaluate the mechanism, and compare it where the file asks for that."""
+    report = solve(task.problem, method=task.method, spanner=task.spanner, **_solve_options(task, tell))
+    report = _with_evaluation(task, report)
     if not (task.compare or task.priors):
         return report
     return replace(report, comparison=_comparison(task, report, tell))
 
 
-def _swept(task: Task, sweep: Sweep, tell: Tell) -> Swept:
-    answer = sweep.run(task.problem, **_options(task, tell))
+def _answer_sweep(task: Task, sweep: Sweep, tell: Tell) -> Swept:
+    """Answer a question of many solves, and evaluate each mechanism that the answer has."""
+    answer = sweep.run(task.problem, **_solve_options(task, tell))
     if isinstance(answer, Level) and answer.report is not None:
-        return replace(answer, report=_evaluated(task, answer.report))
+        return replace(answer, report=_with_evaluation(task, answer.report))
     if isinstance(answer, EpsilonSweep):
-        return replace(answer, reports=tuple(_evaluated(task, report) for report in answer.reports))
+        return replace(answer, reports=tuple(_with_evaluation(task, report) for report in answer.reports))
     return answer
 
 
-def _evaluated(task: Task, report: Report) -> Report:
+def _with_evaluation(task: Task, report: Report) -> Report:
+    """Return a report with what the file asks to evaluate: measures, beliefs, several records, and held-out data."""
     evaluation = {name: MEASURES[name](report.mechanism, report.problem) for name in task.evaluate}
     for beliefs in task.beliefs:
         evaluation |= learned(report.mechanism, report.problem, beliefs)
     if task.records is not None:
         evaluation |= of_records(report.mechanism, report.problem, task.records)
-    return replace(report, evaluation=evaluation, beliefs=task.beliefs, held_out=_on_data(task, report))
+    return replace(report, evaluation=evaluation, beliefs=task.beliefs, held_out=_held_out_costs(task, report))
 
 
-def _on_data(task: Task, report: Report) -> tuple[HeldOut, ...]:
-    """Return the costs of the mechanism on the data that the task names."""
+def _held_out_costs(task: Task, report: Report) -> tuple[HeldOut, ...]:
+    """Return the costs of the mechanism on each held-out data set, those of positions only if asked for."""
     prior = report.problem.prior.probabilities
     found = [(worth_on(data, report.mechanism, report.problem.loss, prior), at) for data, at in task.held_out]
     return tuple(one if at else replace(one, positions=None) for one, at in found)
 
 
-def _options(task: Task, tell: Tell) -> dict[str, Any]:
+def _solve_options(task: Task, tell: Tell) -> dict[str, Any]:
     """Return the options of every solve for a task."""
     return {
         "solver": task.solver,
@@ -103,4 +106,4 @@ def _comparison(task: Task, report: Report, tell: Tell) -> Comparison:
     if not methods and not optimum:
         methods = (task.method,)
     reference = report if optimum else None
-    return compare(task.problem, methods, priors=task.priors, reference=reference, **_options(task, tell))
+    return compare(task.problem, methods, priors=task.priors, reference=reference, **_solve_options(task, tell))

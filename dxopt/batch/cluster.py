@@ -14,7 +14,7 @@ import dxopt
 from dxopt.batch.jobs import Job
 from dxopt.batch.outcome import Done
 from dxopt.batch.pool import RENEW, Worker
-from dxopt.runtime.cluster import opened
+from dxopt.runtime.cluster import open_client
 from dxopt.runtime.stopping import Stop
 
 _TICK = 0.1
@@ -24,36 +24,37 @@ _ASK_EVERY = 1.0
 def on_cluster(
     jobs: Mapping[int, Job], stop: Stop, address: str, *, memory_limit: float | None
 ) -> Iterator[tuple[int, Done]]:
-    """Yield the outcome of each job with its index, as they end; another worker repeats the job of one that dies.
+    """Yield the outcome of each job with its index, in the order in which they end.
 
-    The workers read the problem files and write the results, at the same paths as here.
+    Jobs of a worker that dies go to another one. Workers read problem files and write results at the same paths as
+    this process. Ctrl-C reaches them by an event of the scheduler, which each of them asks for.
     """
-    with opened(address) as client:
+    with open_client(address) as client:
         from distributed import Event
 
         halt = Event(f"dxopt-halt-{uuid.uuid4().hex}", client=client)
         options = {"halt": halt.name, "memory_limit": memory_limit, "folder": str(Path.cwd())}
         waiting = {
-            client.submit(remotely, job, dxopt.__version__, **options, pure=False): index
+            client.submit(do_on_worker, job, dxopt.__version__, **options, pure=False): index
             for index, job in jobs.items()
         }
         halted = False
         try:
             while waiting:
-                if stop.interrupted and not halted:
+                if stop.interrupted and not halted:  # those that run then deliver what they have
                     halted = True
                     halt.set()
                 for future in [future for future in waiting if future.done()]:
                     index = waiting.pop(future)
-                    yield index, _result(future, jobs[index])
+                    yield index, _outcome_of_future(future, jobs[index])
                 time.sleep(_TICK)
         finally:
             with suppress(OSError):  # the scheduler is lost
                 halt.set()
 
 
-def remotely(job: Job, version: str, *, halt: str, memory_limit: float | None, folder: str) -> Done:
-    """Do a job on a worker of the cluster, in a process that is kept for the next one."""
+def do_on_worker(job: Job, version: str, *, halt: str, memory_limit: float | None, folder: str) -> Done:
+    """Do a job on a worker, in a process that it keeps for the next job; `halt` names the event that stops all."""
     from distributed import Event
 
     if dxopt.__version__ != version:
@@ -61,7 +62,7 @@ def remotely(job: Job, version: str, *, halt: str, memory_limit: float | None, f
     halted = Event(halt)
     if halted.is_set():
         return job.not_started()
-    worker = _worker(memory_limit, folder)
+    worker = _kept_worker(memory_limit, folder)
     worker.start(job)
     # The event is asked for rarely, as each time is a message to the scheduler.
     next_look = time.monotonic() + _ASK_EVERY
@@ -78,7 +79,7 @@ _kept = threading.local()
 """The process of each thread of a worker of the cluster, and what it was started with."""
 
 
-def _worker(memory_limit: float | None, folder: str) -> Worker:
+def _kept_worker(memory_limit: float | None, folder: str) -> Worker:
     """Return the process that this thread keeps, or a new one where that is dead, too large or not as asked for."""
     worker = _kept.__dict__.get("worker")
     options = (memory_limit, folder)
@@ -91,7 +92,8 @@ def _worker(memory_limit: float | None, folder: str) -> Worker:
     return worker
 
 
-def _result(future: Any, job: Job) -> Done:
+def _outcome_of_future(future: Any, job: Job) -> Done:
+    """Return the outcome of a job from its ended future: what the job returned, or why there is nothing."""
     if future.status == "finished":
         return future.result()
     if future.status == "error":

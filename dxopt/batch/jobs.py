@@ -15,17 +15,17 @@ from dxopt.batch.outcome import SUMMARY, Done, Line
 from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
-from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
+from dxopt.runtime.reading import MOST_TABLE, is_folder, open_file
 from dxopt.solving.plugins import named_plugins
 from dxopt.spec import ProblemFile, read_problems
-from dxopt.spec.fields import plain
+from dxopt.spec.fields import without_defaults
 from dxopt.spec.source import stem
 
 Question = Mapping[str, str]
 """A digest for each key that has something else than its default."""
 
 _HOW = frozenset({"name", "solver", "tolerance", "time_limit", "expect", "privacy"})
-"""Keys that are about the search, or, as `privacy`, written in another way."""
+"""Keys that do not change what is asked: those about the search, and `privacy`, whose level is in `epsilon`."""
 _LONGEST_FOLDER = 220
 """Bytes of the name of a result folder: a file system takes 255, and some are added while the folder is written."""
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
@@ -63,16 +63,16 @@ class Job:
     force: bool = False
 
     def not_started(self) -> Done:
-        """Its outcome where the run was interrupted before."""
+        """Return its outcome where the run was interrupted before it began."""
         return self.not_done("not started", "not started, as the run was interrupted")
 
     def not_done(self, status: str, reason: str) -> Done:
-        """Its outcome where it was never finished."""
+        """Return its outcome where it has no result: a line with what is known before its problem is built."""
         return Done(Line(self.name, status=status, delivered=False), f"{self.name}: {reason}")
 
 
 def problem_files(paths: Iterable[Path]) -> list[Path]:
-    """Files as given, and every *.yaml below a directory that is not inside a result folder.
+    """Return files as given, and every *.yaml below a folder that is not inside a result folder, each once.
 
     Raises
     ------
@@ -103,14 +103,14 @@ def jobs_of(
     SpecError
         If a folder holds no problem file.
     """
-    taken = {name.casefold() for name in SUMMARY}
+    taken = {name.casefold() for name in SUMMARY}  # the summary files are beside the result folders
     for path in problem_files(paths):
         try:
             file = read_problems(path, overrides.sweep, overrides.epsilon)
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        data = [_digest(named) for named in file.data]
+        data = [_digest_of_data(named) for named in file.data]
         inputs = digest_of(file, overrides, data)
         questions = questions_of(file, overrides, data)
         # The problem of a result is not solved into the folder that it is read from.
@@ -132,7 +132,10 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 
 def _folder_name(name: str, suffix: str, taken: set[str], other: Container[str]) -> str:
-    """Return a name for a result folder, valid on any system, that is not one of others; it is taken from then on."""
+    """Return a name for a result folder that is valid on any system, and add it to `taken`, in lower case.
+
+    A number makes it differ from names that are `taken`, by other results or the summary, and from those in `other`.
+    """
     plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
     if plain.partition(".")[0].lower() in _RESERVED:
         plain = f"problem-{plain}"
@@ -147,9 +150,10 @@ def _folder_name(name: str, suffix: str, taken: set[str], other: Container[str])
 
 
 def digest_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> str:
-    """SHA-256 of a problem file, the data files that it names (by their digests), the options, and plug-ins.
+    """Return the SHA-256 of all that results depend on: problem file, data files (`data`), options, and plug-ins.
 
-    Those are the installed ones whose names it has anywhere, with their versions: one that is not used does no harm.
+    Plug-ins are the installed ones whose names the file has anywhere, with their versions: to take too many of them
+    does no harm, as their change only means that a problem is solved again.
     """
     # a result is the same whether its warnings count as bad input or not
     options = {key: value for key, value in asdict(overrides).items() if key != "strict"}
@@ -162,7 +166,7 @@ def digest_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> s
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in nested lists and mappings."""
+    """Yield every text in nested lists and mappings, any of which may be the name of a plug-in."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list | tuple):
@@ -170,10 +174,10 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _digest(path: Path) -> str:
-    """SHA-256 of a data file, or that it cannot be read; why not is found out where it is read."""
+def _digest_of_data(path: Path) -> str:
+    """Return the SHA-256 of a data file, "missing" if it cannot be read; the job that reads it then says why not."""
     try:
-        with opened(path, MOST_TABLE) as stream:
+        with open_file(path, MOST_TABLE) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, ValueError):
         return "missing"
@@ -188,24 +192,27 @@ def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -
     found: list[Question] = []
     if file.saved is not None:
         asked = {"arrays": list(data), **({"compare": "all"} if overrides.compare else {})}
-        return [_digests(asked if file.sweep is None else {**asked, "epsilon": asdict(file.sweep)})]
+        return [_digests_by_key(asked if file.sweep is None else {**asked, "epsilon": asdict(file.sweep)})]
     for member in file.members:
-        asked = {key: value for key, value in plain(member.sheet).items() if key not in _HOW}
+        asked = {key: value for key, value in without_defaults(member.sheet).items() if key not in _HOW}
         if data:
             asked["data"] = list(data)
+        if member.sheet.privacy is not None and member.sheet.privacy.between == "positions":
+            asked["privacy"] = "positions"  # the level between points of the space is then lower
         if overrides.compare and not member.sheet.compare:
             asked["compare"] = "all"
         if file.sweep is not None:
-            found.append(_digests({**asked, "epsilon": asdict(file.sweep)}))
+            found.append(_digests_by_key({**asked, "epsilon": asdict(file.sweep)}))
             continue
+        # a search keeps its own form of `epsilon`; a family has one question per level
         each = (
             [asked["epsilon"]] if member.sheet.sweep is not None and "epsilon" in asked else member.sheet.epsilons()
         )
-        found += [_digests({**asked, "epsilon": epsilon}) for epsilon in each]
+        found += [_digests_by_key({**asked, "epsilon": epsilon}) for epsilon in each]
     return found
 
 
-def _digests(asked: Mapping[str, Any]) -> Question:
-    """Return the digests of values by key."""
+def _digests_by_key(asked: Mapping[str, Any]) -> Question:
+    """Return a short digest of each value, by key, to see which keys differ without storing the values."""
     texts = {key: json.dumps(value, sort_keys=True) for key, value in asked.items()}
     return {key: hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in sorted(texts.items())}

@@ -71,8 +71,8 @@ class Line:
     warnings: Sequence[Mapping[str, str]] = ()
     error: str = ""
 
-    def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
-        """Return the same line with warnings."""
+    def with_warnings(self, found: Iterable[PlausibilityWarning]) -> Line:
+        """Return the same line with warnings, as plain data for summary.json."""
         return replace(self, warnings=tuple(warning.content() for warning in found))
 
     @property
@@ -81,8 +81,8 @@ class Line:
         return [f"{self.problem}: {one['field']}: {one['seen']}; {one['fix']}" for one in self.warnings]
 
     @classmethod
-    def asked(cls, problem: Problem, method: str) -> Line:
-        """Return the line of a problem that is not solved yet."""
+    def of_unsolved(cls, problem: Problem, method: str) -> Line:
+        """Return the line of a problem that is not solved yet; what only a solve can tell keeps its default."""
         return cls(
             problem.name,
             size=len(problem.space),
@@ -95,11 +95,11 @@ class Line:
 
     @classmethod
     def of(cls, report: Report, method: str) -> Line:
-        """Return the line of a finished problem."""
+        """Return the line of a solved problem, from its report and the method that was asked for."""
         proof = report.certificate
         losses = report.off_prior.losses
         return replace(
-            cls.asked(report.problem, method),
+            cls.of_unsolved(report.problem, method),
             value=proof.value,
             bound=proof.bound,
             gap=proof.gap,
@@ -163,45 +163,46 @@ def summary(lines: Sequence[Line], width: int | None = None) -> str:
         Characters of a terminal: where the table is wider, the columns that matter least are left out and named
         below, and names of problems lose their middle if that is not enough.
     """
-    columns = list(zip(*_grid(lines), strict=True))
+    columns = list(zip(*_cells(lines), strict=True))
     left_out: list[str] = []
     for name in _DISPENSABLE:
-        if width is None or _wide(columns) <= width:
+        if width is None or _table_width(columns) <= width:  # not for a terminal, or narrow enough
             break
         kept = [column for column in columns if column[0] != name]
         left_out += [name] if len(kept) < len(columns) else []
         columns = kept
-    if width is not None and columns and (over := _wide(columns) - width) > 0:
+    if width is not None and columns and (over := _table_width(columns) - width) > 0:
         room = max(max(map(len, columns[0])) - over, _NAME)
-        columns[0] = tuple(_cut(name, room) for name in columns[0])
+        columns[0] = tuple(_shorten(name, room) for name in columns[0])
     padded = [[text.ljust(max(map(len, column))) for text in column] for column in columns]
     shown = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
     return "\n".join([*shown, f"not shown: {', '.join(left_out)}"] if left_out else shown)
 
 
-def _wide(columns: Sequence[Sequence[str]]) -> int:
+def _table_width(columns: Sequence[Sequence[str]]) -> int:
+    """Return the characters in the widest row of the table, with two blanks between columns."""
     return sum(max(map(len, column)) + 2 for column in columns) - 2
 
 
-def _cut(text: str, room: int) -> str:
-    """Cut the middle of a text that is too long."""
+def _shorten(text: str, room: int) -> str:
+    """Cut the middle of a text of more than `room` characters, as names of a family differ at their ends."""
     end = (room - 1) // 2
     return text if len(text) <= room else f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
 
 
 def markdown(lines: Sequence[Line]) -> str:
-    """Return the table of a batch in Markdown."""
-    head, *rest = ([_plain(text) for text in row] for row in _grid(lines))
+    """Return the table of at least one line in Markdown."""
+    head, *rest = ([_escape_cell(text) for text in row] for row in _cells(lines))
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rest))
 
 
-def _plain(text: str) -> str:
-    """Escape a cell of Markdown: an open comment of HTML would hide all below."""
+def _escape_cell(text: str) -> str:
+    """Escape a cell of Markdown: a bar would end it, and an open comment of HTML would hide all below."""
     return escape(text.replace("\\", "\\\\").replace("|", "\\|"), quote=False)
 
 
-def _grid(lines: Sequence[Line]) -> list[tuple[str, ...]]:
-    """Return the names of the columns that are not blank, and the cells of every line."""
+def _cells(lines: Sequence[Line]) -> list[tuple[str, ...]]:
+    """Return the rows of the table, its head first, without columns that are blank in every line."""
     columns = [(name, *map(text, lines)) for name, text in _COLUMNS.items()]
     return list(zip(*(column for column in columns if any(column[1:])), strict=True))
 
@@ -235,7 +236,7 @@ class Done:
     strict: bool = False
 
     def strictly(self, strict: bool) -> Done:
-        """Return the same, as bad input where strict warnings make it so."""
+        """Return the same outcome; as bad input if `strict` is set and it has warnings."""
         if not (strict and self.line.warnings):
             return self
         return replace(self, strict=True, bad_input=True)
@@ -271,7 +272,7 @@ class Outcome:
 
     @classmethod
     def of(cls, results: Iterable[Done]) -> Outcome:
-        """Collect the outcomes of problems in their order."""
+        """Collect the outcomes of problems, in the order of the problems."""
         outcome = cls()
         unread: set[str] = set()
         for done in results:
@@ -292,7 +293,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 not certified within limits (or failed), 2 bad input."""
+        """0 if all is done, 1 if something failed or is not certified within its limits, 2 on bad input."""
         if self.bad_input:
             return 2
         return 0 if all(line.delivered for line in self.lines) else 1

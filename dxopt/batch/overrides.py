@@ -34,7 +34,7 @@ class Overrides:
         return "-compare" if self.compare else ""
 
     def apply(self, task: Task) -> Task:
-        """Return the task with every option that was given."""
+        """Return the task with the options that were given; its file was read with `epsilon` and `sweep` already."""
         about = ("epsilon", "sweep", "strict")
         given = {key: value for key, value in asdict(self).items() if value is not None and key not in about}
         if task.compare:

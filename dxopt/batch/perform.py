@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from dxopt.batch.answering import Answer, Tell, answered, asked_amiss, refuse_comparison
+from dxopt.batch.answering import Answer, Tell, answer_task, refuse_comparison, task_warnings
 from dxopt.batch.jobs import Job, unreadable
 from dxopt.batch.outcome import Done, Line
-from dxopt.batch.resume import record, require_replaceable, why_other_result
+from dxopt.batch.resume import require_replaceable, why_other_result, write_record
 from dxopt.errors import DxoptError, Option, SpecError
 from dxopt.model.plausibility import every_kind
 from dxopt.results.announcing import unannounced
@@ -47,8 +47,8 @@ def perform(
     # Step 1: the problem. Whatever is wrong with the file or its data ends the job here.
     try:
         if file is None:
-            file = _read(job.file, job.digest.partition(" ")[0], job.overrides.sweep, job.overrides.epsilon)
-        task = job.overrides.apply(_built(file)[job.index])
+            file = _read_once(job.file, job.digest.partition(" ")[0], job.overrides.sweep, job.overrides.epsilon)
+        task = job.overrides.apply(_build_once(file)[job.index])
     except SpecError as error:
         return unreadable(job.file, error)
     except Exception as error:
@@ -59,20 +59,20 @@ def perform(
     started = time.perf_counter()
     try:
         refuse_comparison(task)
-        found = asked_amiss(task)
+        found = task_warnings(task)
         if strict and found:
-            return Done(replace(unsolved, status="bad input").warned(found)).strictly(strict)
+            return Done(replace(unsolved, status="bad input").with_warnings(found)).strictly(strict)
         require_writable(job.folder)
         require_replaceable(job.folder, "" if job.force else why_other_result(job))
-        with unannounced():
-            answer = answered(task, tell)
+        with unannounced():  # warnings are in the line of the batch
+            answer = answer_task(task, tell)
         seconds = time.perf_counter() - started
         interrupted = answer.status is Status.INTERRUPTED or _broken_off(answer)
         line = replace(_line(unsolved, answer, seconds), folder=job.folder.name)
-        line = line.warned(every_kind(found, answer.warnings))
+        line = line.with_warnings(every_kind(found, answer.warnings))
         done = Done(line, interrupted=interrupted)
         if task.expect is not None:
-            done = _expected(done, answer, task.expect)
+            done = _compare_expected(done, answer, task.expect)
         _save(answer, job, done)
     except SpecError as error:
         return Done(
@@ -87,14 +87,14 @@ def perform(
 
 
 @lru_cache(maxsize=1)
-def _read(path: Path, content: str, sweep: AtLevels | None, epsilon: float | None) -> ProblemFile:
-    """Read a file once for all problems of a family; `content` is the digest that a job has."""
+def _read_once(path: Path, content: str, sweep: AtLevels | None, epsilon: float | None) -> ProblemFile:
+    """Read a file once for all problems of a family; `content`, the digest of a job, tells the cache of changes."""
     return read_problems(path, sweep, epsilon)
 
 
 @lru_cache(maxsize=1)
-def _built(file: ProblemFile) -> list[Task]:
-    """Return the tasks of a file; of the problems of a family one process builds the space once."""
+def _build_once(file: ProblemFile) -> list[Task]:
+    """Return the tasks of a file; the cache builds the space once for all problems of a family."""
     return build_tasks(file)
 
 
@@ -106,7 +106,7 @@ def _save(answer: Answer, job: Job, done: Done) -> None:
 
     def fill(folder: Path) -> None:
         write_contents(folder, contents)
-        record(job, done, folder)
+        write_record(job, done, folder)
 
     try:
         replace_folder(job.folder, fill)
@@ -133,15 +133,15 @@ def _fault(job: Job, line: Line, error: Exception) -> Done:
 
 
 def _unsolved(task: Task) -> Line:
-    """Return the line of a task that failed."""
+    """Return the line of a task before it is solved; without ε where that is searched for, or there are many."""
     added = "" if task.spanner is None else f", spanner {task.spanner:g}"
     added += "" if task.sweep is None else f", {task.sweep}"
-    line = replace(Line.asked(task.problem, task.method + added), delivered=False)
+    line = replace(Line.of_unsolved(task.problem, task.method + added), delivered=False)
     return line if task.sweep is None or isinstance(task.sweep, LossFrontier) else replace(line, epsilon=None)
 
 
 def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
-    """Return the line of a task that was answered."""
+    """Return the line of an answer; what a search or a curve lacks stays as in `unsolved`."""
     if isinstance(answer, Report):
         line = Line.of(answer, unsolved.method)
         return replace(line, delivered=line.delivered and not _broken_off(answer))
@@ -164,8 +164,8 @@ def _broken_off(answer: Answer) -> bool:
     return isinstance(answer, Report) and answer.comparison is not None and answer.comparison.interrupted
 
 
-def _expected(done: Done, answer: Answer, expect: Expected) -> Done:
-    """Return the same once the value, or the smallest epsilon, is compared with the one that is known."""
+def _compare_expected(done: Done, answer: Answer, expect: Expected) -> Done:
+    """Return the outcome with its value, or smallest ε, compared with the expected one; the same without either."""
     line = done.line
     what, found = ("epsilon", line.epsilon) if isinstance(answer, Level) else ("value", line.value)
     if found is None:

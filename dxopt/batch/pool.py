@@ -66,14 +66,14 @@ class Worker(Process):
         self._asked_to_stop = False
 
     def start(self, job: Job) -> None:
-        """Begin a job."""
+        """Give it a job, which it begins at once."""
         self.job = job
         self.used = True
         with suppress(OSError):  # it has died; the next `poll` finds that
             self.line.send(job)
 
     def ask_to_stop(self) -> None:
-        """Pass Ctrl-C on, once."""
+        """Interrupt the job that runs, if any, as Ctrl-C would; only once, however often this is called."""
         if not self._asked_to_stop and self.job is not None:
             self._asked_to_stop = True
             self.interrupt()
@@ -83,7 +83,7 @@ class Worker(Process):
 
         Afterwards a worker that died, or held too much memory and was killed, is `ended`.
         """
-        done = self._died() if self.exceeds_memory() else self._receive(tell)
+        done = self._end_dead() if self.exceeds_memory() else self._receive(tell)
         if done is not None:
             self.job = None
         return done
@@ -96,7 +96,7 @@ class Worker(Process):
 
     @property
     def ended(self) -> bool:
-        """True if it can do no more jobs."""
+        """Tell whether it can do no more jobs, because it was ended."""
         return self.line.closed
 
     def _receive(self, tell: Tell) -> Done | None:
@@ -111,11 +111,11 @@ class Worker(Process):
                     case done:
                         return done
         except (EOFError, OSError):
-            return self._died()
+            return self._end_dead()
         return None
 
-    def _died(self) -> Done | None:
-        """End the process for good; return what became of its job, if it had one."""
+    def _end_dead(self) -> Done | None:
+        """End a process that died or exceeds its memory; return the outcome of its job, None if it had none."""
         job = self.job
         over = self.exceeds_memory()
         # A process that closed its connection is about to end: its exit code tells why. One over the limit is killed.
@@ -125,7 +125,7 @@ class Worker(Process):
         code = self.process.poll()
         self.end()
         if job is not None:
-            return self._lost(job, over, code)
+            return self._outcome_of_lost(job, over, code)
         # No job is lost. Whether another one is to start in its place is up to whoever started it.
         if over and not self.used:
             wrong = f"is {self._memory_limit:g} MiB, which a process without a problem takes already"
@@ -133,8 +133,8 @@ class Worker(Process):
         self.failed = None if self.ready else f"a worker process did not start (code {code}); see what it wrote"
         return None
 
-    def _lost(self, job: Job, over: bool, code: int | None) -> Done:
-        """Return the outcome of a job whose process was killed, or died by itself with an exit code."""
+    def _outcome_of_lost(self, job: Job, over: bool, code: int | None) -> Done:
+        """Return the outcome of a job whose process is gone; `over` tells that it was ended for its memory."""
         if over:
             return job.not_done("out of memory", f"out of memory: it took more than {self._memory_limit:g} MiB")
         if code and code < 0:
@@ -143,7 +143,7 @@ class Worker(Process):
 
 
 def resident(process: int) -> int:
-    """Return the bytes that a process and those it started hold in memory; 0 of one that is gone."""
+    """Return the bytes that a process and its children, such as solvers, hold in memory; 0 if it is gone."""
     held = 0
     with suppress(psutil.Error):
         first = psutil.Process(process)
@@ -231,11 +231,12 @@ class Pool:
             self._drop_ended()
 
     def _start_up_to(self, count: int) -> None:
+        """Start workers until there are `count`."""
         for _ in range(count - len(self._workers)):
             self._workers.append(Worker(self._memory_limit, arrived=self._arrived))
 
     def _count_failures(self) -> None:
-        """Raise DxoptError once too many workers in a row have ended before they were ready."""
+        """Raise DxoptError once too many workers in a row never became ready: jobs would wait for ever."""
         if any(worker.ready for worker in self._workers):
             self._failures = 0
         for worker in self._workers:

@@ -20,8 +20,8 @@ from dxopt.runtime.progress import Live
 Show = Literal["reports", "details", "comparisons", "table"]
 
 
-def settling(live: Live) -> Callable[[Line, int, int], None]:
-    """Return what prints how each problem of a batch ended, and counts those that failed."""
+def progress_printer(live: Live) -> Callable[[Line, int, int], None]:
+    """Return the function `settled` of `run_apart`, which prints the end of each problem and counts failures."""
     failed = 0
 
     def settled(line: Line, count: int, of: int) -> None:
@@ -45,19 +45,19 @@ def print_answer(answer: Answer, show: Show) -> None:
 
 
 def _parts(answer: Answer, show: Show) -> Sequence[object]:
-    """Return the text printed for an answer; none where a table follows at the end."""
+    """Return what is printed for one answer; nothing where a table of all answers follows."""
     if show == "table":
         return []
     if isinstance(answer, Level):
         told = answer.details() if show == "details" else str(answer)
-        return [*_report(answer.report, show), f"{answer.problem.name}: {told}"]
+        return [*_report_parts(answer.report, show), f"{answer.problem.name}: {told}"]
     if not isinstance(answer, Report):
         return [answer, *(report.details() for report in answer.reports if show == "details")]
-    return [*_report(answer, show), *([] if answer.comparison is None else [answer.comparison])]
+    return [*_report_parts(answer, show), *([] if answer.comparison is None else [answer.comparison])]
 
 
-def _report(report: Report | None, show: Show) -> Sequence[object]:
-    """Return a report in ten lines, or with everything."""
+def _report_parts(report: Report | None, show: Show) -> Sequence[object]:
+    """Return a report as it is printed, in short or in full; nothing where comparisons alone are shown."""
     if report is None or show == "comparisons":
         return []
     return [report.details() if show == "details" else report]

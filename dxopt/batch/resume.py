@@ -22,14 +22,14 @@ _BESIDES = frozenset({"compare", "priors", "evaluate", "learns", "records"})
 
 
 def why_other(earlier: Question, now: Question) -> str:
-    """Name the keys under which an answer to `now` misses something of one to `earlier`; "" for none."""
+    """Name the keys under which an answer to `now` lacks something of one to `earlier`; "" if it lacks nothing."""
     keys = [key for key in sorted({*earlier, *now}) if earlier.get(key) != now.get(key)]
     missed = [key for key in keys if key in earlier or key not in _BESIDES]
     return f"{', '.join(missed)} {'differs' if len(missed) == 1 else 'differ'}" if missed else ""
 
 
 def require_replaceable(folder: Path, why_other: str) -> None:
-    """Raise SpecError where a result folder answers another question, for a reason that is not empty."""
+    """Refuse to replace a result folder that answers another question; `why_other` says why it does, "" if not."""
     if why_other:
         wrong = f"{folder} holds the result of another problem ({why_other})"
         raise SpecError("output", wrong, "name another folder, or replace it with ", Option("force", True))
@@ -40,8 +40,8 @@ _FORMAT = 1
 _PARTIAL = re.compile(r"\.(.+)-[a-z0-9_]{8}")
 
 
-def record(job: Job, done: Done, folder: Path) -> None:
-    """Write down in a result folder what the result was made from; an interrupted one is never taken for finished."""
+def write_record(job: Job, done: Done, folder: Path) -> None:
+    """Write into a result folder what it was made from; no digest where interrupted, to be done again on resuming."""
     content = {
         "format": _FORMAT,
         "version": dxopt.__version__,
@@ -53,9 +53,9 @@ def record(job: Job, done: Done, folder: Path) -> None:
     write_json(folder / RECORD, content)
 
 
-def finished(job: Job) -> Done | None:
-    """Return the outcome of a job in an earlier run that finished it, where nothing has changed since."""
-    recorded = _recorded(job.folder)
+def finished_before(job: Job) -> Done | None:
+    """Return the outcome of a job in an earlier run; None unless that finished it, and nothing has changed since."""
+    recorded = _read_record(job.folder)
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
     try:
@@ -71,7 +71,7 @@ def finished(job: Job) -> Done | None:
 
 def other_version(job: Job) -> str | None:
     """Return the version of dxopt that an earlier result is from, where it is another one."""
-    version = _recorded(job.folder).get("version", dxopt.__version__)
+    version = _read_record(job.folder).get("version", dxopt.__version__)
     return None if version == dxopt.__version__ else str(version)
 
 
@@ -82,14 +82,15 @@ def why_other_result(job: Job) -> str:
     """
     if not is_result(job.folder):
         return ""
-    recorded = _recorded(job.folder)
+    recorded = _read_record(job.folder)
     question = recorded.get("question")
     if isinstance(question, dict):
         return why_other(question, job.question)
     return "" if recorded.get("digest") == job.digest else "it does not say of which"
 
 
-def _recorded(folder: Path) -> dict[str, Any]:
+def _read_record(folder: Path) -> dict[str, Any]:
+    """Return the record in a result folder; empty where there is none that can be read in this format."""
     try:
         content = read_json(folder / RECORD) if is_result(folder) else {}
     except (OSError, ValueError):
@@ -98,7 +99,7 @@ def _recorded(folder: Path) -> dict[str, Any]:
 
 
 def recover(folders: Iterable[Path]) -> None:
-    """Remove what killed processes left next to result folders; a result that was moved away is put back."""
+    """Remove what killed processes left next to result folders, and put back a result that was moved away."""
     for parent, group in groupby(sorted(folders), key=lambda folder: folder.parent):
         names = {folder.name for folder in group}
         for left in list(parent.iterdir()) if parent.is_dir() else []:

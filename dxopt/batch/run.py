@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dxopt.batch.overrides import Overrides
 from dxopt.batch.pool import Pool
 from dxopt.errors import SpecError
-from dxopt.runtime.locking import held
+from dxopt.runtime.locking import locked
 from dxopt.runtime.stopping import Stop, terminable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def hold(output: Path) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             output.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(held(output / ".lock", PATIENCE))
+            stack.enter_context(locked(output / ".lock", PATIENCE))
         except BlockingIOError:
             fix = "wait for it, or name another folder"
             raise SpecError("output", f"another batch is writing to {output}", fix) from None
@@ -51,6 +51,7 @@ def hold(output: Path) -> Iterator[None]:
 
 
 Settled = Callable[["Line", int, int], None]
+"""Given a line once its problem is done, the number that are done, and the number of all."""
 
 
 def run(
@@ -143,18 +144,18 @@ def run_apart(
         raise SpecError("jobs", f"is {workers}", "give 1 or more")
     if memory_limit is not None and not memory_limit > 0:
         raise SpecError("memory_limit", f"is {memory_limit:g}", "give a positive number of MiB")
-    finding = partial(_run, paths, output, overrides or Overrides(), resume=resume, force=force)
+    run_unfinished = partial(_run_unfinished, paths, output, overrides or Overrides(), resume=resume, force=force)
     with hold(output), Stop() as stop, terminable():
         if cluster is None:
             with Pool(workers, memory_limit=memory_limit) as pool:
-                return finding(settled=settled, doing=lambda jobs: pool.do(jobs, stop, tell))
+                return run_unfinished(settled=settled, do_jobs=lambda jobs: pool.do(jobs, stop, tell))
         from dxopt.batch.cluster import on_cluster
 
-        doing = partial(on_cluster, stop=stop, address=cluster, memory_limit=memory_limit)
-        return finding(settled=settled, doing=doing)
+        do_jobs = partial(on_cluster, stop=stop, address=cluster, memory_limit=memory_limit)
+        return run_unfinished(settled=settled, do_jobs=do_jobs)
 
 
-def _run(
+def _run_unfinished(
     paths: Iterable[Path],
     output: Path,
     overrides: Overrides,
@@ -162,12 +163,12 @@ def _run(
     resume: bool,
     force: bool,
     settled: Settled,
-    doing: Callable[[Mapping[int, Job]], Iterator[tuple[int, Done]]],
+    do_jobs: Callable[[Mapping[int, Job]], Iterator[tuple[int, Done]]],
 ) -> Outcome:
-    """Find the jobs, let those be done that are not finished, and sum up."""
+    """Find the jobs, let `do_jobs` do those that an earlier run has not finished, and write the summary of all."""
     from dxopt.batch.jobs import Job, jobs_of
     from dxopt.batch.outcome import Outcome
-    from dxopt.batch.resume import finished, other_version, recover, why_other_result
+    from dxopt.batch.resume import finished_before, other_version, recover, why_other_result
 
     found = [job for job, _ in jobs_of(paths, output, overrides, force=force or resume)]
     jobs = {index: job for index, job in enumerate(found) if isinstance(job, Job)}
@@ -177,12 +178,12 @@ def _run(
     versions: Counter[str | None] = Counter()
     replaced = 0
     if resume:
-        earlier = {index: done for index, job in jobs.items() if (done := finished(job)) is not None}
+        earlier = {index: done for index, job in jobs.items() if (done := finished_before(job)) is not None}
         versions = Counter(map(other_version, jobs.values()))
         replaced = sum(bool(why_other_result(job)) for job in jobs.values())
     results |= earlier
     try:
-        for index, done in doing({index: job for index, job in jobs.items() if index not in earlier}):
+        for index, done in do_jobs({index: job for index, job in jobs.items() if index not in earlier}):
             results[index] = done
             settled(done.line, len(results), len(found))
         recover(job.folder for job in jobs.values())
@@ -196,7 +197,7 @@ def _run(
 
 
 def _notes(earlier: int, problems: int, versions: Counter[str | None], replaced: int) -> list[str]:
-    """Count the earlier results that are kept, those of another version, and those of a problem that changed."""
+    """Return a line for each: earlier results that are kept, those of another version, and those to be replaced."""
     notes = [f"{earlier} of {problems} were finished before"] if earlier else []
     for version, count in versions.items():
         if version is not None:

@@ -17,6 +17,7 @@ def main(line: Line) -> None:
     last_time = 0.0
 
     def tell(name: str, text: str) -> None:
+        """Pass on a line of progress, at most one in `_EVERY` seconds for a problem: many would fill the line."""
         nonlocal last_name, last_time
         now = time.monotonic()
         if last_name != name or now - last_time > _EVERY:

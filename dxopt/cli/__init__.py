@@ -10,8 +10,8 @@ from dxopt.errors import not_installed
 
 
 def main() -> None:
-    """Entry point; exit code 2 where what a command needs is not installed, as in a light installation."""
-    _speak()
+    """Run the command line; exit with 2 where what a command needs is not installed, as in a light installation."""
+    _tolerate_any_letter()
     try:
         from dxopt.cli.application import run
 
@@ -21,8 +21,8 @@ def main() -> None:
         sys.exit(2)
 
 
-def _speak() -> None:
-    """Let no letter stop a program: output that is redirected is UTF-8, and a terminal shows what it can."""
+def _tolerate_any_letter() -> None:
+    """Let no letter stop the program: make redirected output UTF-8, and a terminal replace what it cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
             if stream.isatty():

@@ -25,6 +25,7 @@ for _room in (solving, results, releases, budgets, installation):
 
 
 def _print_version(wanted: bool) -> None:
+    """Print the version and end, before a command is looked for."""
     if wanted:
         typer.echo(f"dxopt {__version__}")
         raise typer.Exit

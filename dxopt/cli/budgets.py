@@ -52,7 +52,7 @@ def budget(
             raise SpecError("unset", "is of one person, and sets no amount", "give --person alone")
         if delta is not None and amount is None:
             raise SpecError("delta", "is given without a budget", "give --set as well")
-        # before a file is made
+        # a bad amount is refused before the file of a ledger is made
         asked = None if amount is None else (amount_of(amount, "budget"), amount_of(delta or 0, "delta"))
         with Budgets.open(
             ledger, create=amount is not None, unit=unit, key=None if key_file is None else Key.load(key_file)
@@ -76,13 +76,13 @@ def budget(
 
 
 def _print_tables(budgets: Budgets, person: str | None) -> None:
-    """Print the ledger, or one person's part of it."""
+    """Print the ledger with its first accounts, or the account and payments of one person."""
     from rich.console import Console
 
     unit = budgets.unit or "no unit yet"
     account = None if person is None else budgets.account(person)
     totals = budgets.totals()
-    default = _pair(budgets.default, budgets.default_delta)
+    default = _epsilon_and_delta(budgets.default, budgets.default_delta)
     typer.echo(
         f"{budgets.file}: {unit}; default budget {default}; persons: {totals.persons:,}; rows: {totals.rows_said}"
     )
@@ -91,12 +91,12 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
         typer.echo(account)
         payments = budgets.history(person)
         if payments:
-            console.print(_payments(payments))
+            console.print(_payment_table(payments))
         _print_promise(any(one.keyed for one in payments))
         return
     accounts = budgets.accounts()
     if accounts:
-        console.print(_accounts(accounts[:_MOST]))
+        console.print(_account_table(accounts[:_MOST]))
     if len(accounts) > _MOST:
         typer.echo(f"and {len(accounts) - _MOST:,} more, who have more left; --person shows one, --json all")
     if totals.unfinished:
@@ -107,57 +107,58 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
 
 
 def _print_promise(keyed: bool) -> None:
-    """Print what is promised of draws with a key, where there are some."""
+    """Print what draws with a key promise, where the ledger has some (`keyed`)."""
     from dxopt.release.budgets.accounts import KEYED
 
     if keyed:
         typer.echo(KEYED)
 
 
-def _accounts(accounts: Sequence[Account]) -> Table:
-    """Return a table of accounts."""
+def _account_table(accounts: Sequence[Account]) -> Table:
+    """Return a table of accounts; what is left is rounded down, and other amounts up."""
     from rich.markup import escape
     from rich.table import Table
 
-    from dxopt.release.budgets.accounts import printable, shown
+    from dxopt.release.budgets.accounts import amount_text, printable
 
     table = Table("person", "spent", "left", "budget", box=None, pad_edge=False)
     for account in accounts:
-        budget = _pair(account.budget, account.budget_delta) + ("" if account.own else " (default)")
+        budget = _epsilon_and_delta(account.budget, account.budget_delta) + ("" if account.own else " (default)")
         table.add_row(
             escape(printable(account.person)),
-            _pair(account.spent, account.spent_delta),
-            shown(account.left, up=False),
+            _epsilon_and_delta(account.spent, account.spent_delta),
+            amount_text(account.left, up=False),
             budget,
         )
     return table
 
 
-def _payments(payments: Sequence[Payment]) -> Table:
-    """Return a table of payments."""
+def _payment_table(payments: Sequence[Payment]) -> Table:
+    """Return a table of the payments of one person."""
     from rich.markup import escape
     from rich.table import Table
 
-    from dxopt.release.budgets.accounts import printable, shown
+    from dxopt.release.budgets.accounts import amount_text, printable
 
     table = Table("release", "last paid (UTC)", "rows", "draws", "each", "in all", box=None, pad_edge=False)
     for one in payments:
         name = escape(printable(one.release)) + ("" if one.finished else " (not finished)")
-        cost = _pair(one.cost, one.cost_delta)
+        cost = _epsilon_and_delta(one.cost, one.cost_delta)
         time, draws = one.last[:16].replace("T", " "), escape(printable(one.draws))
-        table.add_row(name, time, f"{one.rows:,}", draws, shown(one.level), cost)
+        table.add_row(name, time, f"{one.rows:,}", draws, amount_text(one.level), cost)
     return table
 
 
-def _pair(amount: Fraction | None, delta: Fraction | None) -> str:
-    """ε, and δ where there is one, as text."""
-    from dxopt.release.budgets.accounts import shown
+def _epsilon_and_delta(amount: Fraction | None, delta: Fraction | None) -> str:
+    """Write an amount of ε, and of δ unless that is 0, for people; "none" without a budget."""
+    from dxopt.release.budgets.accounts import amount_text
 
     if amount is None:
         return "none"
-    return shown(amount) + (f", delta {shown(delta)}" if delta else "")
+    return amount_text(amount) + (f", delta {amount_text(delta)}" if delta else "")
 
 
+# fields that JSON has as they are, and amounts
 _ACCOUNT = (
     ("person", "own"),
     ("spent", "left", "budget", "spent_delta", "left_delta", "budget_delta"),
@@ -175,25 +176,27 @@ def _print_json(budgets: Budgets, person: str | None) -> None:
         "ledger": str(budgets.file),
         "unit": budgets.unit,
         "hashed": budgets.hashed,
-        "default": _amounts(budget=budgets.default, budget_delta=budgets.default_delta),
+        "default": _json_amounts(budget=budgets.default, budget_delta=budgets.default_delta),
         "rows": totals.rows,
         "rows_keyed": totals.keyed,
         "unfinished": list(totals.unfinished),
     }
     if person is None:
-        content["persons"] = [_content(account, *_ACCOUNT) for account in budgets.accounts()]
+        content["persons"] = [_json_entry(account, *_ACCOUNT) for account in budgets.accounts()]
     else:
-        payments = [_content(one, *_PAYMENT) for one in budgets.history(person)]
-        content |= {"person": _content(budgets.account(person), *_ACCOUNT), "payments": payments}
+        payments = [_json_entry(one, *_PAYMENT) for one in budgets.history(person)]
+        content |= {"person": _json_entry(budgets.account(person), *_ACCOUNT), "payments": payments}
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
-def _content(one: Account | Payment, names: Sequence[str], amounts: Sequence[str]) -> dict[str, Any]:
-    """Return an account or a payment for JSON."""
-    return {name: getattr(one, name) for name in names} | _amounts(**{name: getattr(one, name) for name in amounts})
+def _json_entry(one: Account | Payment, names: Sequence[str], amounts: Sequence[str]) -> dict[str, Any]:
+    """Return fields of an account or a payment for JSON: `names` as they are, `amounts` as numbers and exactly."""
+    return {name: getattr(one, name) for name in names} | _json_amounts(
+        **{name: getattr(one, name) for name in amounts}
+    )
 
 
-def _amounts(**amounts: Fraction | None) -> dict[str, Any]:
-    """Amounts by name, as the nearest doubles, and as exact text."""
+def _json_amounts(**amounts: Fraction | None) -> dict[str, Any]:
+    """Return amounts for JSON by name: as the nearest doubles, and under "exact" as text, which loses nothing."""
     near = {name: None if amount is None else float(amount) for name, amount in amounts.items()}
     return near | {"exact": {name: None if amount is None else str(amount) for name, amount in amounts.items()}}

@@ -36,10 +36,10 @@ _TO = "js (browser and Node), sql (PostgreSQL), duckdb, json, or dxt (the table 
 _PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
 
 
-def _key(file: Path | None, release: str | None, ledger: Path | None) -> Key | None:
-    """Return the key in a file or, where a release is named, in the environment.
+def _load_key(file: Path | None, release: str | None, ledger: Path | None) -> Key | None:
+    """Return the key of draws from a file or, where a release is named, from the environment; None to draw without.
 
-    Without either the release is a name in the ledger; SpecError where there is none.
+    A release without a key is just a name in the ledger; without a ledger it is refused.
     """
     from dxopt.errors import SpecError
     from dxopt.release.keys import VARIABLE, Key
@@ -97,7 +97,7 @@ def apply_table(
 
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
-        key = _key(key_file, release, ledger)
+        key = _load_key(key_file, release, ledger)
         stored_under = None if ledger_key is None else Key.load(ledger_key)
         with nullcontext() if ledger is None else Budgets.open(ledger, key=stored_under) as budgets:
             done = apply(

@@ -95,8 +95,8 @@ def explain_results(
     from dxopt.runtime.progress import Live
     from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
-    from dxopt.spec.problems import asked
-    from dxopt.studies.explaining import explain, saved
+    from dxopt.spec.problems import problems_asked
+    from dxopt.studies.explaining import explain, load_explainable
     from dxopt.words.published import is_published, published
 
     told = []
@@ -110,7 +110,9 @@ def explain_results(
                 continue
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
-            for found in asked(place, levels) if place.suffix in (".yaml", ".yml") else [saved(place)]:
+            for found in (
+                problems_asked(place, levels) if place.suffix in (".yaml", ".yml") else [load_explainable(place)]
+            ):
                 told.append(
                     explain(found, epsilons=levels, distance=distance, reports=reports, values=values, **options)
                 )

@@ -14,7 +14,7 @@ from dxopt.runtime.stopping import terminable
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def in_options(error: DxoptError) -> str:
+def command_line_message(error: DxoptError) -> str:
     """Write an error on one line, with parameters as options of a command: `--force`, `--outside drop`."""
     if not isinstance(error, SpecError):
         return " ".join(str(error).split())
@@ -29,7 +29,7 @@ def bad_input() -> Iterator[None]:
         with terminable():
             yield
     except DxoptError as error:
-        typer.echo(in_options(error), err=True)
+        typer.echo(command_line_message(error), err=True)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)

@@ -35,8 +35,8 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help=_VERBOSE)]
 Force = Annotated[bool, typer.Option("--force", help="Replace a result that is of another problem.")]
 
 
-def _on_files(name: str, show: Show, help: str) -> None:
-    """Add a command on problem files, one after another in this process."""
+def _add_solving_command(name: str, show: Show, help: str) -> None:
+    """Add a command that does problem files one after another in this process; `show` is what it prints."""
 
     @commands.command(name, help=help, epilog=f"Example: dxopt {name} town.yaml -o results --time-limit 60")
     def command(
@@ -55,10 +55,10 @@ def _on_files(name: str, show: Show, help: str) -> None:
     ) -> None:
         how = {"show": show, "verbose": verbose, "epsilon": epsilon}
         with bad_input(), using(cluster, device):
-            _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
+            _run_and_print(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
 
 
-_on_files("solve", "reports", "Solve problem files and print each report.")
+_add_solving_command("solve", "reports", "Solve problem files and print each report.")
 
 
 @commands.command("batch", epilog="Example: dxopt batch problems -j 2 --resume")
@@ -78,10 +78,10 @@ def batch_files(
 ) -> None:
     """Solve many problem files in processes of their own and print one table."""
     apart = {"workers": jobs, "memory_limit": memory_limit, "resume": resume, "cluster": cluster}
-    _run(paths, output, solver, tolerance, time_limit, force, as_json, strict, show="table", apart=apart)
+    _run_and_print(paths, output, solver, tolerance, time_limit, force, as_json, strict, show="table", apart=apart)
 
 
-_on_files(
+_add_solving_command(
     "compare",
     "comparisons",
     "Compare the mechanisms that a file names under `compare` (all by default) with a bound on any.",
@@ -114,10 +114,10 @@ def sweep_files(
     """
     how = {"show": "reports", "verbose": verbose, "sweep": (epsilon, method)}
     with bad_input(), using(cluster, device):
-        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
+        _run_and_print(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
 
 
-def _run(
+def _run_and_print(
     paths: list[Path],
     output: Path,
     solver: str | None,
@@ -133,8 +133,10 @@ def _run(
     epsilon: str | None = None,
     sweep: tuple[str, list[str] | None] | None = None,
 ) -> None:
+    """Run problem files, in this process or with `apart` in others, print the outcome, and exit with its code."""
+
     from dxopt.batch import Overrides, run, run_apart
-    from dxopt.batch.printing import print_answer, print_outcome, settling
+    from dxopt.batch.printing import print_answer, print_outcome, progress_printer
     from dxopt.runtime.progress import Live
     from dxopt.solving.routes.choice import COMPARABLE
     from dxopt.spec import read_level, read_levels
@@ -159,6 +161,6 @@ def _run(
             if apart is None:
                 outcome = run(paths, output, **how, finished=finished)
             else:
-                outcome = run_apart(paths, output, **how, **apart, settled=settling(progress))
+                outcome = run_apart(paths, output, **how, **apart, settled=progress_printer(progress))
     print_outcome(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)

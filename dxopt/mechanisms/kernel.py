@@ -160,7 +160,7 @@ class KernelMechanism(Mechanism):
 
     def packed(self) -> Arrays:
         # "level" is the name of ε' in saved files; their "epsilon" is the one that is proven.
-        return self.packed_identity() | {"weights": self.weights, "level": self.epsilon, "slack": self.slack}
+        return self.packed_common() | {"weights": self.weights, "level": self.epsilon, "slack": self.slack}
 
     def correct(self, prior: Array) -> float:
         # max_x π_x T[x, z] for all z at once, by structure; the column of the slack report has the rest as well.
@@ -429,7 +429,7 @@ class RemappedMechanism(Mechanism):
 
     def packed(self) -> Arrays:
         own = {"table": self.table, **pack_reports(self.reports)}
-        return self.packed_identity() | own | nested(0, self.base.packed())
+        return self.packed_common() | own | nested(0, self.base.packed())
 
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         return self.table[self.base.sample(index=secrets, rng=rng)[:, 0]]

@@ -18,7 +18,7 @@ from dxopt.model.mechanism import Mechanism, Privacy, unpacked
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT, deficit
 from dxopt.proofs.privacy import ROW_SUM_ERROR
-from dxopt.runtime.archive import Arrays, distinct, nested, part, which
+from dxopt.runtime.archive import Arrays, distinct, indices_of, nested, part
 from dxopt.spaces.archive import are_same, unpack
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
@@ -89,7 +89,7 @@ class ProductMechanism(Mechanism):
         # Equal factors are saved once. The names of these arrays are those of saved files: "doubt" is
         # `distance_error`.
         kept = distinct(self.factors)
-        arrays = self.packed_identity() | {"which": which(self.factors, kept), "doubt": self.distance_error}
+        arrays = self.packed_common() | {"which": indices_of(self.factors, kept), "doubt": self.distance_error}
         arrays |= {"held": self.held, "slack": self.slack}
         for position, factor in enumerate(kept):
             arrays |= nested(position, factor.packed())

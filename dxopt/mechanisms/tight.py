@@ -25,7 +25,7 @@ from dxopt.numerics.rounding import ALIKE, UNIT
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
-from dxopt.runtime.progress import Progress, shows, told
+from dxopt.runtime.progress import Progress, or_silence, shows
 from dxopt.spaces.kernels import System
 from dxopt.spaces.kernels.systems import structured, system
 from dxopt.spaces.space import MetricSpace, required_space
@@ -225,7 +225,7 @@ def tight_constraints(
     """
     required_space(space)
     epsilon = checked_level(epsilon)
-    tell = told(progress)
+    tell = or_silence(progress)
     if not space.symmetric:
         raise UnsupportedError("space", "tight needs symmetric distances", "make the distances symmetric")
     # An implicit mechanism is proven at ε by a kernel at a slightly smaller ε'. Where there is no such ε', and for

@@ -1,4 +1,4 @@
-"""Align what is given for points with a space: weights by label, and priors by their space."""
+"""Match what is given with the points of a space: weights by their labels, and priors by their own space."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ _CLOSE = 1e-9
 
 
 def in_order(space: MetricSpace, weights: Any) -> Any:
-    """Put the weights of a pandas Series in the order of the points, where its index has their labels.
+    """Put the weights of a pandas Series in the order of the points, if its index has their labels.
 
-    An index of whole numbers counts as a numbering of rows, unless labels of points are whole numbers as well.
-    SpecError where the index has other names than the labels.
+    All else is returned unchanged: other types, and a Series whose index only numbers its rows. An index of whole
+    numbers does, unless all labels are whole numbers as well and it is not 0, 1, …. SpecError about other names.
     """
     index = getattr(weights, "index", None)
+    # Of lists and tuples `index` is a method; another length is refused later, by the number of points.
     if index is None or callable(index) or not hasattr(weights, "to_numpy") or len(index) != len(space):
         return weights
-    names = [_written(name) for name in index]
+    names = [_as_label(name) for name in index]
     labels = space.labels
     if names == list(labels):
         return weights
     positions = {name: row for row, name in enumerate(names)}
     if len(positions) == len(names) and all(label in positions for label in labels):
         return np.asarray(weights)[[positions[label] for label in labels]]
-    numbered = all(map(_whole, names))
-    if numbered and (names == [str(row) for row in range(len(names))] or not all(map(_whole, labels))):
+    numbered = all(map(_is_whole, names))
+    if numbered and (names == [str(row) for row in range(len(names))] or not all(map(_is_whole, labels))):
         return weights
     stranger = next((name for name in names if name not in set(labels)), names[0])
     wrong = f"is a Series whose index has {stranger!r}, which is no label of the points"
-    if stranger in set(labels):
+    if stranger in set(labels):  # all names are labels: some label is missing, and another there twice
         twice = next((name for name, count in Counter(names).items() if count > 1), names[0])
         wrong = f"is a Series whose index has {twice!r} twice"
     fix = "match it by dx.prior_from_frame, or give series.to_numpy() in the order of the points"
@@ -44,10 +45,11 @@ def in_order(space: MetricSpace, weights: Any) -> Any:
 
 
 def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
-    """Raise SpecError where the points of two spaces of the same size are not the same, as a prior would take them.
+    """Raise SpecError if a prior made on the space `theirs` does not fit `mine`, as their points differ.
 
-    They are where they lie at the same positions on the Earth; or, of other spaces, where they have the same labels.
+    Points are the same at the same positions on the Earth; of other spaces, with the same coordinates or labels.
     """
+    # priors of another size are refused by their number of entries
     if mine is theirs or len(mine) != len(theirs):
         return
     here, there = known(mine), known(theirs)
@@ -73,11 +75,11 @@ def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
     )
 
 
-def _written(name: Any) -> str:
-    """Return a name as labels of points are written: whole numbers without a point."""
+def _as_label(name: Any) -> str:
+    """Write a name as labels of points are written: whole numbers without a decimal point."""
     whole = isinstance(name, float) and name.is_integer()
     return str(int(name) if whole else name)
 
 
-def _whole(name: str) -> bool:
+def _is_whole(name: str) -> bool:
     return name.lstrip("-").isdigit()

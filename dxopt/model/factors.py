@@ -31,12 +31,12 @@ FACTOR_SLACK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A problem as a sum of smaller ones.
+    """A problem on a product as one smaller problem for each coordinate, whose optima add up to its own.
 
-    The `factors` are at the level of the whole, and equal ones are one object. `distance_error` bounds the relative
-    difference between the distances of the space and the sums over its factors. The optimum is at most `deviation`
-    below the sum of the optima of the factors at ε(1 + distance_error), as the prior may differ from a product and
-    the loss from a sum; rounding is counted.
+    - `factors`: the smaller problems, at the ε of the whole; equal ones are one object.
+    - `distance_error`: a bound on the relative difference between distances of the space and sums over its factors.
+    - `deviation`: the optimum is at most this much below the sum of the optima of the factors at
+      ε(1 + distance_error). It counts how far the prior is from a product, the loss from a sum, and rounding.
     """
 
     factors: tuple[Problem, ...]
@@ -45,21 +45,22 @@ class Split:
 
 
 def error_of_sums(factors: int) -> float:
-    """Return a bound on the relative error of distances that were added up over factors."""
+    """Return a bound on the relative error of distances that are sums over so many factors, each rounded."""
     return 8 * (factors + 4) * UNIT
 
 
-_known: WeakKeyDictionary[Problem, Split | str] = WeakKeyDictionary()
+_splits: WeakKeyDictionary[Problem, Split | str] = WeakKeyDictionary()
 
 
 def split(problem: Problem) -> Split | str:
-    """Return the factors of a problem on a product, or the reason why it has none."""
-    if problem not in _known:
-        _known[problem] = _split(problem)
-    return _known[problem]
+    """Split a problem on a product into its factors; a text says why it cannot be. Kept for the next call."""
+    if problem not in _splits:
+        _splits[problem] = _new_split(problem)
+    return _splits[problem]
 
 
-def _split(problem: Problem) -> Split | str:
+def _new_split(problem: Problem) -> Split | str:
+    """Find the factors, and bound all by which the problem differs from their sum."""
     spaces = sides(problem.space)
     if len(spaces) < 2:
         return "the space is no product"
@@ -70,14 +71,14 @@ def _split(problem: Problem) -> Split | str:
     distance_error = error_of_sums(len(shape))
 
     # The loss has to be a sum over the coordinates, ...
-    losses = _losses(problem, spaces, distance_error)
+    losses = _losses_of_factors(problem, spaces, distance_error)
     if isinstance(losses, str):
         return losses
     summands, missed = losses
 
     # ... and the prior the product of its marginals, both up to rounding.
     prior = problem.prior.probabilities
-    parts = _joined(marginals(prior, shape))
+    parts = _alike_as_one(marginals(prior, shape))
     product = product_of(parts)
     apart = np.abs(prior - product)
     if float(apart.sum()) > FACTOR_SLACK:
@@ -104,7 +105,7 @@ def _split(problem: Problem) -> Split | str:
 
 
 def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:
-    """Return the distributions of the coordinates, each scaled to sum to 1."""
+    """Return the marginal distribution of each coordinate under a prior, scaled to sum to 1."""
     tensor = prior.reshape(shape)
     axes = range(len(shape))
     sums = [tensor.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
@@ -116,23 +117,24 @@ def product_parts(prior: Array, shape: tuple[int, ...]) -> list[Array] | None:
 
     Probabilities of a marginal that differ by rounding alone are made equal, so that points alike stay alike.
     """
-    parts = _joined([_levelled(part) for part in marginals(prior, shape)])
+    parts = _alike_as_one([_without_rounding(part) for part in marginals(prior, shape)])
     product = product_of(parts)
     return parts if (np.abs(prior - product) <= FACTOR_SLACK * product).all() else None
 
 
-def _levelled(part: Array) -> Array:
-    """Replace each probability by the least of those that it differs from only by rounding."""
+def _without_rounding(part: Array) -> Array:
+    """Make probabilities equal that differ by rounding alone: each becomes the least of its run in sorted order."""
     order = np.argsort(part)
     rising = part[order]
+    # True where a new run begins
     first = np.concatenate([[True], np.diff(rising) > 0.1 * FACTOR_SLACK * rising[1:]])
     levelled = np.empty_like(part)
     levelled[order] = rising[first][np.cumsum(first) - 1]
     return levelled
 
 
-def _joined(parts: list[Array]) -> list[Array]:
-    """Return the parts, each replaced by the first that differs from it only by rounding."""
+def _alike_as_one(parts: list[Array]) -> list[Array]:
+    """Replace each part by the first that differs from it only by rounding, so that equal factors are solved once."""
     kept: list[Array] = []
     for part in parts:
         alike = (other for other in kept if len(other) == len(part) and np.abs(other - part).max() < 1e-15)
@@ -145,12 +147,12 @@ def product_of(parts: Sequence[Array]) -> Array:
     return reduce(lambda product, part: np.multiply.outer(product, part).reshape(-1), parts)
 
 
-def _losses(
+def _losses_of_factors(
     problem: Problem, spaces: tuple[MetricSpace, ...], distance_error: float
 ) -> tuple[list[tuple[Loss, Array]], float] | str:
-    """Return the losses of the factors, each with its largest size for every secret, and the error of their sum.
+    """Return a loss for each factor with max_z |l(x, z)| of each secret, and how far their sum is off.
 
-    What it misses is in expected loss under the prior. Where the loss is no sum over the coordinates, the reason.
+    The last is an expected loss under the prior. If the loss is no sum over the coordinates, return the reason.
     """
     loss = problem.loss
     shape = tuple(map(len, spaces))
@@ -185,7 +187,11 @@ def _losses(
 
 
 def _summands(matrix: Array, shape: tuple[int, ...]) -> list[Array]:
-    """Return l_i(x_i, z_i): losses where all other coordinates are the first, less the first loss in all but one."""
+    """Return the only l_i that the loss can be the sum of, up to constants: l_i(x_i, z_i) for each coordinate i.
+
+    They are the losses with all other coordinates at their first value. The loss at the first value of all, which
+    each contains, is taken from all but the first l_i, so that the sum counts it once.
+    """
     tensor = matrix.reshape(*shape, *shape)
     parts = []
     for axis in range(len(shape)):
@@ -201,7 +207,10 @@ def _largest(loss: Loss) -> Array:
 
 
 def _key(space: MetricSpace, part: Array, loss: Loss) -> tuple[bytes, ...]:
-    """Key factors that are the same problem: points under a metric, or the space object; prior; loss."""
+    """Return a key that is equal for factors that are the same problem: by geometry, prior and loss.
+
+    The geometry is that of the points and their metric; without these it is the space object itself.
+    """
     geometry = str(id(space)).encode()
     if space.points is not None and space.given is None and space.points.dtype == float:
         geometry = repr((space.metric, space.structure)).encode() + space.points.tobytes()

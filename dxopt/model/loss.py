@@ -14,7 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.reports import Reports
 from dxopt.numerics.coerce import as_numbers
 from dxopt.runtime.display import Lines, Shown
-from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
+from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, error_text
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import in_blocks
@@ -22,7 +22,7 @@ from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
 
 NamedLoss = Callable[[MetricSpace, Reports, NDArray[np.int64]], NDArray[np.float64]]
-"""A loss that a problem file can name: a function of the distance, which gives the losses `(k, m)` of k secrets."""
+"""A loss that a problem file can name: a function that returns the losses `(k, m)` of k secrets, given by index."""
 LOSSES: Registry[NamedLoss] = Registry("loss")
 LOSS_PLUGINS = Plugins("loss", LOSSES, "matrix")
 LOSS_NAMES = OrPlugins(LOSSES, LOSS_PLUGINS)
@@ -52,7 +52,10 @@ def _binary(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) ->
 def evaluated(
     loss: Callable[[Any, Any], float], space: MetricSpace, reports: Reports, whose: str = ""
 ) -> NDArray[np.float64]:
-    """Return the numbers `(n, m)` that a function gives, each for a secret and a report."""
+    """Call a user's function for each secret and each report, and return the losses `(n, m)`.
+
+    It is given coordinates, or labels where there are none. `whose` begins the message of an error in it.
+    """
     rows = space.labels if space.points is None else space.points
     columns = reports.labels if reports.points is None else reports.points
 
@@ -60,8 +63,8 @@ def evaluated(
     return np.array([[called_number(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
 
 
-def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:
-    """Return the losses `(n, m)` that a plug-in gives, as numbers, and whose they are."""
+def plugin_losses(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:
+    """Return the plug-in of a name, and the losses `(n, m)` that it gives; SpecError where it fails."""
     if not LOSS_PLUGINS.offered(name):
         raise SpecError("loss", f"there is no {name!r}", LOSS_NAMES.fix())
     found = LOSS_PLUGINS.find(name)
@@ -71,12 +74,13 @@ def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, ND
     try:
         return found.plugin, np.array(found.call(space, reports), dtype=float)
     except Exception as error:  # whatever a package of others raises
-        raise SpecError("loss", f"{whose}gives no losses ({said(error)})", "mend the package") from error
+        raise SpecError("loss", f"{whose}gives no losses ({error_text(error)})", "mend the package") from error
 
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]
 Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 _ROWS = 64
+"""About that many rows of a named loss are computed at a time, to take some columns of them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +100,8 @@ class Loss(Shown):
         what was given, such as "EUR".
     plugin : Plugin or None
         Whose loss it is, where its name is that of a plug-in.
+    symmetric : bool
+        Whether l(x, w) = l(w, x) for reports that are the secrets; False where that is not known.
 
     Examples
     --------
@@ -112,8 +118,9 @@ class Loss(Shown):
     size: int = 0
     unit: str = ""
     plugin: Plugin | None = None
+    symmetric: bool = False
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.name}: {self._size()}"
 
     def _size(self) -> str:
@@ -170,7 +177,7 @@ class Loss(Shown):
         """
         if not callable(self.source):
             return self.source[:, reports]
-        if self.reports.secrets:
+        if self.reports.secrets and self.symmetric:
             return self.source(reports).T
         blocks = np.array_split(np.arange(self.size), self.size // _ROWS + 1)
         return np.concatenate([self.source(secrets)[:, reports] for secrets in blocks])
@@ -203,6 +210,8 @@ class Loss(Shown):
         cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None, *, unit: str | None = None
     ) -> Loss:
         """Return a loss from a registered name, an `(n, m)` array, or a function of (secret, report).
+
+        A `Loss` is returned unchanged: it has its own reports, so `reports` is ignored, and its size is not checked.
 
         Parameters
         ----------
@@ -239,12 +248,13 @@ class Loss(Shown):
             if loss in LOSSES:
                 return cls._named(loss, space, reports)
             name = loss
-            plugin, matrix = plugged(loss, space, reports)
+            plugin, matrix = plugin_losses(loss, space, reports)
             whose = f"{plugin.name} of {plugin.where} "
         elif callable(loss):
             reports = reports or Reports.of(space)
             matrix = evaluated(loss, space, reports)
             name = getattr(loss, "__name__", "callable")
+            # Saved results are read by name: a user's function called "distance" is not ours.
             name = f"own {name}" if name in LOSSES else name
         else:
             matrix = as_numbers(loss, "loss", "give an (n, m) array of numbers")
@@ -253,9 +263,10 @@ class Loss(Shown):
                 raise SpecError("loss", f"has shape {matrix.shape}", fix)
             name = "matrix"
             columns = matrix.shape[1]
-            secrets = columns == len(space)
-            reports = reports or (Reports.of(space) if secrets else Reports(tuple(map(str, range(columns)))))
+            are_secrets = columns == len(space)
+            reports = reports or (Reports.of(space) if are_secrets else Reports(tuple(map(str, range(columns)))))
         if matrix.shape != (len(space), len(reports)):
+            # By a square matrix of another size the user meant the secrets as reports: the message has their number.
             square = name == "matrix" and matrix.shape[0] == matrix.shape[1]
             raise SpecError(
                 "loss",
@@ -272,14 +283,18 @@ class Loss(Shown):
 
     @classmethod
     def _named(cls, name: str, space: MetricSpace, reports: Reports) -> Loss:
+        """Return a registered loss, whose rows are computed when they are asked for."""
         source = partial(LOSSES.get(name), space, reports)
         source(np.zeros(1, dtype=np.int64))  # fails here rather than later where the reports do not suit the loss
         unit = {"distance": space.unit, "squared": squared_unit(space.unit)}.get(name, "")
-        return cls(source, reports, name, len(space), unit)
+        symmetric = name in ("distance", "squared", "binary") and space.symmetric
+        return cls(source, reports, name, len(space), unit, symmetric=symmetric)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Watched(Loss):
+    """A loss that calls `look` before rows are taken, so that a long computation can be stopped there."""
+
     look: Callable[[], None] = lambda: None
 
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -288,8 +303,11 @@ class _Watched(Loss):
 
 
 def require_finite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss, where: str) -> None:
-    """Raise SpecError where a secret that is reached has an infinite loss; `where` says which secrets these are."""
-    found = _infinite(space, reach, loss)
+    """Raise SpecError if a secret that counts has an infinite loss.
+
+    `reach` masks the secrets that count; `where` ends the message, and says which those are.
+    """
+    found = _first_infinite(space, reach, loss)
     if found is None:
         return
     row, column = found
@@ -300,14 +318,14 @@ def require_finite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss, whe
     raise SpecError("loss", wrong, "give finite losses")
 
 
-def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
-    """Return a secret that is reached and a report with an infinite loss, or None.
+def _first_infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
+    """Return the first secret in the mask `reach` that has an infinite loss, and its report; None if none has.
 
     Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
     finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.
     """
     everything = np.arange(len(space))
-    if loss.by_distance and _bounded(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
+    if loss.by_distance and _has_finite_distances(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
         return None
     for secrets in in_blocks(everything, len(loss.reports)):
         found = np.argwhere(np.isinf(loss.rows(secrets)) & reach[secrets][:, None])
@@ -316,8 +334,9 @@ def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple
     return None
 
 
-def _bounded(space: MetricSpace) -> bool:
-    """Return True if structure tells that all distances are finite; factors of a product may need their distances."""
+def _has_finite_distances(space: MetricSpace) -> bool:
+    """Return True if structure shows that all distances are finite; of a product it may need those of factors."""
     if space.structure.kind == "product":
-        return all(_bounded(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors)
+        each = space.structure.factors
+        return all(_has_finite_distances(one) or np.isfinite(one.distances).all() for one in each)
     return space.structure.kind in ("path", "lattice", "torus")

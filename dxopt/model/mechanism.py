@@ -30,6 +30,7 @@ from dxopt.spaces.space import MetricSpace
 CHANNEL_CELLS = 200_000_000
 """The most entries of the matrix of a mechanism."""
 STRUCTURED_CELLS = 25_000_000
+"""The most pairs of a secret and a report whose losses are added up where no structure gives the sums."""
 FORMAT = 1
 """The version of files of mechanisms."""
 # Reading a mechanism is proving it again, so the package that proves a kind reads it. That package is above this one:
@@ -148,8 +149,8 @@ class Mechanism(Sampler):
         """
         raise UnsupportedError("mechanism", f"{self.name} cannot be saved", "save its matrix")
 
-    def packed_identity(self) -> Arrays:
-        """Return the arrays that every kind of mechanism has: name, space, and what was proven."""
+    def packed_common(self) -> Arrays:
+        """Return the entries of a saved file that all kinds share: name, space, and what was proven."""
         arrays: Arrays = {"name": self.name, **pack(self.space)}
         if self.privacy is not None:
             arrays |= {name: getattr(self.privacy, name) for name in ("epsilon", "how", "delta", "pairs")}
@@ -204,7 +205,7 @@ class Mechanism(Sampler):
         return Mechanism.from_matrix(self.space, self.matrix @ channel, reports, name=f"{self.name}, composed")
 
     def __repr__(self) -> str:
-        return f"<Mechanism {self._said()}>"
+        return f"<Mechanism {self._summary()}>"
 
     def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
         return self.rows(np.arange(secrets))[:, :reports]
@@ -236,13 +237,16 @@ class Mechanism(Sampler):
         return self._rows(chosen.astype(np.int64, copy=False))
 
     def apart(self, first: int, second: int) -> float:
-        """Bound the distance between the rows of two secrets in all reports together, Σ_z |K[x, z] - K[x', z]|."""
+        """Return a lower bound on Σ_z |K[x, z] - K[x', z]|, the distance of the rows of two secrets.
+
+        Here it is the distance itself. Subclasses may bound it without making the rows.
+        """
         rows = self._rows(np.array([first, second]))
         return float(np.abs(rows[0] - rows[1]).sum())
 
     @abstractmethod
     def _rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the same, of indices that there are."""
+        """Return `rows` of indices that were checked."""
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -318,12 +322,18 @@ class Mechanism(Sampler):
         return np.concatenate(found)
 
     def structured_losses(self, loss: Loss) -> NDArray[np.float64] | None:
-        """Return `losses` of all secrets by structure, or from at most 25 million pairs; else None."""
+        """Return `losses` of all secrets `(n,)` where that is cheap; else None.
+
+        It is where the structure of the mechanism gives them, or with at most 25 million entries, which are added up.
+        """
         few = len(self.space) * len(self.reports) <= STRUCTURED_CELLS
         return self.losses(loss) if few else None
 
     def reported(self) -> NDArray[np.bool_] | None:
-        """Mask the reports of positive probability from some secret, `(m,)`; None where structure does not say."""
+        """Mask the reports that some secret makes with positive probability, `(m,)`.
+
+        None of kinds without a matrix, unless their structure tells it.
+        """
         return None
 
     def cost(self, prior: NDArray[np.float64], loss: Loss) -> float:
@@ -359,7 +369,7 @@ class MatrixMechanism(Mechanism):
         return np.asarray(self.matrix.max(axis=0) > 0)
 
     def packed(self) -> Arrays:
-        return self.packed_identity() | {"matrix": self.matrix, **pack_reports(self.reports)}
+        return self.packed_common() | {"matrix": self.matrix, **pack_reports(self.reports)}
 
 
 def is_matrix(arrays: Arrays) -> bool:
@@ -368,11 +378,12 @@ def is_matrix(arrays: Arrays) -> bool:
 
 
 def _kind(arrays: Arrays) -> str:
+    """Return the first key of `READERS` that is among the arrays of a file; "matrix" where none is."""
     return next((kind for kind in READERS if kind in arrays), "matrix")
 
 
 def unpacked(arrays: Arrays) -> Mechanism:
-    """Return the mechanism of the arrays of a file, its privacy proven again.
+    """Make a mechanism from the arrays of a file, by the reader of its kind, which proves its privacy again.
 
     Raises
     ------
@@ -385,6 +396,7 @@ def unpacked(arrays: Arrays) -> Mechanism:
 
 def post_processed(channel: NDArray[np.float64], table: NDArray[np.int64], reports: int) -> NDArray[np.float64]:
     """Return the channel `(n, reports)` that reports `table[z]` where `channel` `(n, m)` reports z. Keeps privacy."""
+    # Columns of equal targets are added up, which `+=` with an index would not do.
     remapped = np.zeros((len(channel), reports))
     np.add.at(remapped.T, table, channel.T)
     return remapped

@@ -28,16 +28,18 @@ Row = tuple[Array, float, float]
 _INSIDE = 0.5
 """Members are found within this share of the slack, so that rounding does not lead out of it."""
 _FINEST = 1e-10
+"""Feasibility tolerances of HiGHS: the smallest that it takes."""
 _AS_GOOD = 1e-9
+"""The saved `proof` is taken if its bound is no larger than a new one by more than this part of it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitting(PriorSet):
     """All π ≥ 0 with low - within ≤ A π ≤ high + within, and whose sum is 1 up to `within`.
 
-    The rows of A, `forms` `(q, n)`, are what each point counts in each total. Numbers y `(q + 1,)` that are known to
-    prove the least upper bound on some loss are a `proof`, taken where they are as good as others; `around` is a
-    known centre.
+    The rows of A, `forms` `(q, n)`, are what each point counts in each total. A set that is read from a file has two
+    fields more, so that a saved proof holds again: `proof`, the y `(q + 1,)` by which the value of the saved answer
+    was proven, taken unless others prove less; and `around`, the saved centre.
     """
 
     forms: Array
@@ -55,7 +57,7 @@ class Fitting(PriorSet):
 
     @property
     def sides(self) -> tuple[Array, Array, Array]:
-        """A with a last row for the sum, and the bounds with their slack."""
+        """A with a last row for the sum of a prior; and the lower and upper bounds, with slack, rounded outwards."""
         forms = np.vstack([self.forms, np.ones(len(self))])
         low, high = np.append(self.low, 1.0) - self.within, np.append(self.high, 1.0) + self.within
         return forms, np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
@@ -65,13 +67,13 @@ class Fitting(PriorSet):
 
     @property
     def reach(self) -> NDArray[np.bool_]:
-        """All secrets that no total of 0 leaves out."""
+        """Mask of the secrets that may be positive: those that no total of at most 0 counts with positive weight."""
         empty = (self.high <= 0) & (self.forms.min(axis=1) >= 0)
         return np.asarray(~(self.forms[empty] > 0).any(axis=0))
 
     @cached_property
     def centre(self) -> Array:
-        """Return the prior whose least probability, where there is any, is largest."""
+        """The prior whose least probability in `reach` is largest: another variable is its lower bound."""
         if self.around is not None:
             return self.around
         size = len(self)
@@ -83,10 +85,11 @@ class Fitting(PriorSet):
 
     @cached_property
     def mixtures(self) -> Mixtures:
+        """The centre alone: the corners of the set are too many, so that solvers and proofs name a few priors."""
         return Mixtures.hull(self.centre[None, :])
 
     def members(self) -> Array:
-        """Return a first few priors of the set `(k, n)`: the centre, and those that have most of each total."""
+        """Return priors of the set `(k, n)` to begin a search with: the centre, and the largest in each total."""
         return np.array([self.centre, *(self.worst(form) for form in self.forms)])
 
     def arrays(self) -> dict[str, Any]:
@@ -101,7 +104,7 @@ class Fitting(PriorSet):
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:
-        """Return y `(q + 1,)`, which proves about the least upper bound on the loss."""
+        """Return the y `(q + 1,)` for which `ceiling` is about least; zeros, which prove less, if it fails."""
         found = self._program(np.where(self.reach, losses, 0.0))
         mine = np.zeros(len(self.low) + 1) if found is None else found[1]
         if self.proof is None:
@@ -110,7 +113,7 @@ class Fitting(PriorSet):
         return self.proof if self.ceiling(losses, self.proof) <= least + _AS_GOOD * abs(least) else mine
 
     def ceiling(self, losses: Array, multipliers: Array) -> float:
-        """Return the upper bound that some y prove."""
+        """Return the upper bound on the expected loss over the set that any y prove (the formula above)."""
         forms, low, high = self.sides
         left = np.where(self.reach, losses - multipliers @ forms, -np.inf)
         raised = multipliers.copy()
@@ -131,13 +134,15 @@ class Fitting(PriorSet):
         return True
 
     def _member(self, found: Array) -> Array:
+        """Turn a solution of the program into a prior: no negative entries, none outside `reach`, and sum 1."""
         kept = np.where(self.reach, np.maximum(found, 0.0), 0.0)
         return kept / math.fsum(kept)
 
     def _program(self, gains: Array, below: Array | None = None) -> tuple[Array, Array] | None:
-        """Return the largest gain over the set and its multipliers y, by HiGHS; None where nothing fits.
+        """Find where Σ gains·π is largest over the set, by HiGHS: the solution and the multipliers y, or None.
 
-        Gains may be about more variables than the priors; `below` has rows of these that are at most 0.
+        Gains beyond those of the n secrets are of further, free variables. Rows of `below` are over all variables:
+        their products with the solution are to be at most 0.
         """
         linprog = optional("scipy.optimize").linprog
         size = len(self)
@@ -146,7 +151,7 @@ class Fitting(PriorSet):
         forms = np.column_stack([self.forms, np.zeros((len(self.low), more))])
         rows = np.vstack([forms, -forms] + ([] if below is None else [below]))
         sides = np.concatenate([self.high + slack, -(self.low - slack), np.zeros(0 if below is None else len(below))])
-        scale = float(np.abs(gains).max()) or 1.0
+        scale = float(np.abs(gains).max()) or 1.0  # the tolerances are absolute
         ends = [(0.0, None if one else 0.0) for one in self.reach] + [(None, None)] * more
         total = np.append(np.ones(size), np.zeros(more))[None, :]
         options = {"primal_feasibility_tolerance": _FINEST, "dual_feasibility_tolerance": _FINEST}
@@ -158,7 +163,7 @@ class Fitting(PriorSet):
 
 
 def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
-    """Return the set that `arrays` described, with its centre; SpecError where the arrays are none of such a set."""
+    """Make a saved set again from `prior`, its centre, and `Fitting.arrays`; SpecError if these do not fit."""
     size = len(prior)
     forms, low, high = (np.array(arrays[key], dtype=float) for key in ("forms", "low", "high"))
     within = float(arrays["within"])
@@ -172,7 +177,7 @@ def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
 
 
 def rows_of_totals(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, float]]) -> list[Row]:
-    """Return the rows that totals of regions, or means, ask for."""
+    """Return the totals that a user gave as rows of a `Fitting`; SpecError about one that is no such total."""
     rows: list[Row] = []
     for place, one in enumerate(totals):
         try:
@@ -191,7 +196,7 @@ def rows_of_totals(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, 
 
 
 def rows_of_marginals(space: MetricSpace, marginals: Sequence[ArrayLike | None] | None) -> list[Row]:
-    """Return the rows that marginals ask for."""
+    """Return a row for each value of each coordinate whose marginal is given: its total is the given probability."""
     if marginals is None:
         return []
     shape = space.structure.shape

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 class Valued(Protocol):
-    """A problem, as far as an objective needs it to value a channel."""
+    """The parts of a problem that an objective needs to value a channel; `Problem` itself imports this module."""
 
     @property
     def prior(self) -> Prior: ...
@@ -35,10 +35,11 @@ class Valued(Protocol):
 
 
 class Objective(ABC):
-    """Base class of objectives: the order of channels from better to worse.
+    """Base class of objectives, by which channels are better or worse.
 
-    `name` is that of problem files, `title` that of the value in a report; `sign` is 1 where less is better, -1 where
-    more is. The expected loss may be at most `max_loss`.
+    - `name` is written in problem files, and `title` before the value in a report.
+    - `sign` is 1 if a smaller value is better, and -1 if a larger one is.
+    - `max_loss` is the largest expected loss that a channel may have; infinite if that is not limited.
     """
 
     name: ClassVar[str]
@@ -51,15 +52,15 @@ class Objective(ABC):
         """Return the value of a channel `(n, m)`: what `title` names."""
 
     def unit(self, loss: Loss) -> str:
-        """Return the unit of the value for a unit of losses; "" where it is not known."""
+        """Return the unit of the value, given the loss of the problem; "" where it is not known."""
         return loss.unit
 
     def among(self, size: int) -> PriorSet | None:
-        """Return the priors on so many points of which the worst counts; None where only one does."""
+        """Return the set of priors on so many points over which the worst counts; None if one prior alone counts."""
         return None
 
     def anew(self) -> Objective:
-        """Return the same objective for another problem: without what was found for one."""
+        """Return the same objective for another problem: without results, such as optima, of the problem before."""
         return self
 
 
@@ -183,9 +184,10 @@ class WorstRegret(Objective):
     ----------
     priors : Hull
     lowest, highest : (k,) array or None
-        What is proven of the optimum for each of them; None before that is known. Regrets are against the first.
+        Proven bounds on the optimum for each of them; None before they are known. Regrets are against `lowest`, so
+        that they are never too small.
     reports : tuple
-        The answers that prove it, one for each; empty where they are not at hand, and are looked for again.
+        The answers that prove these bounds, one for each; empty if they are not at hand: then they are solved again.
     """
 
     name: ClassVar[str] = "regret"
@@ -210,7 +212,7 @@ class WorstRegret(Objective):
 
 
 def losses_of(problem: Valued, channel: Array, reach: NDArray[np.bool_]) -> Array:
-    """Return the cost of a channel for each secret `(n,)`; 0 for those that no prior reaches."""
+    """Return the expected loss of a channel for each secret `(n,)`; 0 outside `reach`, where it may be infinite."""
     paid = np.where(reach[:, None], problem.losses, 0.0) * channel
     return np.array([math.fsum(row) for row in paid])
 
@@ -221,7 +223,9 @@ _BY_NAME = (ExpectedLoss.name, WorstLoss.name, AdversaryError.name, WorstRegret.
 
 
 def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | None = None) -> Objective:
-    """Return the objective of that name, or the given one, for a space, and for a set of priors where there is one.
+    """Return the objective that a problem has, from its name or from one made for another problem.
+
+    With a set of priors it is the one over that set; without, one over a set becomes the expected loss.
 
     Raises
     ------
@@ -246,12 +250,13 @@ def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | 
 
 
 def _over(objective: str | Objective, priors: PriorSet) -> Objective:
-    """Return the objective over a set of priors."""
+    """Return the worst regret or the worst expected loss over a set of priors; SpecError about other objectives."""
     name = objective if isinstance(objective, str) else objective.name
     if name == WorstRegret.name:
         if not isinstance(priors, Hull):
             wrong = f"is {priors.name}, whose worst regret is at one of very many corners"
             raise UnsupportedError("prior", wrong, "give a hull of the priors that matter")
+        # its optima, if they are known, are those of these priors
         known = isinstance(objective, WorstRegret) and objective.priors is priors
         return objective if known else WorstRegret(priors)  # pyright: ignore[reportReturnType]
     if name not in (ExpectedLoss.name, WorstExpectedLoss.name):

@@ -15,9 +15,9 @@ from dxopt.spaces.naming import SeveralPoints
 from dxopt.spaces.space import MetricSpace
 
 MOST_OUTSIDE = 0.05
-"""The largest share of check-ins outside of the space that is not worth a warning,"""
+"""A larger share of check-ins outside of the space is warned of."""
 MOST_LEFT_OUT = 0.5
-"""and that of those which were left out as asked for."""
+"""A larger share that `within` leaves out is warned of."""
 
 _SWAPPED = "they fit with their coordinates swapped: give both in one order, (latitude, longitude) on the Earth"
 
@@ -25,11 +25,12 @@ _SWAPPED = "they fit with their coordinates swapped: give both in one order, (la
 def check_ins_outside(
     space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], kept: NDArray[np.bool_]
 ) -> tuple[PlausibilityWarning, ...]:
-    """Return the warning where many check-ins `(m, k)` of weights `counted` are outside of the space.
+    """Return a warning if many check-ins are outside of the space, or were left out; none otherwise.
 
-    Those `kept` are counted at all; others are left out as asked for. SpecError if all that count are outside.
+    The check-ins `places` `(m, k)` have the weights `counted` `(m,)`. Those not `kept` were left out by the option
+    `within`. If none was, SpecError where all that count are outside.
     """
-    chosen = not kept.all()
+    chosen = not kept.all()  # the user chose by `within` which are left out
     if not chosen:
         require_some_inside(space, places, found, counted)
     whole = counted.sum()
@@ -37,7 +38,7 @@ def check_ins_outside(
     share = float(counted[far].sum() / whole)
     if share <= (MOST_LEFT_OUT if chosen else MOST_OUTSIDE):
         return ()
-    swapped = _fit_swapped(space, places, counted)
+    swapped = _fits_swapped(space, places, counted)
     furthest = found.length(found.apart[far].max())
     seen = f"{share:.0%} of the check-ins are outside of the space, up to {furthest} from the nearest of its points"
     fix = "enlarge the space, or leave them out by `within`, as they would count for its rim"
@@ -52,7 +53,10 @@ def check_ins_outside(
 def require_some_within(
     space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], within: float
 ) -> None:
-    """Raise SpecError unless a check-in that counts is at most so far from a point."""
+    """Raise SpecError unless some check-in of positive weight is at most `within` from a point.
+
+    If all lie outside of the space, the error says that instead, as it is the likelier mistake.
+    """
     if not counted.any():
         field, wrong = ("weight", "is 0 for every check-in") if len(counted) else ("points", "have no check-in")
         raise SpecError(field, wrong, "give some of positive weight")
@@ -76,22 +80,22 @@ def require_some_inside(
     nearest = found.length(found.apart[counted > 0].min(initial=np.inf))
     wrong = f"lie outside of the space, all of them: the nearest is {nearest} from all of its points"
     fix = f"{'give degrees (WGS 84), or ' if found.unit else ''}check their unit and the space"
-    raise SpecError(field, wrong, _SWAPPED if _fit_swapped(space, places, counted) else fix)
+    raise SpecError(field, wrong, _SWAPPED if _fits_swapped(space, places, counted) else fix)
 
 
-def _fit_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.float64]) -> bool:
+def _fits_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.float64]) -> bool:
     """Return True if most check-ins are inside once their two coordinates are swapped."""
     located = np.asarray(places, dtype=float)
     if located.shape[1] != 2:
         return False
     try:
         found = nearest_of(space, located[:, ::-1])
-    except SpecError:
+    except SpecError:  # longitudes may be no latitudes
         return False
     return bool(counted[found.outside].sum() <= MOST_OUTSIDE * counted.sum())
 
 
-def counted_by(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
+def weights_of_each(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
     """Return the weights `(size,)` of check-ins, 1 each by default; SpecError where they are none."""
     fix = "give one number per check-in"
     return np.ones(size) if weights is None else as_weights(weights, "weight", fix, size)
@@ -102,10 +106,11 @@ def frequencies(
 ) -> NDArray[np.int64]:
     """Count the observations of each point of a space, `(n,)`; SpecError where something else was observed.
 
-    `at` says where the observation of an index stands, in errors.
+    `at` says where the observation of an index stands, such as a line of a file, in errors. Without coordinates
+    observations are labels, else coordinates.
     """
     if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        found = [_labelled(space, label, "" if at is None else f"{at(i)}: ") for i, label in enumerate(observed)]
+        found = [_place_of(space, label, "" if at is None else f"{at(i)}: ") for i, label in enumerate(observed)]
         return np.bincount(found, minlength=len(space))
     try:
         located = np.array(observed, dtype=float).reshape(len(observed), -1)
@@ -129,7 +134,7 @@ def frequencies(
 
 
 def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> SpecError:
-    """Return what is wrong with a sample, by its place alone: it may be where a person is."""
+    """Return the error about a sample that is no point. It never shows the coordinates: they may be a person's."""
     wrong = f"{where} is no point of the space"
     if points.shape[1] > 1 or points.min() <= sample[0] <= points.max() or np.isnan(sample[0]):
         return SpecError("samples", wrong, "remove or round it")
@@ -137,7 +142,8 @@ def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> 
     return SpecError("samples", f"{wrong}: it is beyond the ends, {ends}", "remove it, or take a space that has it")
 
 
-def _labelled(space: MetricSpace, label: Any, where: str) -> int:
+def _place_of(space: MetricSpace, label: Any, where: str) -> int:
+    """Return the index of the point with a label; errors begin with `where`."""
     try:
         return space.naming.one(label=label)
     except SeveralPoints as error:

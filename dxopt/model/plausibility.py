@@ -35,9 +35,9 @@ _WIDE = 2.0
 _COARSE = 2.0
 """Radii that cells may be apart: beyond, positions across a border differ by more than the square of the factor."""
 _BELOW = 0.9
+"""Cells with sides from this share of the radius up to the radius,"""
 _JUMP = 1.8
-"""Sides of this share of the radius, up to the radius, put positions within it into cells over so many radii apart;
-slightly longer sides make that 1.5."""
+"""put positions within the radius into cells over so many radii apart; slightly longer sides make that 1.5."""
 
 _PLANE = ("euclidean", "manhattan", "normalised_manhattan", "chebyshev")
 _FEWEST_PLACES = 5
@@ -48,13 +48,15 @@ _OFF_CENTRE = 5.0
 _DECIMALS = 3
 """and most of their coordinates have more digits than this behind the point."""
 _EXPLAINING = ("level_too_low", "radius_too_large", "prior_on_one_point", "space_degenerate")
+"""Warnings about a problem by which a constant answer is no surprise."""
 _ALIKE = 1e-6
+"""Rows whose entries differ by no more than this in total count as the same."""
 _ROWS = 16
 """Rows of a mechanism without a matrix that are looked at."""
 
 
 def of_problem(problem: Problem, *, level: bool = True) -> Warnings:
-    """Return warnings about a problem; without `level` those at any ε, as where ε is searched for."""
+    """Return warnings about a problem; without `level` leave out those about ε, as where ε is searched for."""
     found: list[PlausibilityWarning] = [*_degrees(problem.space)]
     apart = spread_of(problem.space)
     if apart.diameter == 0:
@@ -67,25 +69,25 @@ def of_problem(problem: Problem, *, level: bool = True) -> Warnings:
 
 
 def of_priors(priors: Iterable[Prior]) -> Warnings:
-    """Return warnings about priors, each kind once."""
+    """Return warnings about priors: about their data, and if one point has it all. Each kind is there once."""
     return every_kind(*((*prior.concerns, *_on_one_point(prior)) for prior in priors))
 
 
 def of_answer(problem: Problem, mechanism: Mechanism) -> Warnings:
-    """Return warnings about a problem, and about its answer where the problem alone does not explain it."""
+    """Return warnings about a problem; and one if its answer ignores the secret, unless the others explain that."""
     found = of_problem(problem)
     explained = any(warning.kind in _EXPLAINING for warning in found)
     return found if explained else (*found, *_constant(problem, mechanism))
 
 
 def common(answers: Iterable[Warnings]) -> Warnings:
-    """Return the warnings of the first of several answers that are those of all of them, by kind."""
+    """Return the warnings of the first of several answers whose kind all the others have as well."""
     first, *others = answers
     return tuple(one for one in first if all(any(one.kind == other.kind for other in more) for more in others))
 
 
 def every_kind(*several: Warnings) -> Warnings:
-    """Return warnings of several origins, the first of each kind."""
+    """Join warnings of several origins in their order, and keep the first of each kind."""
     first = {one.kind: one for found in reversed(several) for one in reversed(found)}
     order = dict.fromkeys(one.kind for found in several for one in found)
     return tuple(first[kind] for kind in order)
@@ -108,7 +110,7 @@ def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
 
 
 def _radius(problem: Problem, apart: Spread) -> Warnings:
-    """Yield warnings if the radius of a level is not of the order of the space, or of its cells."""
+    """Return a warning if the radius that ε was made from by dx.geo.level does not suit the space or its cells."""
     asked = problem.within
     if asked is None:
         return ()
@@ -128,10 +130,10 @@ def _radius(problem: Problem, apart: Spread) -> Warnings:
         )
         fix = "often `for: positions` was forgotten, in Python space= of dx.geo.level: add it, or give smaller cells"
         return (PlausibilityWarning("positions_forgotten", "radius", seen, fix),)
-    far = asked.level / float(asked)
+    far = asked.level / float(asked)  # the distance of cells over which ε gives the level
     if (
         asked.positions
-        and found.outlines.shape[1] == 4
+        and found.outlines.shape[1] == 4  # squares
         and _BELOW * radius <= side <= radius
         and far > _JUMP * radius
     ):
@@ -145,7 +147,7 @@ def _radius(problem: Problem, apart: Spread) -> Warnings:
 
 
 def _level(problem: Problem, apart: Spread) -> Iterator[PlausibilityWarning]:
-    """Return warnings unless ε is of the order of the distances."""
+    """Yield a warning if ε hides nearly everything even at the diameter, or nearly nothing between neighbours."""
     epsilon = problem.epsilon
     most = epsilon * apart.diameter + problem.delta
     least = epsilon * apart.typical
@@ -166,7 +168,7 @@ def _level(problem: Problem, apart: Spread) -> Iterator[PlausibilityWarning]:
 
 
 def _degrees(space: MetricSpace) -> Iterator[PlausibilityWarning]:
-    """Return warnings if degrees are taken for coordinates in a plane."""
+    """Yield a warning if a metric of the plane is used for what seems to be latitudes and longitudes."""
     if space.positions is not None or space.metric is None or space.metric.name not in _PLANE:
         return
     what = ""
@@ -196,7 +198,7 @@ def _look_like_degrees(space: MetricSpace) -> bool:
 
 
 def _on_one_point(prior: Prior) -> Iterator[PlausibilityWarning]:
-    """Return True if all of a prior is on one of several points."""
+    """Yield a warning if a prior has all its probability on one of several points."""
     likely = np.flatnonzero(prior.probabilities)
     if len(prior) > 1 and len(likely) == 1:
         where = f"number {likely[0]}" if prior.space is None else repr(prior.space.labels[int(likely[0])])
@@ -206,13 +208,13 @@ def _on_one_point(prior: Prior) -> Iterator[PlausibilityWarning]:
 
 
 def _constant(problem: Problem, mechanism: Mechanism) -> Iterator[PlausibilityWarning]:
-    """Return True if the rows of likely secrets are all the same."""
+    """Yield a warning if the rows of all secrets that count are the same; of large mechanisms 16 are looked at."""
     likely = np.flatnonzero(problem.reach)
     if not isinstance(mechanism, MatrixMechanism):
         likely = likely[np.linspace(0, len(likely) - 1, min(_ROWS, len(likely))).astype(np.int64)]
     if len(problem.space) == 1 or not len(likely):
         return
-    # the last row mostly differs
+    # Most mechanisms are told by two rows: the last one differs.
     if mechanism.apart(int(likely[0]), int(likely[-1])) > _ALIKE:
         return
     first = mechanism.rows(likely[:1])[0]

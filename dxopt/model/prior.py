@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model.align_labels import in_order, require_same
 from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
-from dxopt.model.observations import check_ins_outside, counted_by, frequencies, require_some_within
+from dxopt.model.observations import check_ins_outside, frequencies, require_some_within, weights_of_each
 from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
 from dxopt.numerics.coerce import SUM, as_number, as_numbers, as_weights
@@ -64,7 +64,7 @@ class Prior:
 
     @classmethod
     def of(cls, prior: PriorLike, space: MetricSpace) -> Prior:
-        """Return a prior from itself, "uniform", or n probabilities in the order of the points.
+        """Return a Prior unchanged if it fits the space, or make one from "uniform" or n probabilities in order.
 
         Raises
         ------
@@ -89,12 +89,11 @@ class Prior:
             return cls.uniform(space)
         fix = "give one probability per point, in their order"
         if not isinstance(prior, Prior):
-            if isinstance(prior, Mapping) or (hasattr(prior, "index") and not isinstance(prior, Sequence)):
-                match = "use dx.prior_from_frame(space, series), which matches them with those of the points"
-                raise SpecError("prior", f"is a {type(prior).__name__}, which has labels of its own", match)
+            _refuse_labelled(prior)
             return cls(as_weights(prior, "prior", fix, len(space)))
         if len(prior) != len(space):
             raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", fix)
+        # A uniform prior fits any points.
         if prior.space is not None and np.ptp(prior.probabilities) > 0:
             require_same(space, prior.space)
         return prior
@@ -161,7 +160,7 @@ class Prior:
     def from_samples(
         cls, space: MetricSpace, data: Iterable[Any], *, smoothing: float | Smoothing | None = None
     ) -> Prior:
-        """Return the frequencies of observed points.
+        """Return the prior of the relative frequencies of observed points.
 
         Parameters
         ----------
@@ -199,7 +198,7 @@ class Prior:
         within: float | None = None,
         smoothing: float | Smoothing | None = None,
     ) -> Prior:
-        """Return the frequencies of check-ins, each counted for the nearest location.
+        """Return the prior of the relative frequencies of check-ins, each counted for the nearest location.
 
         A prior is published with its mechanism, and counts follow from it exactly: take check-ins that are public or
         old, or whose counts were made private first, not those that are to be protected.
@@ -235,8 +234,8 @@ class Prior:
         if within is not None and not within >= 0:
             raise SpecError("within", f"is {within}", "give a distance of 0 or more")
         found = nearest_of(space, points)
-        counted = counted_by(weights, len(found.index))
-        reach = math.inf if within is None else within * (1 + 1e-12)
+        counted = weights_of_each(weights, len(found.index))
+        reach = math.inf if within is None else within * (1 + 1e-12)  # a distance may be rounded up
         require_some_within(space, points, found, counted, reach)
         near = found.apart <= reach
         left_out = int(np.count_nonzero(~near))
@@ -326,7 +325,7 @@ class Prior:
         lower, upper : (n,) array, optional
             Of probabilities; by default 0 and 1.
         around : Prior, optional
-            Instead of bounds; each probability may be `ratio` times as large, and as small.
+            Instead of bounds; each probability may be up to `ratio` times as large, or as small.
         ratio : float, optional
             More than 1; e^r for a box of r in the logarithm.
 
@@ -411,6 +410,15 @@ class Prior:
         found = Fitting(forms, low, high, slack, space)
         _ = found.centre  # a set without members has none
         return found
+
+
+def _refuse_labelled(given: Any) -> None:
+    """Raise SpecError about probabilities with labels, whose order may not be that of the points."""
+    series = "pandas.Series(probabilities)" if isinstance(given, Mapping) else "series"
+    # pandas has an attribute `index`; lists and tuples have a method of that name
+    if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
+        match = f"use dx.prior_from_frame(space, {series}), which matches them with those of the points"
+        raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", match)
 
 
 PriorLike = Prior | str | ArrayLike

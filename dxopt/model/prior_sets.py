@@ -19,6 +19,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 _NAMED = 3
+"""A hull of more priors is named by their number."""
 
 
 class PriorSet(ABC):
@@ -31,16 +32,16 @@ class PriorSet(ABC):
     @cached_property
     @abstractmethod
     def centre(self) -> Array:
-        """One prior of the set `(n,)`, which stands for it where a measure takes one."""
+        """One prior of the set `(n,)`, which stands for the set where a measure is about a single prior."""
 
     @cached_property
     @abstractmethod
     def mixtures(self) -> Mixtures:
-        """The set as weights on forms."""
+        """The set as all weights, within bounds, on a list of priors or secrets: as solvers and proofs take it."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays that describe the set, for a file."""
+        """Return the arrays from which `unpack_set`, given the centre as well, makes a saved set again."""
 
     def __len__(self) -> int:
         return len(self.centre)
@@ -50,7 +51,7 @@ class PriorSet(ABC):
 
     @property
     def reach(self) -> NDArray[np.bool_]:
-        """The secrets `(n,)` that some prior of the set has."""
+        """Mask `(n,)` of the secrets to which some prior of the set gives positive probability."""
         return self.mixtures.reach
 
     def worst(self, losses: ArrayLike) -> Array:
@@ -136,7 +137,7 @@ class Ball(PriorSet):
 
     @cached_property
     def mixtures(self) -> Mixtures:
-        """Return mass 1 - radius below the centre, and the rest anywhere."""
+        """Sums of a part of mass 1 - radius, no larger than the centre anywhere, and one of mass radius anywhere."""
         anywhere = np.full(len(self.around), np.inf)
         return Mixtures.joined(len(self.around), [(self.radius, anywhere), (1 - self.radius, self.around)])
 
@@ -171,7 +172,7 @@ class Box(PriorSet):
 
     @cached_property
     def centre(self) -> Array:
-        """Return the prior the box is about, or the one at the same share of the way between all bounds."""
+        """The prior that the box is around, or the one at the same share of the way from lower to upper bounds."""
         if self.around is not None:
             return self.around
         least = math.fsum(self.lower)
@@ -182,7 +183,7 @@ class Box(PriorSet):
 
     @cached_property
     def mixtures(self) -> Mixtures:
-        """Return the lower bounds, each of them full, and what is left of the mass between the bounds."""
+        """Sums of the lower bounds, and a part of the mass that is left, no larger than upper - lower anywhere."""
         least = math.fsum(self.lower)
         room = self.upper - self.lower
         left = min(max(1 - least, 0.0), math.fsum(room))
@@ -193,12 +194,12 @@ class Box(PriorSet):
 
 
 def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) -> PriorSet:
-    """Return the set that `arrays` described, with its centre.
+    """Make the set of a saved file again, from its kind, its centre `prior`, its name and `PriorSet.arrays`.
 
     Raises
     ------
     SpecError
-        If the arrays are none of such a set.
+        If the arrays do not describe such a set.
     """
     if kind == Hull.kind:
         names = tuple(str(one) for one in arrays["names"])
@@ -215,7 +216,7 @@ def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) ->
 
 
 def frozen(arrays: Sequence[ArrayLike]) -> Array:
-    """Return rows as one read-only matrix."""
+    """Copy rows into one read-only matrix of floats."""
     matrix = np.array(arrays, dtype=float)
     matrix.flags.writeable = False
     return matrix

@@ -13,14 +13,15 @@ from dxopt.runtime.display import Lines, Shown
 from dxopt.spaces.units import per
 
 LEAST = 1e-300
+"""Below this level doubles lose digits."""
 LARGEST = 1e306
-"""Beyond these levels doubles lose digits, or twice a level overflows."""
+"""Above this level twice the level overflows."""
 _HAIR = 1e-6
-"""Proofs look at levels that are beyond the one asked for by less than this part of it."""
+"""Levels beyond these by this part pass: proofs look at levels slightly off the one that was asked for."""
 
 
 def checked_level(epsilon: Written | None, field: str = "epsilon") -> float:
-    """Return ε as a float, given as one or as for `number_of`; SpecError unless it is from 1e-300 to 1e306."""
+    """Return ε as a float, from a number or text such as "ln(4)"; SpecError unless it is from 1e-300 to 1e306."""
     if isinstance(epsilon, str):
         level = number_of(epsilon, field)
     else:
@@ -51,7 +52,7 @@ class Privacy(Shown):
     epsilon : float
         K[x, z] ≤ e^{εd(x, x')} K[x', z] holds for all secrets x, x' and reports z, up to δ in total.
     how : str
-        How that was proven, in one line.
+        Method of the proof, in one line.
     delta : float
         Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ for the pairs of secrets that are bound.
     pairs : {"all", "adjacent"}
@@ -70,13 +71,13 @@ class Privacy(Shown):
     delta: float = 0.0
     pairs: str = "all"
 
-    def _said(self) -> str:
-        return promised(self.epsilon, self.delta)
+    def _summary(self) -> str:
+        return privacy_text(self.epsilon, self.delta)
 
     def _lines(self) -> Lines:
         return [("proof" if name == "how" else name, text) for name, text in super()._lines()]
 
 
-def promised(epsilon: float, delta: float, unit: str = "") -> str:
-    """Return a promise of privacy in a few words; the unit is that of distances."""
+def privacy_text(epsilon: float, delta: float, unit: str = "") -> str:
+    """Write ε, per unit of distance where that is given, and δ where it is positive: "ε 1.39 per km, δ 0.01"."""
     return f"ε {epsilon:.3g}" + (f" {per(unit)}" if unit else "") + (f", δ {delta:.3g}" if delta else "")

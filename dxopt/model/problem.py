@@ -27,6 +27,7 @@ from dxopt.spaces.space import MetricSpace
 PROBLEM_CELLS = 50_000_000
 """The most entries of a matrix of a problem: of distances, budgets, losses or costs."""
 _COST_CELLS = 2_000_000
+"""About that many entries of the costs are in memory at once in `cost_blocks`."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -49,7 +50,7 @@ class Problem:
     loss : str, array, callable or Loss
         See `Loss.of`.
     reports : Reports, optional
-        What may be reported; the secrets by default.
+        What may be reported; the secrets by default, or the reports of a given `Loss`, which has its own.
     objective : {"expected_loss", "worst_loss", "regret"} or Objective
         What is wanted: little expected loss, little loss in the worst case, little regret over a hull of priors
         against the optimum for each, or `AdversaryError(max_loss=...)`.
@@ -105,36 +106,41 @@ class Problem:
         beliefs: BeliefPairs | None = None,
         name: str = "problem",
     ) -> None:
+        if reports is not None and isinstance(loss, Loss):
+            _require_same_reports(reports, loss.reports)
         losses = Loss.of(loss, space, reports)
         several = prior if isinstance(prior, PriorSet) else None
         wanted = resolved(objective, space, several)
         if prior is None and not isinstance(wanted, WorstLoss):
             raise SpecError("prior", f"is missing, which {wanted.name} needs", 'give one, such as prior="uniform"')
-        free = isinstance(wanted, AdversaryError) or beliefs is not None
-        if epsilon is None and not free:
+        # Without ε a channel that tells everything would be the best, unless something else bounds it.
+        epsilon_optional = isinstance(wanted, AdversaryError) or beliefs is not None
+        if epsilon is None and not epsilon_optional:
             raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
-        level = math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon)
+        level = math.inf if epsilon_optional and epsilon in (None, math.inf) else checked_level(epsilon)
         within = epsilon if isinstance(epsilon, Level) else None
-        vars(self).update(space=space, epsilon=level, within=within, prior=_believed(prior, space), priors=several)
+        vars(self).update(space=space, epsilon=level, within=within, prior=_one_prior(prior, space), priors=several)
         vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
         vars(self).update(name=name)
         self._check()
 
     def _check(self) -> None:
+        """Raise SpecError where parts that are sound by themselves do not fit together or the space."""
         space = self.space
         loss = self.loss
         if self.within is not None and not self.within.holds(space):
-            raise SpecError("epsilon", "is a level between positions of another space", "give dx.geo.level this one")
+            raise SpecError("epsilon", "was made by dx.geo.level for another space", "give dx.geo.level this one")
         required_choice("pairs", self.pairs, PAIRS)
         if self.delta and not self.private:
             raise SpecError("delta", f"is {self.delta:g} without an epsilon to relax", "give epsilon as well")
         if self.beliefs is not None:
             require_match(self.beliefs, space, self.delta, self.objective)
+        # A given Loss may be for another space; that of a named one is told without building its matrix.
         rows = loss.size if loss.by_distance else len(loss.matrix)
         if rows != len(space):
             raise SpecError("loss", f"has {rows} rows for {len(space)} points", "match them")
-        everywhere = isinstance(self.objective, WorstLoss)
-        where = "" if everywhere else f", where {'the' if self.priors is None else 'some'} prior is positive"
+        all_secrets_count = isinstance(self.objective, WorstLoss)
+        where = "" if all_secrets_count else f", where {'the' if self.priors is None else 'some'} prior is positive"
         require_finite(space, self.reach, loss, where)
 
     def __repr__(self) -> str:
@@ -150,7 +156,7 @@ class Problem:
 
     @property
     def why_coupled(self) -> str | None:
-        """Feature that sets the problem apart from the least expected loss of a private channel, or None."""
+        """Reason why methods for the least expected loss of a private channel alone do not apply; None if they do."""
         if self.beliefs is not None:
             return "beliefs are given"
         if not self.private:
@@ -200,13 +206,13 @@ class Problem:
 
     @property
     def reach(self) -> NDArray[np.bool_]:
-        """The secrets `(n,)` whose losses count: all under the worst loss, else what the prior, or some, has."""
+        """Mask `(n,)` of the secrets whose losses count: all for the worst loss, else those a prior reaches."""
         among = self.objective.among(len(self.space))
         return self.prior.probabilities > 0 if among is None else among.reach
 
     @property
     def losses(self) -> NDArray[np.float64]:
-        """Losses l(x, w), `(n, m)`; UnsupportedError above 50 million, as for `costs` and `budgets`."""
+        """Losses l(x, w), `(n, m)`; UnsupportedError above 50 million entries, as for `costs` and `budgets`."""
         self._require_cells(*self.shape)
         return self.loss.matrix
 
@@ -230,7 +236,7 @@ class Problem:
 
     @property
     def level(self) -> float:
-        """The factor from `separations` to budgets: ε, where privacy is asked for."""
+        """The factor from `separations` to budgets: ε, or 1 without ε, where all separations are infinite or 0."""
         return self.epsilon if self.private else 1.0
 
     @property
@@ -252,7 +258,7 @@ class Problem:
         return budgets
 
     def cost_blocks(self, *, backwards: bool = False) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Yield secrets, some at a time, and their costs π_x l(x, z), `(k, m)`; they are never all in memory."""
+        """Yield blocks: indices of secrets and their costs π_x l(x, z), `(k, m)`; all may be too many for memory."""
         size, reports = self.shape
         step = max(math.isqrt(size) + 1, _COST_CELLS // reports)
         prior = self.prior.probabilities
@@ -264,6 +270,7 @@ class Problem:
             yield rows, costs
 
     def _require_cells(self, rows: int, columns: int) -> None:
+        """Raise UnsupportedError if a matrix of that shape would be too large for memory."""
         if rows * columns > PROBLEM_CELLS:
             raise UnsupportedError(
                 "space",
@@ -272,11 +279,22 @@ class Problem:
             )
 
 
-def _believed(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
+def _one_prior(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
     """Return the one prior that measures take: the given one, the centre of a set, or the uniform one."""
     if not isinstance(prior, PriorSet):
         return Prior.of("uniform" if prior is None else prior, space)
     return Prior.of(Prior(prior.centre, prior.name, space=prior.space), space)
+
+
+def _require_same_reports(given: Reports, of_loss: Reports) -> None:
+    """Raise SpecError unless the given reports are those of a `Loss`, which would be taken instead."""
+    required("reports", given, Reports, "give dx.Reports")
+    alike = given.labels is of_loss.labels or tuple(given.labels) == tuple(of_loss.labels)
+    here: Any = given.points
+    there: Any = of_loss.points
+    if not (alike and np.array_equal(here, there)):
+        fix = "leave them out, or make the loss for them by dx.Loss.of"
+        raise SpecError("reports", "are others than those of the loss", fix)
 
 
 def required_problem(problem: Any, study: str = "") -> None:

@@ -36,7 +36,7 @@ class Reports(Shown):
     points: NDArray | None = None
     secrets: bool = False
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
         return f"{len(self):,}{', the secrets' if self.secrets else ''}: {first}"
 
@@ -103,7 +103,7 @@ class Reports(Shown):
 
 
 def pack_reports(reports: Reports) -> Arrays:
-    """Return the arrays from which `unpack_reports` makes the reports again; secrets are in the space."""
+    """Return the arrays from which `unpack_reports` makes the reports again; the secrets are saved with the space."""
     if reports.secrets:
         return {"secrets": True}
     arrays: Arrays = {"reports": list(reports.labels), "secrets": False}
@@ -113,7 +113,7 @@ def pack_reports(reports: Reports) -> Arrays:
 
 
 def unpack_reports(arrays: dict[str, NDArray[Any]], space: MetricSpace) -> Reports:
-    """Return the inverse of `pack_reports`; the secrets of the space where they are the reports."""
+    """Make the reports again from the arrays of `pack_reports`, and from the space if they are the secrets."""
     if arrays["secrets"]:
         return Reports.of(space)
     return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"))

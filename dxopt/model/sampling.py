@@ -1,4 +1,4 @@
-"""Drawing reports: what mechanisms in doubles and mechanisms in integers have in common."""
+"""Drawing and showing reports: what `Mechanism`, of doubles, and tables, of integers, have in common."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required, required_choice
 from dxopt.model.loss import Reports
-from dxopt.model.privacy import promised
+from dxopt.model.privacy import privacy_text
 from dxopt.numerics.draws import draws
 from dxopt.runtime.display import Lines, Shown, as_html, as_html_table
 from dxopt.spaces.space import MetricSpace
@@ -19,9 +19,9 @@ from dxopt.spaces.space import MetricSpace
 Indices = NDArray[np.int64]
 Returns = Literal["index", "label", "point"]
 _CORNER = 8
-"""That many secrets and reports are shown in notebooks."""
+"""A notebook shows the probabilities of so many reports for so many secrets."""
 _QUICK_REPORTS = 2_000
-"""Rows of more reports are not made to be shown."""
+"""Of mechanisms with more reports a notebook shows no probabilities, as whole rows would have to be computed."""
 
 
 class Sampler(Shown, ABC):
@@ -81,15 +81,16 @@ class Sampler(Shown, ABC):
         return self._named(draws(secrets, size, lambda some: self._draw(some, rng)), returns)
 
     def _check_returns(self, returns: Returns) -> None:
+        """Raise SpecError unless reports can be returned in that way; before any is drawn."""
         required_choice("returns", returns, ("index", "label", "point"))
         if returns == "point" and self.reports.points is None:
             raise SpecError("returns", "the reports have no coordinates", 'give "label" or "index"')
 
     def _named(self, drawn: Indices, returns: Returns) -> NDArray[Any]:
-        """Return reports by what is to be returned of them."""
+        """Turn indices of reports into what `returns` asks for: their labels, coordinates, or the indices."""
         match returns:
             case "label":
-                # each is written once
+                # labels may be written when they are asked for: each is, once
                 distinct, which = np.unique(drawn, return_inverse=True)
                 names = np.array([self.reports.labels[index] for index in distinct.tolist()], dtype=str)
                 return names[which.reshape(drawn.shape)]
@@ -103,15 +104,15 @@ class Sampler(Shown, ABC):
 
     @abstractmethod
     def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
-        """Return the probabilities of the first reports for the first secrets."""
+        """Return the probabilities of the first reports for the first secrets, to show them in a notebook."""
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
         return f"{self.name}: {size}, {self._privacy()}"
 
     def _privacy(self) -> str:
         promise = self._promise()
-        return "no privacy proven" if promise is None else promised(*promise, self.space.unit)
+        return "no privacy proven" if promise is None else privacy_text(*promise, self.space.unit)
 
     def _lines(self) -> Lines:
         return [
@@ -142,12 +143,12 @@ class Sampler(Shown, ABC):
 
 
 def _short(label: str) -> str:
-    """Return a label for a narrow column: long decimals to five digits."""
+    """Return a label with long decimals cut to five digits, for a narrow column."""
     return re.sub(r"-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.5g}", label)
 
 
 def required_mechanism(mechanism: Any, kinds: Any = Sampler) -> None:
     """Raise SpecError unless a mechanism or a table is given; the error says how to make one of a matrix."""
-    proven, plain = "dx.certify(matrix, space, epsilon)", "dx.Mechanism.from_matrix(space, matrix)"
-    fix = f"give a mechanism: {proven} makes one with a proof of privacy, {plain} without"
+    proven, unproven = "dx.certify(matrix, space, epsilon)", "dx.Mechanism.from_matrix(space, matrix)"
+    fix = f"give a mechanism: {proven} makes one with a proof of privacy, {unproven} without"
     required("mechanism", mechanism, kinds, fix)

@@ -37,7 +37,7 @@ AXIS_POINTS = 4_000
 PAIRS = 1_000_000_000
 """The most pairs of a secret with data and a secret, where the space has no structure that a kernel can use."""
 _SUMS = {"manhattan": "exponential", "euclidean": "gaussian"}
-"""The kernels of lattices that are products over the axes, by the metric."""
+"""The kernel, for each metric of a lattice, that is a product over the axes: e^-Σ|d_i| and e^-Σd_i²."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class Smoothing:
     bandwidth: float | None = None
 
     def __post_init__(self) -> None:
-        if not _is_finite(self.add):
+        if not _is_nonnegative(self.add):
             raise SpecError("smoothing", f"adds {self.add}", "give a finite number of 0 or more")
         if self.kernel is not None and self.kernel not in KERNELS:
             raise SpecError("smoothing", f"has no kernel {self.kernel!r}", f"choose one of {', '.join(KERNELS)}")
         if (self.kernel is None) != (self.bandwidth is None):
             missing = "bandwidth" if self.bandwidth is None else "kernel"
             raise SpecError("smoothing", f"has no {missing}", "give kernel and bandwidth together, or neither")
-        if self.bandwidth is not None and not (_is_finite(self.bandwidth) and self.bandwidth > 0):
+        if self.bandwidth is not None and not (_is_nonnegative(self.bandwidth) and self.bandwidth > 0):
             raise SpecError("smoothing", f"has the bandwidth {self.bandwidth}", "give a positive number")
         if not self.add and self.kernel is None:
             raise SpecError("smoothing", "smooths nothing", "give pseudo-counts to add, or a kernel and a bandwidth")
@@ -118,19 +118,19 @@ class Smoothing:
         >>> print(dx.Smoothing(add=0.5).smoothed(dx.line(3), np.array([2.0, 0.0, 1.0])).tolist())
         [2.5, 0.5, 1.5]
         """
-        spread = counts if self.kernel is None else _spread(space, counts, self.kernel, self.bandwidth or 1.0)
+        spread = counts if self.kernel is None else _spread_out(space, counts, self.kernel, self.bandwidth or 1.0)
         return spread + self.add
 
 
-def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) -> Array:
+def _spread_out(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) -> Array:
     """Return Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)) for each x, `(n,)`."""
-    # 1. Along a path or a tree the exponential kernel multiplies: two passes for all points.
+    # 1. Along a path or a tree the exponential kernel is a product over edges: two passes are enough for all points.
     if kernel == "exponential" and space.structure.kind in ("path", "tree"):
         from dxopt.spaces.kernels.systems import system
 
         along = system(space, 1 / bandwidth)
         return along.apply(counts / along.apply(np.ones(len(space)))[0])[0]
-    # 2. Where it is a product over axes, so are the shares: axis after axis.
+    # 2. If the kernel is a product over the axes, so are the shares of a datum: it is spread along one after another.
     axes = _axes(space, kernel)
     if axes and max(map(len, axes)) <= AXIS_POINTS:
         spread = counts.reshape(tuple(map(len, axes)))
@@ -138,7 +138,7 @@ def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) ->
             shares = _shares(axis, np.arange(len(axis)), kernel, bandwidth)
             spread = np.moveaxis(np.tensordot(spread, shares, (position, 0)), -1, position)
         return spread.reshape(-1)
-    # 3. Elsewhere each secret that has data is seen from all others.
+    # 3. Otherwise compute the distances from each secret with data to all others.
     seen = np.flatnonzero(counts)
     if len(seen) * len(space) > PAIRS:
         raise UnsupportedError(
@@ -153,11 +153,11 @@ def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) ->
 
 
 def _axes(space: MetricSpace, kernel: str) -> Sequence[MetricSpace]:
-    """Return the axes of a space over which a kernel is a product; none where it is not."""
+    """Return spaces, one for each axis, over which a kernel is a product; none if it is no product."""
     structure = space.structure
     if structure.kind == "product" and kernel == "exponential":
         return structure.factors
-    metric = getattr(space.metric, "flat", space.metric)
+    metric = getattr(space.metric, "flat", space.metric)  # of a torus that without wrapping
     if structure.kind in ("lattice", "torus") and metric is not None and _SUMS.get(metric.name) == kernel:
         if structure.kind == "torus":
             return [torus((size,), spacing=structure.spacing) for size in structure.shape]
@@ -166,12 +166,12 @@ def _axes(space: MetricSpace, kernel: str) -> Sequence[MetricSpace]:
 
 
 def _shares(space: MetricSpace, secrets: NDArray[np.int64], kernel: str, bandwidth: float) -> Array:
-    """Spread a datum at some of the secrets over every secret, `(k, n)`; rows sum to 1."""
+    """Return, for each of k secrets, the share of a datum there that every secret gets, `(k, n)`; rows sum to 1."""
     with np.errstate(over="ignore"):
         near = KERNELS[kernel](space.block(secrets, np.arange(len(space))) / bandwidth)
     return near / near.sum(axis=1, keepdims=True)
 
 
-def _is_finite(value: object) -> bool:
-    """Return True for finite numbers from 0."""
+def _is_nonnegative(value: object) -> bool:
+    """Return True for finite numbers of 0 or more."""
     return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf

@@ -33,7 +33,7 @@ from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import bring_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.display import Shown
-from dxopt.runtime.stopping import StoppedError, raising
+from dxopt.runtime.stopping import StoppedError, raise_when
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.space import MetricSpace
 
@@ -79,7 +79,7 @@ class Certificate(Shown):
     delta: float = 0.0
     belief_level: float | None = None
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         private = f"private, ε {self.epsilon:.3g}" if self.private else "no privacy asked for"
         return f"{private}, value {self.value:.3g}, bound {self.bound:.3g}, gap {self.gap:.1e}"
 
@@ -134,7 +134,7 @@ def _certificate_by_structure(
         raise CertificateError(f"{mechanism.name} is not written down, so that no pairs of beliefs are proven for it")
     if mechanism.privacy is None or mechanism.privacy.epsilon > problem.epsilon:
         raise CertificateError(f"{mechanism.name} is not proven private at {problem.epsilon:g}")
-    watched = problem if should_stop is None else problem.but(loss=problem.loss.watched(raising(should_stop)))
+    watched = problem if should_stop is None else problem.but(loss=problem.loss.watched(raise_when(should_stop)))
     value = mechanism.cost(problem.prior.probabilities, watched.loss)
     try:
         bound, how = proven_bound(watched, dual)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.runtime.archive import Arrays, distinct, nested, part, which
+from dxopt.runtime.archive import Arrays, distinct, indices_of, nested, part
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
         dual = dual or Dual(np.zeros(size))
         return {field.name: getattr(dual, field.name) for field in fields(dual)}
     kept = distinct(dual.factors)
-    packed: Arrays = {"which": which(dual.factors, kept)}
+    packed: Arrays = {"which": indices_of(dual.factors, kept)}
     for position, factor in enumerate(kept):
         packed |= nested(position, pack_dual(factor, 0))
     return packed

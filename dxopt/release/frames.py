@@ -101,14 +101,14 @@ def mechanism_from_frame(
     >>> print(dx.mechanism_from_frame(space, frame).matrix.tolist())
     [[0.75, 0.25], [0.25, 0.75]]
     """
-    _check(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
+    _require_pandas(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
     columns = list(map(str, frame.columns))
     if reports is None:
         same = sorted(columns) == sorted(space.labels)
         reports = Reports.of(space) if same else Reports(tuple(columns))
-    rows = _order(space.labels, list(map(str, frame.index)), "index")
-    order = _order(reports.labels, columns, "columns")
-    return Mechanism.from_matrix(space, _numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
+    rows = _positions(space.labels, list(map(str, frame.index)), "index")
+    order = _positions(reports.labels, columns, "columns")
+    return Mechanism.from_matrix(space, _require_numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
 
 
 def prior_from_frame(
@@ -139,9 +139,9 @@ def prior_from_frame(
     >>> print(dx.prior_from_frame(space, seen, missing=0).probabilities.tolist())
     [0.25, 0.75, 0.0]
     """
-    _check(series, "series", "Series", ("index", "dtype", "to_numpy"))
+    _require_pandas(series, "series", "Series", ("index", "dtype", "to_numpy"))
     labels = list(map(str, series.index))
-    weights = _numbers(series, "series")
+    weights = _require_numbers(series, "series")
     known = set(labels)
     lacking = [label for label in space.labels if label not in known]
     if lacking and missing is None:
@@ -149,24 +149,26 @@ def prior_from_frame(
         fix = "write missing=0 to give weight 0 to what it lacks, or add them"
         raise SpecError("index", f"lacks label {lacking[0]!r}{more}", fix)
     weights = np.concatenate([weights, np.full(len(lacking), missing, dtype=float)])
-    order = _order(space.labels, [*labels, *lacking], "index")
+    order = _positions(space.labels, [*labels, *lacking], "index")
     return Prior.from_weights(space, weights[order], name=name)
 
 
-def _check(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
+def _require_pandas(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
+    """Raise SpecError unless something has the attributes of a frame or series: pandas itself need not be loaded."""
     if not all(hasattr(given, part) for part in parts):
         raise SpecError(field, f"is of type {type(given).__name__}", f"give a pandas {kind}")
 
 
-def _numbers(given: Any, field: str) -> NDArray[np.float64]:
+def _require_numbers(given: Any, field: str) -> NDArray[np.float64]:
+    """Return the entries of a frame or series as doubles; SpecError if one is no number."""
     try:
         return given.to_numpy(dtype=float)
     except (TypeError, ValueError):
         raise SpecError(field, "has entries that are not numbers", "give numbers only") from None
 
 
-def _order(wanted: Sequence[str], labels: list[str], field: str) -> list[int]:
-    """Return the position of each label that is wanted among those given; SpecError unless they are the same ones."""
+def _positions(wanted: Sequence[str], labels: list[str], field: str) -> list[int]:
+    """Return the place in `labels` of each label that is wanted; SpecError unless both have the same, once each."""
     positions = {label: position for position, label in enumerate(labels)}
     if len(positions) < len(labels):
         twice = next(label for position, label in enumerate(labels) if positions[label] != position)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from dxopt.errors import SpecError, required
-from dxopt.runtime.reading import MOST_KEY, as_path, opened
+from dxopt.runtime.reading import MOST_KEY, as_path, open_file
 
 VARIABLE = "DXOPT_KEY"
 _BYTES = 32
@@ -79,7 +79,7 @@ class Key:
         """
         path = as_path(file, "file")
         try:
-            with opened(path, MOST_KEY) as stream:
+            with open_file(path, MOST_KEY) as stream:
                 mode = os.fstat(stream.fileno()).st_mode
                 text = stream.read().decode("ascii", "replace")
         except (OSError, ValueError) as error:
@@ -87,7 +87,7 @@ class Key:
             raise SpecError("key", f"{path} cannot be read: {reason}", "name the file of a key") from None
         if os.name == "posix" and mode & 0o077:
             raise SpecError("key", f"{path} may be read by others", f"run chmod 600 {path}")
-        return cls._of(text, f"{path} holds no key")
+        return cls._from_digits(text, f"{path} holds no key")
 
     @classmethod
     def from_environment(cls, variable: str = VARIABLE) -> Key:
@@ -109,10 +109,11 @@ class Key:
         required("variable", variable, str, "give the name of an environment variable")
         if variable not in os.environ:
             raise SpecError("key", f"{variable} is not set", _FIX)
-        return cls._of(os.environ[variable], f"{variable} holds no key")
+        return cls._from_digits(os.environ[variable], f"{variable} holds no key")
 
     @classmethod
-    def _of(cls, text: str, wrong: str) -> Key:
+    def _from_digits(cls, text: str, wrong: str) -> Key:
+        """Return the key of 64 hexadecimal digits; SpecError, which says what is `wrong` and never the text."""
         if not _DIGITS.fullmatch(text.strip()):
             raise SpecError("key", wrong, _FIX)
         return cls(bytes.fromhex(text.strip()))
@@ -128,6 +129,7 @@ class Key:
         """
         path = as_path(file, "file")
         try:
+            # the mode is set as the file is made: nobody else can read it in between
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:  # noqa: PTH123
                 stream.write(f"{self._content.hex()}\n".encode("ascii"))
         except FileExistsError:
@@ -137,7 +139,9 @@ class Key:
         return path
 
     def digest(self, *fields: str) -> bytes:
-        """Return the HMAC-SHA256 of some texts: each as four bytes of length, the highest first, and its UTF-8.
+        """Return the HMAC-SHA256 of some texts under the key.
+
+        Each is four bytes of length, the highest first, and its UTF-8, so that no two lists are one message.
 
         Raises
         ------

@@ -73,13 +73,14 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
         user_domain(f"dxopt secrets {digest}", lambda secret: _is_secret(table.space, secret)),
         user_distance(f"dxopt distance {digest}"),
         approximate(pure) if table.delta else pure,
-        lambda secret: str(table.reports.labels[int(table.sample(_one(secret))[0])]),
+        lambda secret: str(table.reports.labels[int(table.sample(_require_one(secret))[0])]),
         lambda distance: (_budget(table, distance), table.delta) if table.delta else _budget(table, distance),
         TO="String",
     )
 
 
-def _one(secret: Any) -> Any:
+def _require_one(secret: Any) -> Any:
+    """Return a secret; SpecError for a list or array of several, of which only the first report would be drawn."""
     if not isinstance(secret, tuple) and np.ndim(secret):
         raise SpecError("secret", "is several", "give one label")
     return secret
@@ -94,13 +95,14 @@ def _is_secret(space: MetricSpace, secret: Any) -> bool:
 
 
 def _budget(table: IntegerTable, distance: float) -> float:
-    """Return ε·d, rounded up."""
+    """Return ε·d, rounded up so that it is never less than what is spent; infinite for an infinite distance."""
     if not distance >= 0:
         raise SpecError("d_in", f"is {distance!r}", "give a distance of 0 or more")
     return math.inf if math.isinf(distance) else float_above(Fraction(table.epsilon) * Fraction(distance))
 
 
 def _digest(space: MetricSpace) -> str:
+    """Return a digest of labels and distances, so that OpenDP tells spaces apart that differ in either."""
     parts = sha256(repr(list(space.labels)).encode())
     parts.update(np.ascontiguousarray(space.distances, dtype="<f8").tobytes())
     return parts.hexdigest()[:32]

@@ -18,11 +18,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
+"""True inside a question that is already announced: nested calls announce nothing."""
 
 
 @contextmanager
 def unannounced() -> Iterator[None]:
-    """Announce nothing in a context, as within a question, or where warnings are shown in another way."""
+    """Silence all warnings of this module in a context: inside a question that has issued them, or in a batch."""
     before = _silent.set(True)
     try:
         yield
@@ -31,9 +32,10 @@ def unannounced() -> Iterator[None]:
 
 
 def announce(problem: object, priors: object = None, *, level: bool = True) -> Warnings:
-    """Give the warnings of a problem, and of further priors, to who called the function that calls this one.
+    """Issue Python warnings for a problem and for further priors; return them, for `announce_answer`.
 
-    Without `level` nothing is said of the ε of the problem. Anything but a problem, which will be refused, has none.
+    They point at the line that called the caller of this function. `level=False` skips warnings about ε. Arguments of
+    wrong types cause no warning: the function that takes them refuses them with a better message.
     """
     if _silent.get():
         return ()
@@ -46,12 +48,12 @@ def announce(problem: object, priors: object = None, *, level: bool = True) -> W
 
 
 def announce_answer(answer: R, told: Warnings, *, partial: bool = False) -> R:
-    """Give the warnings of an answer that are of other kinds than those `told` before; return the answer.
+    """Issue the warnings of an answer whose kinds are not among those of `told`, issued before; return the answer.
 
     Raises
     ------
     Interrupted
-        At Ctrl-C, with the answer, unless a `partial` one is wanted.
+        At Ctrl-C while the warnings are found, with the answer; with `partial`, the answer is returned instead.
     """
     if _silent.get():
         return answer
@@ -69,9 +71,12 @@ def announce_answer(answer: R, told: Warnings, *, partial: bool = False) -> R:
 
 
 def announcing(*, level: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function that answers a problem, its first argument: give its warnings, and those of the answer.
+    """Return a decorator that issues Python warnings for a problem before the call, and for its answer afterwards.
 
-    Those of the problem alone come before anything is solved, so that a filter that makes them errors costs no time.
+    The problem is the first argument, or the keyword `problem`. A keyword `priors` (name to prior) is looked at as
+    well, and a keyword `partial` goes to `announce_answer`. Afterwards only kinds that are new are issued, and nested
+    calls issue none. Warnings come before anything is solved, so that a filter that makes them errors costs no time.
+    `level=False` skips warnings about ε, for functions that go through other levels.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -41,6 +41,7 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Unit = Annotated[str, AfterValidator(checked_unit)]
 Model = TypeVar("Model", bound=BaseModel)
 _AGAIN = "solve the problem again"
+"""Advice where a file is missing or damaged; `_CHANGED` where its numbers are not proven by its arrays."""
 _CHANGED = "it was changed after it was saved: solve the problem again, or get the result again"
 
 
@@ -171,19 +172,21 @@ class FrontierFile(_Solves):
     breakpoints: list[Finite] = []
 
     @model_validator(mode="after")
-    def _paired(self) -> Self:
+    def _require_equal_lengths(self) -> Self:
+        # a frontier is along levels or along budgets: the other of the two lists is empty
         if {len(self.values), len(self.bounds)} != {len(self.epsilons) + len(self.budgets)} or not self.values:
             raise ValueError("its lists are not as long as each other")
         return self
 
 
 def read_typed(file: Path, kind: type[Model]) -> Model:
-    """Read a file of JSON into a model.
+    """Read a JSON file of a result folder and check it against the model of its schema.
 
     Raises
     ------
     SpecError
-        If it is missing, no JSON, or an entry is none of the model: the field names the file and the entry.
+        If the file is missing, is not JSON, has another format version, or an entry does not fit the model; the field
+        of the error is then the name of the file with that of the entry.
     """
     with undamaged(file.parent):
         read = read_json(file)
@@ -191,6 +194,7 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
             given = textwrap.shorten(repr(read.get("format")), 40)
             raise ValueError(f"{file.name}: version {given} is not {FORMAT}; use a matching dxopt")
         try:
+            # validated as JSON, in which lists may stand for tuples although the model is strict
             return kind.model_validate_json(json.dumps(read))
         except ValidationError as error:
             first = error.errors()[0]
@@ -200,7 +204,10 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
 
 @contextmanager
 def undamaged(folder: Path) -> Iterator[None]:
-    """Turn what the readers of a damaged folder let escape into one SpecError."""
+    """Convert low-level errors of reading a folder, such as KeyError, into a SpecError that names the folder.
+
+    CertificateErrors stay such, with the folder and an advice added.
+    """
     try:
         yield
     except SpecError:
@@ -211,5 +218,5 @@ def undamaged(folder: Path) -> Iterator[None]:
         missing = Path(error.filename or "").name
         raise SpecError("folder", f"{folder} is damaged: {missing} is missing", _AGAIN) from None
     except DAMAGED as error:
-        reason = " ".join(str(error).split())[:120]
+        reason = " ".join(str(error).split())[:120]  # on one line, without the dumps that some libraries append
         raise SpecError("folder", f"{folder} is damaged ({reason})", _AGAIN) from None

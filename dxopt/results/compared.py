@@ -1,4 +1,4 @@
-"""One mechanism of a comparison, its figures, and what all of them come to in plain words."""
+"""Rows of a comparison of mechanisms: their figures, as numbers and in plain words. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Refined:
     shortfall: float | None = None
 
 
-def lines_of(refinements: Iterable[Refined]) -> list[str]:
-    """Describe who refines whom, in up to three lines for each."""
+def describe_refinements(refinements: Iterable[Refined]) -> list[str]:
+    """Describe which mechanisms refine which, in up to three lines for each; one line where none refines any."""
     found = list(refinements)
     where = "for some prior and loss, perhaps not those asked for"
     if found and all(one.holds is False for one in found):
@@ -60,6 +60,7 @@ def lines_of(refinements: Iterable[Refined]) -> list[str]:
 _ALIKE = 1e-6
 """Up to this relative difference a mechanism is told to lose as much as another."""
 _SMALL = 1e-4
+"""Relative differences below this are only told to be below 0.01 %."""
 PROVEN = 1e-3
 """Above this gap the best mechanism that was found is not called the optimal one."""
 _LEAST_GAP = 1e-5
@@ -129,13 +130,17 @@ class Compared:
         return self.note if self.value is None else ""
 
     def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
-        """Figures at a level, under the names of `FIGURES`; None where there is no figure."""
+        """Return the line of a table, by `FIGURES`, at a level asked for; `gap` is that of this row to the bound."""
         level = {"epsilon": epsilon, "method": self.name, "bound": bound, "gap": gap, "realised": self.epsilon}
         return {name: level[name] if name in level else getattr(self, name) for name in FIGURES}
 
 
-def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
-    """Describe the additional loss of the others, a sentence for each: name, mean loss, relative difference."""
+def describe_losses(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
+    """Describe how much more than the first row each of the other rows loses, in a sentence for each.
+
+    Each row is (name, expected loss, excess over the first row relative to it). Rows without a finite loss are left
+    out; empty where the first has none.
+    """
     first, best, _ = rows[0] if rows else ("", None, None)
     if best is None:
         return []
@@ -146,13 +151,14 @@ def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str)
         loses = f"{name} loses {with_unit(three_digits(value), unit)} on average"
         alike = abs(excess) < _ALIKE
         told.append(
-            f"{loses}, " + (f"as much as {first}" if alike else f"{_apart(value, best, excess)} than {first}")
+            f"{loses}, "
+            + (f"as much as {first}" if alike else f"{_difference_text(value, best, excess)} than {first}")
         )
     return told
 
 
-def _apart(value: float, best: float, excess: float) -> str:
-    """Return a difference, in percent as well where that can be read."""
+def _difference_text(value: float, best: float, excess: float) -> str:
+    """Return how much more or less a value is than the best one: "0.12 more (+13 %)", without absurd percentages."""
     more = "more" if value > best else "less"
     if abs(excess) < _SMALL:
         return f"less than 0.01 % {more}"
@@ -178,8 +184,8 @@ class Regularity:
         return f"{self.status}: {self.reason}"
 
 
-def told_verdict(verdict: Regularity) -> str:
-    """Return the verdict on a prior as a sentence, and what follows for binary loss (ECP14, Thm 4)."""
+def describe_verdict(verdict: Regularity) -> str:
+    """Tell whether the prior is regular, which makes the tight-constraints mechanism optimal (ECP14, Thm 4)."""
     reason = verdict.reason
     if verdict.status == "undecided":
         return f"whether the prior is regular is not decided, it may lie on the border of the regular ones: {reason}"
@@ -187,8 +193,8 @@ def told_verdict(verdict: Regularity) -> str:
     return f"the prior is {verdict.status}, so the tight-constraints mechanism {follows}: {reason}"
 
 
-def told_gap(gap: float | None) -> str:
-    """Describe how much better than the best mechanism found another one might be."""
+def describe_gap(gap: float | None) -> str:
+    """Describe how much better than the best mechanism found another one might be; "" where no gap is known."""
     if gap is None:
         return ""
     if gap > PROVEN:
@@ -196,21 +202,21 @@ def told_gap(gap: float | None) -> str:
     return f"; the optimal one is within {at_most(100 * max(gap, _LEAST_GAP))} % of it"
 
 
-def cells(row: Compared, digits: str) -> list[str]:
-    """Return a mechanism as a line of the table."""
+def table_row(row: Compared, digits: str) -> list[str]:
+    """Return a mechanism as a line of the table of `Comparison`, numbers in the format `digits`."""
     return [
         row.name,
         cell(row.value, digits),
         excess_cell(row.excess),
         cell(row.remapped, digits),
         excess_cell(row.remapped_excess),
-        privacy(row),
+        privacy_text(row),
         cell(row.leakage, ".4f"),
     ]
 
 
-def privacy(row: Compared) -> str:
-    """Return the privacy of a mechanism: proven, or measured of a baseline."""
+def privacy_text(row: Compared) -> str:
+    """Return the cell on a mechanism's privacy: proven, or for a baseline that is not private the ε measured."""
     level = privacy_cell(row.epsilon, row.delta)
     if row.private:
         return f"proven, {level}"

@@ -1,4 +1,4 @@
-"""Mechanisms side by side, the evidence that their figures follow from, and what is proven of every private one."""
+"""Comparisons of mechanisms for one problem: `Evidence` (the mechanisms and proofs), and the figures that follow."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from dxopt.results.compared import (
     Compared,
     Refined,
     Regularity,
-    cells,
-    lines_of,
-    losses_of,
-    privacy,
-    told_gap,
-    told_verdict,
+    describe_gap,
+    describe_losses,
+    describe_refinements,
+    describe_verdict,
+    privacy_text,
+    table_row,
 )
 from dxopt.results.figures.panels import Bars, Line, Row, bars
 from dxopt.results.figures.tables import Grid, Plotted, cell, privacy_cell
@@ -47,7 +47,7 @@ _FOUND = "best found"
 
 
 class Answered(Protocol):
-    """A report, whose type imports this module."""
+    """Interface of a Report, whose module imports this one and so cannot be imported here."""
 
     @property
     def problem(self) -> Problem: ...
@@ -107,7 +107,7 @@ class Evidence:
 
     @property
     def bound(self) -> float | None:
-        """Sharpest bound that a part proves on every private mechanism; None where there is no part."""
+        """Sharpest bound on every private mechanism, of the reports for the problem's own prior; None without any."""
         sign = self.problem.objective.sign
         reports = (one.report for one in self.entries.values() if not one.prior)
         bounds = [report.certificate.bound for report in reports if report is not None]
@@ -127,17 +127,17 @@ class Evidence:
             if entry.mechanism is None:
                 rows.append(Compared(name, note=entry.note))
                 continue
-            row = self._of(name, entry, entry.mechanism)
+            row = self._row_of(name, entry, entry.mechanism)
             best = row.value if name == OPTIMAL else best
-            excess, remapped = _excess(row.value, best), _excess(row.remapped, best)
+            excess, remapped = _relative_excess(row.value, best), _relative_excess(row.remapped, best)
             rows.append(replace(row, excess=excess, remapped_excess=remapped))
         return tuple(rows)
 
-    def _of(self, name: str, entry: Entry, mechanism: Mechanism) -> Compared:
-        """Return the figures that depend on one mechanism alone.
+    def _row_of(self, name: str, entry: Entry, mechanism: Mechanism) -> Compared:
+        """Return the row of one mechanism, without its excess over the optimum.
 
-        The level is proven by its report. That of a baseline, the least one, is measured: it counts as private where
-        that is no more than was asked for.
+        The level is the one that its report proves. A baseline has no report: its smallest ε is measured, and it
+        counts as private if that is at most the one asked for.
         """
         problem, bound = self.problem, self.bound
         if entry.report is None:
@@ -146,8 +146,8 @@ class Evidence:
         else:
             proof = entry.report.certificate
             level, delta, private = proof.epsilon, proof.delta, proof.private
-        remapped, least = self._remapped(name, mechanism)
-        # the certificate has the value unless it is about another prior
+        remapped, least = self._value_remapped(name, mechanism)
+        # the certificate of an optimum for another prior has its value under that prior, not under the problem's
         own = None if entry.prior else entry.report
         value = value_of(problem, mechanism) if own is None else own.certificate.value
         return Compared(
@@ -165,8 +165,12 @@ class Evidence:
             remapped_bound=least,
         )
 
-    def _remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
-        """Return the value with the best remap and a bound on every remap; the bound only for remaps that draw."""
+    def _value_remapped(self, name: str, mechanism: Mechanism) -> tuple[float | None, float | None]:
+        """Return the value after the best remap, and a bound on the value after any remap.
+
+        For the worst loss the remap is random, and was kept with its bound. For the expected loss it is a table,
+        exact by itself, without a bound. Other objectives, and remaps that were not found, have neither.
+        """
         problem = self.problem
         if name in self.remaps:
             remap, weights = self.remaps[name]
@@ -178,13 +182,13 @@ class Evidence:
 
 
 def value_of(problem: Problem, mechanism: Mechanism) -> float:
-    """Return what the objective of the problem is about."""
+    """Return the value of a mechanism under the problem's objective; the expected loss alone needs no matrix."""
     if isinstance(problem.objective, ExpectedLoss):
         return evaluate.expected_loss(mechanism, problem.prior, problem.loss)
     return problem.objective.value(problem, mechanism.matrix)
 
 
-def _excess(value: float | None, best: float | None) -> float | None:
+def _relative_excess(value: float | None, best: float | None) -> float | None:
     """Return how far a value is above the best one, relative to that; None where one is missing, or that is 0."""
     return (value - best) / abs(best) if value is not None and best else None
 
@@ -246,7 +250,7 @@ class Comparison(Plotted, Result):
 
     @classmethod
     def of(cls, evidence: Evidence, verdict: Regularity | None, *, interrupted: bool) -> Comparison:
-        """Return the comparison of some mechanisms, its figures computed from them."""
+        """Return the comparison whose figures are computed from the mechanisms of the evidence."""
         problem = evidence.problem
         return cls(
             problem.name,
@@ -266,7 +270,7 @@ class Comparison(Plotted, Result):
 
     @property
     def measured(self) -> str:
-        """Name of the values, with their unit: "expected loss (km)"."""
+        """Header of the column of values, with their unit: "expected loss (km)"."""
         return f"{self.objective} ({self.unit})" if self.unit else self.objective
 
     @property
@@ -283,7 +287,7 @@ class Comparison(Plotted, Result):
 
     def content(self) -> dict[str, Any]:
         """Return the figures by name, for JSON, without what proves them."""
-        figures = asdict(replace(self, evidence=None))
+        figures = asdict(replace(self, evidence=None))  # asdict would copy all mechanisms
         del figures["evidence"]
         return figures | {"verdict": None if self.verdict is None else str(self.verdict)}
 
@@ -302,10 +306,10 @@ class Comparison(Plotted, Result):
 
     @property
     def told(self) -> Comparison:
-        """Comparison as people are told of it: the first mechanism is the best found unless proven optimal."""
+        """The same with the first row renamed to "best found" where its gap is too wide to call it optimal."""
         if not self.rows or self.rows[0].name != OPTIMAL or (self.rows[0].gap or 0.0) <= PROVEN:
             return self
-        names = {row.name: row.name for row in self.rows} | {OPTIMAL: _FOUND}
+        names = {row.name: row.name for row in self.rows} | {OPTIMAL: _FOUND}  # refinements name the rows as well
         return replace(
             self,
             rows=tuple(replace(row, name=names[row.name]) for row in self.rows),
@@ -352,12 +356,12 @@ class Comparison(Plotted, Result):
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {privacy_cell(self.epsilon, self.delta)}"
         return bars(
             f"{self.problem}: {asked}",
-            [Row(row.name, privacy(row) if row.unproven else "", hatched=row.unproven) for row in rows],
+            [Row(row.name, privacy_text(row) if row.unproven else "", hatched=row.unproven) for row in rows],
             {self.measured: losses, "leakage (bits)": leakages},
             lines,
         )
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         asked = "no privacy asked for" if self.epsilon is None else f"ε {self.epsilon:.3g}"
         return f"{self.problem}: {', '.join(row.name for row in self.rows if row.value is not None)}; {asked}"
 
@@ -366,8 +370,8 @@ class Comparison(Plotted, Result):
         yield from self._tables(digits)
         told = self.told
         if self.objective == "expected loss":
-            yield from losses_of([(row.name, row.value, row.excess) for row in told.rows], self.unit)
-        yield from lines_of(told.refinements)
+            yield from describe_losses([(row.name, row.value, row.excess) for row in told.rows], self.unit)
+        yield from describe_refinements(told.refinements)
         yield from (f"{row.name}: {row.note}" for row in told.rows if row.note)
 
     def _tables(self, digits: str) -> list[Grid]:
@@ -375,7 +379,7 @@ class Comparison(Plotted, Result):
         rows = [row for row in self.told.rows if row.value is not None]
         best = rows[0].name if rows else OPTIMAL
         columns = (f"vs. {best}", "with optimal remap", f"remapped vs. {best}", "private", "leakage (bits)")
-        tables: list[Grid] = [[["mechanism", self.measured, *columns], *(cells(row, digits) for row in rows)]]
+        tables: list[Grid] = [[["mechanism", self.measured, *columns], *(table_row(row, digits) for row in rows)]]
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
@@ -385,10 +389,11 @@ class Comparison(Plotted, Result):
         return tables
 
     def _head(self, digits: str) -> list[str]:
+        """Return the lines above the table: the problem with its level, the bound, and the verdict on the prior."""
         unit = f" {per(self.distance_unit)}" if self.distance_unit else ""
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{unit}"
         lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
             least = with_unit(f"{self.bound:{digits}}", self.unit)
-            lines.append(f"no mechanism of that privacy is better than {least}{told_gap(self.rows[0].gap)}")
-        return lines if self.verdict is None else [*lines, told_verdict(self.verdict)]
+            lines.append(f"no mechanism of that privacy is better than {least}{describe_gap(self.rows[0].gap)}")
+        return lines if self.verdict is None else [*lines, describe_verdict(self.verdict)]

@@ -38,7 +38,7 @@ from dxopt.spaces.archive import are_same
 
 
 def difference(problem: Problem, other: Problem) -> str | None:
-    """Return where two problems differ; None where they do not.
+    """Return in words what differs between two problems, so that a result for one is none for the other; else None.
 
     More than 50 million distances or losses are compared by the structure of the space and the name of the loss.
     """
@@ -54,16 +54,18 @@ def difference(problem: Problem, other: Problem) -> str | None:
         return "other distances"
     if not np.array_equal(problem.prior.probabilities, other.prior.probabilities):
         return "another prior"
-    if _other_losses(problem, other, alike=alike):
+    if _losses_differ(problem, other, alike=alike):
         return "other losses"
-    if _differ(_aims(problem), _aims(other)):
+    if _differ(_objective_settings(problem), _objective_settings(other)):
         return "another objective"
     return "other beliefs" if _differ(pack_beliefs(problem.beliefs), pack_beliefs(other.beliefs)) else None
 
 
-def _other_losses(mine: Problem, other: Problem, *, alike: bool) -> bool:
+def _losses_differ(mine: Problem, other: Problem, *, alike: bool) -> bool:
+    """Return True if the losses differ, by their entries unless names decide; `alike`: the spaces are the same."""
     if mine.loss is other.loss:
         return False
+    # losses that are functions of the distance, over the same distances, have names that tell them apart
     if mine.loss.by_distance and other.loss.by_distance and mine.reports.secrets and other.reports.secrets and alike:
         return mine.loss.name != other.loss.name
     if mine.variables > PROBLEM_CELLS:
@@ -71,8 +73,8 @@ def _other_losses(mine: Problem, other: Problem, *, alike: bool) -> bool:
     return not np.array_equal(mine.losses, other.losses)
 
 
-def _aims(problem: Problem) -> dict[str, Any]:
-    """Return the objective as numbers and names."""
+def _objective_settings(problem: Problem) -> dict[str, Any]:
+    """Return the settings of the objective as numbers and names, to compare two problems by."""
     found: dict[str, Any] = {"name": problem.objective.name}
     if problem.priors is not None:
         found |= {"kind": problem.priors.kind, **problem.priors.arrays()}
@@ -88,6 +90,7 @@ def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
 CLAIMS = "comparison.json"
 WITNESSES = "comparison.npz"
 OWN = "own"
+"""Part of a row whose mechanism is that of the report itself, so that it is not saved twice."""
 
 
 class _Row(BaseModel):
@@ -110,7 +113,7 @@ class _File(BaseModel):
 
 
 def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
-    """Return the folder of a comparison among the files of its report; nothing where only its figures are known."""
+    """Return the folder of a comparison, for the files of its report `own`; empty if it has no evidence to save."""
     evidence = comparison.evidence
     if evidence is None:
         return {}
@@ -124,6 +127,7 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
             place = OWN
         elif entry.report is not None:
             place = f"{len(parts):03}"
+            # a table is for drawing reports from the answer itself
             parts[f"{PARTS}/{place}"] = entry.report.contents(table=False)
         rows.append({"name": row.name, "part": place, "prior": entry.prior, "note": row.note})
         if entry.mechanism is not None:
@@ -149,7 +153,9 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
 
 
 def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
-    """Return the comparison in the folder of a proven report, each part read by `load`; None without one.
+    """Read the comparison in the folder of a report `own` that is proven; None if there is none.
+
+    `load` reads and proves each part. It is an argument since its module, `reading`, imports this one.
 
     Raises
     ------
@@ -170,15 +176,15 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
     for index, row in enumerate(read.rows):
         if row.name in entries:
             raise SpecError("comparison", f"has two rows {row.name!r}", "compare again")
-        entries[row.name] = entry = _entry(inside, own, load, others, row, part(arrays, str(index)))
+        entries[row.name] = entry = _read_row(inside, own, load, others, row, part(arrays, str(index)))
         if entry.mechanism is not None and (drawn := part(arrays, f"{index}/remap")):
-            remaps[row.name] = _remap(own.problem, entry.mechanism, drawn)
+            remaps[row.name] = _checked_remap(own.problem, entry.mechanism, drawn)
     refinements = {one: part(arrays, f"refined/{number}") for number, one in enumerate(read.refinements)}
     evidence = Evidence(own.problem, entries, others, remaps, refinements)
     return Comparison.of(evidence, read.verdict, interrupted=read.interrupted)
 
 
-def _entry(
+def _read_row(
     inside: Path,
     own: Answered,
     load: Callable[[Path], Answered],
@@ -186,7 +192,10 @@ def _entry(
     row: _Row,
     arrays: Mapping[str, NDArray[Any]],
 ) -> Entry:
-    """Return the mechanism of a row with its proof; raise CertificateError where it does not fit the problem."""
+    """Return the mechanism of a row with its proof: a report, a baseline's channel in `arrays`, or only a note.
+
+    CertificateError if the report answers another problem than the comparison, or than its other prior.
+    """
     problem = own.problem
     if row.part is None:
         if "matrix" not in arrays:
@@ -201,8 +210,11 @@ def _entry(
     return Entry(report, prior=row.prior, note=row.note)
 
 
-def _remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
-    """Return a remap that draws and the weights that bound every remap; CertificateError where they are none."""
+def _checked_remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
+    """Return a random remap `(m, w)` and the weights `(n,)` of secrets that bound every remap.
+
+    CertificateError unless the rows of the remap sum to 1 exactly and no weight is negative: both proofs need that.
+    """
     remap, weights = arrays["channel"], arrays["weights"]
     fits = remap.shape == (len(mechanism.reports), problem.losses.shape[1]) and weights.shape == problem.shape[:1]
     if not fits or not np.array_equal(exact_channel(remap), remap):

@@ -1,4 +1,4 @@
-"""Explanations: what is promised and what it costs, found and told."""
+"""Computation of the fields of an `Explanation` from a problem, its proof and its mechanism."""
 
 from __future__ import annotations
 
@@ -31,38 +31,41 @@ from dxopt.words.result import Explanation
 SHOWN = 8
 """Labels of reports that are never made."""
 _MOST_NEAREST = 2_000
-"""The least distance is looked for up to so many secrets without structure."""
+"""Infinite distances are looked for up to so many secrets."""
 
 
-def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
-    """Return the promises as fields of an `Explanation`: of a problem as asked, or as proven."""
+def promise_fields(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
+    """Return what a problem promises, as fields of an `Explanation`: as proven, or as asked for without a proof."""
     private = problem.private
-    level = problem if proof is None else proof
+    level = problem if proof is None else proof  # both have an epsilon and a delta
     return {
         "problem": problem.name,
         "asked": problem.epsilon if private else None,
         "proven": private and proof is not None,
         "delta": level.delta if private else 0.0,
         "title": problem.objective.title,
-        "kind": _kind(problem),
+        "kind": _loss_name(problem),
         "value_unit": problem.unit,
         "loss_unit": problem.loss.unit,
         "budget": problem.objective.max_loss if math.isfinite(problem.objective.max_loss) else None,
         "beliefs": "" if proof is None else promise_of_beliefs(problem, proof),
         "priors": "" if problem.priors is None else problem.priors.name,
-        **of_space(problem.space, level.epsilon if private else None, problem.within),
+        **space_fields(problem.space, level.epsilon if private else None, problem.within),
     }
 
 
-def _kind(problem: Problem) -> str:
-    """Return the name of the loss of the value."""
+def _loss_name(problem: Problem) -> str:
+    """Return the name of the loss that the value is in: the adversary's own one for the adversary's error."""
     if isinstance(problem.objective, AdversaryError):
         return getattr(problem.objective.adversary_loss, "name", "")
     return "binary" if problem.loss.is_binary else problem.loss.name
 
 
-def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = None) -> dict[str, Any]:
-    """Return the promises of a space and a level as fields of an `Explanation`, within the radius asked for."""
+def space_fields(space: MetricSpace, epsilon: float | None, within: Level | None = None) -> dict[str, Any]:
+    """Return the fields of an `Explanation` about the space and the distance at which factors are told.
+
+    That is the radius of `within`, where the level was asked for by one, and else a telling distance of the space.
+    """
     spread = spread_of(space)
     apart = spread.telling if within is None else within.radius
     places = known(space) is not None
@@ -78,7 +81,7 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
         "across": across(space, apart),
         "for_positions": within is not None and within.positions,
         "one_way": space.given is not None and not space.symmetric,
-        "endless": _endless(space),
+        "endless": _has_infinite_distance(space),
         "places": places,
         "cell": None if cells is None else cells.furthest,
         "mean_way": None if cells is None else cells.mean,
@@ -87,17 +90,17 @@ def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = N
     }
 
 
-def _endless(space: MetricSpace) -> bool:
-    """Return True if some pair is infinitely far apart, as far as a few thousand secrets tell."""
-    if space.metric is not None or len(space) > _MOST_NEAREST:
+def _has_infinite_distance(space: MetricSpace) -> bool:
+    """Return True if some pair is infinitely far apart; spaces of over 2,000 secrets are not searched."""
+    if space.metric is not None or len(space) > _MOST_NEAREST:  # a metric between points is finite
         return False
     if space.structure.factors:
-        return any(_endless(factor) for factor in space.structure.factors)
+        return any(_has_infinite_distance(factor) for factor in space.structure.factors)
     return bool(np.isinf(space.distances).any())
 
 
-def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, Any]:
-    """Return the costs of a mechanism as fields of an `Explanation`."""
+def cost_fields(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, Any]:
+    """Return what a mechanism costs, as fields of an `Explanation`: its losses, radii, and rare reports."""
     labels = mechanism.space.labels
     fields: dict[str, Any] = {"prior_zero": len(found.unlikely), "outputs": len(mechanism.reports)}
     if found.losses is not None and found.worst is not None:
@@ -119,11 +122,11 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
     if mechanism.space.structure.kind == "path" and (off := tails(mechanism)) is not None:
         fields |= asdict(off)
     named = (fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at"))
-    return fields | {"where": _where(mechanism.space, named)}
+    return fields | {"where": _positions_by_label(mechanism.space, named)}
 
 
-def _where(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
-    """Return positions on the Earth of secrets by their labels, but for labels that are positions."""
+def _positions_by_label(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
+    """Return the position on the Earth, as text, of each of the named labels that is not such a text itself."""
     found = known(space)
     if found is None:
         return {}
@@ -136,12 +139,12 @@ def _where(space: MetricSpace, named: Iterable[str | None]) -> dict[str, str]:
     }
 
 
-def of_problem(problem: Problem) -> Explanation:
+def explain_problem(problem: Problem) -> Explanation:
     """Explain a problem as it is asked; nothing is solved."""
-    return Explanation(**promised(problem))
+    return Explanation(**promise_fields(problem))
 
 
-def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:
+def explain_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:
     """Explain the promises of a mechanism, as far as they are proven, and its costs."""
     resolved = loss_of(mechanism, loss)
     known = mechanism.privacy
@@ -158,6 +161,6 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
         value_unit=resolved.unit,
         loss_unit=resolved.unit,
         value=expected,
-        **of_space(mechanism.space, None if known is None else known.epsilon),
-        **paid(found, radii(mechanism, None if prior is None else prior.probabilities), mechanism),
+        **space_fields(mechanism.space, None if known is None else known.epsilon),
+        **cost_fields(found, radii(mechanism, None if prior is None else prior.probabilities), mechanism),
     )

@@ -1,4 +1,4 @@
-"""Result folders: where one may go, and how plain content becomes its files, all at once.
+"""Writing of result folders: where one may go, and how plain content becomes its files, all at once.
 
 Nothing is computed here: what a folder is to hold is known before the first file is written.
 """
@@ -63,6 +63,7 @@ def numbers(array: NDArray[np.float64]) -> list[float | None]:
     return [finite(number) for number in array.tolist()]
 
 
+# _FILES are all files that a result may have: an earlier result's are dropped, whatever else is there is the user's.
 _PROOF = (CLAIMS, MECHANISM)
 _QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 _PICTURES = tuple(f"{name}.{ending}" for name in ("frontier", "sweep", COMPARISON) for ending in ("svg", "png"))
@@ -91,12 +92,15 @@ def save_contents(folder: Path, contents: Contents) -> Path:
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
-    """Let `fill` fill a fresh folder, and move it to `folder`; errors are those of `save_contents`."""
+    """Let `fill` write to a fresh folder, and rename that to `folder`, so that no reader sees half a result.
+
+    Files that are no part of a result are kept. It raises what `save_contents` does.
+    """
     fresh = _fresh_folder(folder)
     try:
         fill(fresh)
         write_digests(fresh)
-        fresh.chmod(0o755)
+        fresh.chmod(0o755)  # mkdtemp lets nobody else read it
         if folder.exists():
             # What a user put there moves along. The earlier result is moved away before the fresh one takes its name,
             # so that whoever reads `folder` finds one result or the other, and never files of both.
@@ -162,6 +166,7 @@ def write_contents(folder: Path, contents: Mapping[str, Content]) -> None:
 
 
 def _write_mapping(path: Path, content: Mapping[str, Any]) -> None:
+    """Write arrays or entries in the format of the file's ending; a name without an ending becomes a folder."""
     match path.suffix:
         case ".npz":
             np.savez_compressed(path, **content)

@@ -45,9 +45,9 @@ class ProvenRange(Series):
     """
 
     ALONG: ClassVar[str]
-    """Name of the range, as a property and in frontier.json."""
+    """Name of the property that has the points, and of their entry in frontier.json."""
     POINTS: ClassVar[str]
-    """Name of its points."""
+    """Noun for the points in sentences."""
 
     wanted: float
     status: Status
@@ -64,7 +64,7 @@ class ProvenRange(Series):
 
     @property
     def figures(self) -> list[dict[str, Any]]:
-        """Attained values and bounds at each point, by the names of the columns."""
+        """Rows of the table: at each point the attained value and the bound, by the names of the columns."""
         columns = {name: column.tolist() for name, column in self._columns().items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -84,7 +84,7 @@ class ProvenRange(Series):
         }
         return {FRONTIER: proven, **plots.pictures("frontier", self.figure()), **parts(self.reports)}
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         points = self._points()
         span = f"{len(points)} {self.POINTS} from {points[0]:.3g} to {points[-1]:.3g}"
         return f"{self.problem.name}: {span}, resolution {self.resolution:.2g}, {self.status}"
@@ -103,19 +103,19 @@ class ProvenRange(Series):
         return getattr(self, self.ALONG)
 
     def _require_inside(self, name: str, point: float) -> Array:
-        """Return the points; raise SpecError unless a named one is between the first and the last of them."""
+        """Return the points; raise SpecError about the argument `name` unless `point` is within their range."""
         points = self._points()
         if not points[0] <= point <= points[-1]:
             raise SpecError(name, f"is {point:g}", f"give one from {points[0]:g} to {points[-1]:g}")
         return points
 
     def _further(self) -> dict[str, Any]:
-        """Return further entries of frontier.json."""
+        """Return entries of frontier.json that only one kind of frontier has."""
         return {}
 
     @abstractmethod
     def _remark(self) -> str:
-        """Return the text that follows the resolution."""
+        """Return the text that follows the resolution in `str`: what it means for this kind of frontier."""
 
     @abstractmethod
     def _columns(self) -> dict[str, Array]:
@@ -143,12 +143,12 @@ class Frontier(ProvenRange):
 
     @property
     def values(self) -> Array:
-        """Losses that are possible at the levels, `(k,)`: proven, and falling, as privacy at ε is that above it."""
+        """Losses possible at the levels, `(k,)`: proven; falling, as what is private at one ε is so at any above."""
         return np.minimum.accumulate(super().values)
 
     @property
     def bounds(self) -> Array:
-        """Losses that nothing private at the levels is below, `(k,)`: proven, and falling for the same reason."""
+        """Losses below which nothing private is, `(k,)`: proven; falling, as a bound at one ε holds at any below."""
         return np.maximum.accumulate(super().bounds[::-1])[::-1]
 
     @property
@@ -196,7 +196,12 @@ class Frontier(ProvenRange):
 def staircases(
     levels: ArrayLike, values: ArrayLike, bounds: ArrayLike, title: str, quantity: str, level: str
 ) -> Figure:
-    """Return the figure of values and bounds `(k,)` at levels: between two of them a value holds up, a bound down."""
+    """Return the figure of the proven band between values and bounds `(k,)` at increasing levels `(k,)`.
+
+    As the least loss falls with ε, a value stays possible up to the next level, and a bound holds down to the level
+    before: both are staircases. The last two arguments label the axes.
+    """
+    # each level but the ends is twice a corner; values step down at it from the left, bounds towards it
     corners, possible = np.repeat(levels, 2)[1:-1], np.repeat(values, 2)[:-2]
     bound = np.repeat(bounds, 2)[2:]
     figure = plots.against_epsilon(
@@ -269,9 +274,10 @@ class BudgetFrontier(ProvenRange):
         return budgets[1:-1][kinked]
 
     def widest(self) -> tuple[Array, Array]:
-        """Return the crossings of neighbouring tangents, and how far both are above the chord at most.
+        """Return where to solve next between neighbouring budgets, and how uncertain the error is, `(k - 1,)` each.
 
-        That is where they meet, or at an end if they meet outside; the first array is then well inside all the same.
+        The first is where the tangents at both ends cross, moved well inside the interval. The second is the largest
+        distance of the lower tangent, which bounds the error, above the chord, which is attained.
         """
         bounds, prices = self.bounds, self.prices
         first, second = self.budgets[:-1], self.budgets[1:]
@@ -350,6 +356,6 @@ class BudgetFrontier(ProvenRange):
 
 
 def with_budget(problem: Problem, max_loss: float) -> Problem:
-    """Return the same problem with another loss budget."""
+    """Return the same problem, whose objective is the adversary's error, with another loss budget."""
     assert isinstance(problem.objective, AdversaryError)
     return problem.but(objective=AdversaryError(max_loss, problem.objective.adversary_loss))

@@ -76,7 +76,7 @@ class Level(Result):
         return self.epsilon / self.below - 1 if self.below > 0 else math.inf
 
     def contents(self) -> Contents:
-        """Return the files of a result folder: the report, level.json, and in `parts/000` its refutation below."""
+        """Return the files of a result folder: the report, level.json, and in `parts/000` the report `refuted`."""
         contents: Contents = {} if self.report is None else self.report.contents()
         contents[LEVEL] = {
             "format": FORMAT,
@@ -90,7 +90,7 @@ class Level(Result):
         }
         return contents | parts([] if self.refuted is None else [self.refuted])
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.problem.name}: {self}"
 
     def _lines(self) -> Lines:
@@ -113,7 +113,7 @@ class Level(Result):
         )
 
     def details(self) -> str:
-        """Return the same, and the two levels with all digits.
+        """Return the sentence of `str`, and the two levels with all digits.
 
         Examples
         --------

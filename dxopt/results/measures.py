@@ -30,7 +30,7 @@ MEASURES: dict[str, Callable[[Mechanism, Problem], float]] = {
 
 
 def _error_bound(problem: Problem) -> float:
-    """Bound the expected distance in some secret from below (HLM14 Thms 6, 7)."""
+    """Bound from below the worst secret's expected distance, for any mechanism this private (HLM14 Thms 6, 7)."""
     return error_bounds(problem.space, epsilon=problem.epsilon, delta=problem.delta, reports=problem.reports).best
 
 
@@ -54,9 +54,10 @@ class Beliefs:
 
 
 def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str, float]:
-    """Bound the change of those beliefs by reports, as d_P, and by privacy alone (CABP13 Thms 1 to 4).
+    """Return how much a report can change the beliefs asked about, and a bound on that (CABP13 Thms 1 to 4).
 
-    The first is for any event, also one that is told by a coin which depends on the report.
+    Both are distances d_P between beliefs, in logarithms. The first, `name`, is that of this mechanism, over all
+    events, also random ones that depend on the report; the second, `name, at most`, follows from its privacy alone.
     """
     measure = characterise.after_hiding if asked.hiding else characterise.within
     found = measure(mechanism, problem.prior, asked.places)
@@ -64,7 +65,7 @@ def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str,
 
 
 def of_records(mechanism: Mechanism, problem: Problem, records: int) -> dict[str, float]:
-    """Evaluate databases of n records, each perturbed on its own: their cost and privacy (HLM14 Thm 5)."""
+    """Return loss, ε and δ of publishing a database of n records, each perturbed by itself (HLM14 Thm 5)."""
     sanitisation = product_sanitisation(mechanism, records)
     return {
         f"expected loss of {records} records": sanitisation.expected_error(problem.prior, problem.loss),

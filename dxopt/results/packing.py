@@ -1,4 +1,4 @@
-"""Arrays of a report's parts in a folder: sets of priors, beliefs, held-out data, units."""
+"""Conversion of parts of a report to arrays of a result folder and back: sets of priors, beliefs, held-out data."""
 
 from __future__ import annotations
 
@@ -28,21 +28,27 @@ def unit_names(problem: Problem) -> dict[str, str]:
 
 
 def level_axis(problem: Problem) -> str:
-    """Return the label of an axis of levels."""
+    """Return the label of a figure's axis of privacy levels."""
     return f"ε {per(problem.space.unit)}"
 
 
 def value_axis(problem: Problem) -> str:
-    """Return the label of an axis of values of the objective."""
+    """Return the label of a figure's axis of values of the objective."""
+    # an adversary's error (sign -1) is in the adversary's loss, not in that of the problem
     unit = problem.unit if problem.objective.sign < 0 else named_loss(problem)
     return f"{problem.objective.title} ({unit})" if unit else problem.objective.title
 
 
 _SET = "prior_set"
+"""Entry of problem.npz with the kind of the set, and prefix of its arrays."""
 
 
-def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
-    """Return the arrays of a set beside its centre, and the proof of a mechanism's value; none without a set."""
+def pack_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
+    """Return the entries of problem.npz about the problem's set of priors; empty where there is one prior alone.
+
+    The centre of the set is not among them: it is stored as the prior. `proof` are multipliers that prove the value
+    of the mechanism over all priors that fit given totals.
+    """
     priors = problem.priors
     if priors is None:
         return {}
@@ -54,8 +60,8 @@ def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
     return {_SET: priors.kind, **{f"{_SET}.{key}": array for key, array in arrays.items()}}
 
 
-def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
-    """Return the prior of problem.npz, or the set of priors where the objective is about one."""
+def unpack_prior(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
+    """Return the prior in the arrays of problem.npz; the set of `pack_set` where the objective is about one."""
     prior = Prior(asked["prior"], name)
     if objective not in (WorstExpectedLoss.name, WorstRegret.name):
         return prior
@@ -65,8 +71,13 @@ def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | Pri
     return unpack_set(str(asked[_SET]), prior.probabilities, name, arrays)
 
 
-def against_known(prior: Prior | PriorSet, asked: Mapping[str, Any], objective: str | Objective) -> str | Objective:
-    """Return the objective, with the optima in problem.npz that a regret is against."""
+def with_known_optima(
+    prior: Prior | PriorSet, asked: Mapping[str, Any], objective: str | Objective
+) -> str | Objective:
+    """Return the objective; for a worst regret with the optimum of each member of the hull, from problem.npz.
+
+    `lowest` are the proven bounds of these optima, and `highest` their values.
+    """
     if objective != WorstRegret.name or not isinstance(prior, Hull):
         return objective
     lowest, highest = (np.array(asked[f"{_SET}.{key}"], dtype=float) for key in ("lowest", "highest"))
@@ -78,11 +89,16 @@ def against_known(prior: Prior | PriorSet, asked: Mapping[str, Any], objective: 
 
 PREFIX = "belief_"
 KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
+"""Names of the arrays of pairs of beliefs in problem.npz: `PREFIX` and one of `KEYS`."""
 NO_TABLE = "rounded to integers it would not be proven for the pairs of beliefs"
 
 
 def pack_beliefs(pairs: BeliefPairs | None) -> dict[str, Any]:
-    """Return the arrays of problem.npz that make pairs of beliefs; none without such pairs."""
+    """Return the arrays from which `unpack_beliefs` rebuilds the pairs, for problem.npz; empty for None.
+
+    `pairs.level` raises SpecError if no ε was set. `left_out` names the requested events that have probability 0
+    under a belief.
+    """
     if pairs is None:
         return {}
     found = {key: getattr(pairs, key) for key in ("first", "second", "distances")}
@@ -91,7 +107,7 @@ def pack_beliefs(pairs: BeliefPairs | None) -> dict[str, Any]:
 
 
 def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPairs | None:
-    """Return the pairs of `pack_beliefs`, about secrets of these labels."""
+    """Return the pairs that `pack_beliefs` stored, about secrets with these labels; None where none are stored."""
     if not any(PREFIX + key in arrays for key in KEYS):
         return None
     found = {key: arrays[PREFIX + key] for key in KEYS}
@@ -107,7 +123,7 @@ def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPa
 
 
 def pack_held_out(several: Sequence[HeldOut]) -> dict[str, Any]:
-    """Return the arrays of held_out.npz: how much of the data is at each secret, from which its losses follow."""
+    """Return the arrays of held_out.npz: the weight of each data set at each secret, from which its losses follow."""
     return {
         f"{place}/{key}": getattr(found.data, key)
         for place, found in enumerate(several)
@@ -118,7 +134,10 @@ def pack_held_out(several: Sequence[HeldOut]) -> dict[str, Any]:
 def unpack_held_out(
     arrays: Mapping[str, Any], positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
 ) -> tuple[HeldOut, ...]:
-    """Return the inverse of `pack_held_out`, with all but the losses at positions computed again."""
+    """Rebuild evaluations on held-out data from the arrays of `pack_held_out`, their losses computed again.
+
+    Only `positions`, losses between positions or None, are as they were noted: the folder does not hold that data.
+    """
     several = []
     for place, at in enumerate(positions):
         weights, squares = (np.asarray(arrays[f"{place}/{key}"], dtype=float) for key in ("weights", "squares"))

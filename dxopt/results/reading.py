@@ -1,4 +1,4 @@
-"""Reads a result folder: its arrays and claims are decoded, and `proofs.certify` decides what becomes of them."""
+"""Reading of a result folder: its arrays are decoded, and its claims compared with what `proofs.certify` proves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dxopt.proofs.duals import unpack_dual
 from dxopt.results.claims import Claims, Notes, read_typed, undamaged
 from dxopt.results.comparison_folder import difference, read_comparison
 from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
-from dxopt.results.packing import AtPositions, against_known, believed, unpack_beliefs, unpack_held_out
+from dxopt.results.packing import AtPositions, unpack_beliefs, unpack_held_out, unpack_prior, with_known_optima
 from dxopt.results.report import Report
 from dxopt.runtime.reading import as_path, is_file, no_result, read_arrays
 from dxopt.runtime.stopping import Status
@@ -63,12 +63,12 @@ def load(folder: str | Path) -> Report:
     if not holds_report(folder):
         raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
     with undamaged(folder):
-        report = _read(folder)
+        report = _read_report(folder)
         return replace(report, comparison=read_comparison(folder, report, load))
 
 
 def read_problem(folder: Path) -> tuple[Problem, Claims]:
-    """Decode the problem of a result folder, with its claims; nothing is proven of a matrix.
+    """Decode the problem of a result folder, with its claims, without proving the mechanism that is saved with it.
 
     Raises
     ------
@@ -77,20 +77,20 @@ def read_problem(folder: Path) -> tuple[Problem, Claims]:
     """
     with undamaged(folder):
         claims = read_typed(folder / CLAIMS, Claims)
-        return _decoded(folder, claims)[0], claims
+        return _decode(folder, claims)[0], claims
 
 
-def _read(folder: Path) -> Report:
-    """Decode all files of a folder and certify the mechanism for the problem."""
+def _read_report(folder: Path) -> Report:
+    """Return the report of a folder, without its comparison, after proving what its claims say."""
     claims, notes = read_typed(folder / CLAIMS, Claims), read_typed(folder / NOTES, Notes)
-    problem, mechanism = _decoded(folder, claims)
+    problem, mechanism = _decode(folder, claims)
     problem = _with_optima(folder, problem)
     dual = unpack_dual(read_arrays(folder / DUAL))
     proven = certify(problem, Candidate(mechanism, dual, claims.found.claim))
     proof = proven.certificate
     optimal = is_optimal(problem, proven.mechanism, proof.value, proof.bound, claims.tolerance)
     _require_claimed(claims, proof, optimal=optimal)
-    positions = tuple(None if note is None else AtPositions(**_endless(note)) for note in notes.held_out)
+    positions = tuple(None if note is None else AtPositions(**_with_infinity(note)) for note in notes.held_out)
     return Report(
         problem=problem,
         mechanism=proven.mechanism,
@@ -112,8 +112,8 @@ def _read(folder: Path) -> Report:
     )
 
 
-def _endless(numbers: dict[str, Any]) -> dict[str, Any]:
-    """Return the losses at positions with infinity where JSON has null."""
+def _with_infinity(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return losses at positions from JSON, with infinity for null; a null standard error is unknown instead."""
     return {key: math.inf if one is None and key != "standard_error" else one for key, one in numbers.items()}
 
 
@@ -121,8 +121,9 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
     """Raise CertificateError where claims.json claims something else than was proven just now."""
     for name, claimed in claims.certificate:
         proven = getattr(proof, name)
-        number = math.inf if name == "epsilon" and claimed is None else claimed
+        number = math.inf if name == "epsilon" and claimed is None else claimed  # JSON has no infinity
         if name == "gap":
+            # a gap near 0 has no digits of its own: it is compared with that of the saved value and bound
             proven = gap(claims.certificate.value, claims.certificate.bound)
             same = abs(number - proven) <= AGREEMENT * proven
         elif number is None or proven is None or isinstance(number, bool):
@@ -135,21 +136,24 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
         raise CertificateError(f"{CLAIMS}: status {claims.status!r} does not fit a gap of {proof.gap:.2e}")
 
 
-def _decoded(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
-    """Return the problem and the mechanism of a folder; that of a matrix is not proven, and has no privacy."""
+def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
+    """Return the problem and the mechanism of a folder; one with a matrix has no privacy before it is proven."""
     asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
     if is_matrix(stored):
         space = unpack_space(stored)
-        space = _as_saved(space, asked["distances"]) if "distances" in asked else space
+        space = _with_saved_distances(space, asked["distances"]) if "distances" in asked else space
         reports = unpack_reports(stored, space)
         mechanism = Mechanism.from_matrix(space, stored["matrix"], reports, name=str(stored["name"]))
     else:
         mechanism = unpacked(stored)
-    return _posed(claims, asked, mechanism), mechanism
+    return _problem_from(claims, asked, mechanism), mechanism
 
 
-def _as_saved(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpace:
-    """Return a space with its saved distances; CertificateError where they are others, but for rounding."""
+def _with_saved_distances(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpace:
+    """Return a space with the saved distances, which the saved proof is about, in place of those of its points.
+
+    CertificateError where they differ by more than rounding.
+    """
     if np.array_equal(space.distances, distances):
         return space
     fits = distances.shape == (len(space), len(space))
@@ -159,16 +163,17 @@ def _as_saved(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpac
     return replace(space, given=distances)
 
 
-def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
-    """Return the problem on the space and reports of a mechanism."""
+def _problem_from(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
+    """Return the problem of claims.json and the arrays `asked` of problem.npz, on the space of a mechanism."""
     space, reports, posed = mechanism.space, mechanism.reports, claims.problem
+    # a loss that is a function of distances is not saved where those between secrets and reports are known
     if posed.loss_by_distance and (reports.secrets or space.metric is not None):
         loss = Loss.of(posed.loss, space, reports)
     else:
         asked["losses"].flags.writeable = False
         loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units["loss"])
-    prior = believed(posed.prior, posed.objective, asked)
-    objective = against_known(prior, asked, posed.objective)
+    prior = unpack_prior(posed.prior, posed.objective, asked)
+    objective = with_known_optima(prior, asked, posed.objective)
     if objective == AdversaryError.name:
         guesses = Loss.of(asked["adversary_loss"], space, unit=posed.units["value"])
         objective = AdversaryError(float(asked["max_loss"]), guesses)
@@ -188,7 +193,10 @@ def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Probl
 
 
 def _with_optima(folder: Path, problem: Problem) -> Problem:
-    """Return the problem with the optima that a regret is against; CertificateError where a part is not one."""
+    """Return a problem about regret with the reports of the optima that it is against, each proven again.
+
+    CertificateError where a part is not the optimum for its prior that was saved; other problems stay as they are.
+    """
     against = problem.objective
     if not isinstance(against, WorstRegret) or against.lowest is None or against.highest is None:
         return problem

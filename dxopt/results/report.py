@@ -23,7 +23,7 @@ from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
-from dxopt.results.explanation import paid, promised
+from dxopt.results.explanation import cost_fields, promise_fields
 from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
@@ -43,7 +43,7 @@ from dxopt.results.packing import (
     NO_TABLE,
     pack_beliefs,
     pack_held_out,
-    packed_set,
+    pack_set,
     unit_names,
 )
 from dxopt.runtime.display import as_html
@@ -52,7 +52,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
 from dxopt.words.phrases import aligned, exact
 from dxopt.words.report import Lines
-from dxopt.words.result import Explanation, value
+from dxopt.words.result import Explanation, value_sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -138,7 +138,7 @@ class Report(Result):
 
     @property
     def delivered(self) -> bool:
-        """True if the route kept its promise: an exact one closed the gap, any other one ran to its end."""
+        """True if the solve ended as promised: an exact route closed the gap, any other one ran to its end."""
         if self.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
             return False
         return self.claim != "exact" or self.status is Status.OPTIMAL
@@ -155,6 +155,7 @@ class Report(Result):
 
     @cached_property
     def _warnings(self) -> tuple[PlausibilityWarning, ...]:
+        # cached apart from `warnings`, which is a property in the base class
         return of_answer(self.problem, self.mechanism)
 
     @cached_property
@@ -164,20 +165,22 @@ class Report(Result):
 
     @cached_property
     def explanation(self) -> Explanation:
-        """Explain the promises and costs in plain words, as `dx.explain` does."""
+        """Explanation of the promises and costs in plain words, as `dx.explain` gives it."""
         problem, mechanism, proof, found = self.problem, self.mechanism, self.certificate, self.off_prior
         expected = next_best = next_excess = None
         if problem.objective.sign < 0:
+            # the value is an adversary's error, so that the loss is told of beside it
             if found.losses is not None:
                 expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
         elif self.comparison is not None:
             private = (row for row in self.comparison.rows[1:] if row.private)
             others = [(row.excess, row.name) for row in private if row.excess is not None]
             next_excess, next_best = min(others, default=(None, None))
+        # the worst loss is about no prior, and neither are its radii
         prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
         return Explanation(
-            **promised(problem, proof),
-            **paid(found, radii(mechanism, prior), mechanism),
+            **promise_fields(problem, proof),
+            **cost_fields(found, radii(mechanism, prior), mechanism),
             value=proof.value,
             bound=proof.bound,
             optimal=self.status is Status.OPTIMAL,
@@ -201,7 +204,7 @@ class Report(Result):
             return NO_TABLE
         if not problem.private:
             return "no privacy was asked for"
-        if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:
+        if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:  # the work of proving it private
             return f"n²·m is over {TABLE_TRIPLES:,}"
         from dxopt.release.tables import integer_table
 
@@ -215,8 +218,8 @@ class Report(Result):
 
         Warnings stand first, and are never left out: many of them make it longer.
         """
-        first = list(_heart(self))
-        return [*first, *_further(self)][: max(MOST, len(first))]
+        first = list(_first_lines(self))
+        return [*first, *_further_lines(self)][: max(MOST, len(first))]
 
     def details(self) -> str:
         """Everything that is known, as text: all digits, the routes and why others were not taken, and the proofs.
@@ -228,7 +231,7 @@ class Report(Result):
         >>> print(len(str(report).splitlines()) <= 10 < len(report.details().splitlines()))
         True
         """
-        return "\n".join(aligned(everything(self)))
+        return "\n".join(aligned(all_lines(self)))
 
     def contents(self, *, table: bool = True) -> Contents:
         """Return the files of a result folder by name: all that `dx.load` proves again, and the table.
@@ -240,7 +243,7 @@ class Report(Result):
         """
         made = self.table if table else "it is one of several that are compared"
         found = self.mechanism
-        # what is proven of a matrix is in the claims
+        # what is proven of a matrix is in the claims, so that the mechanism has no privacy of its own in the file
         bare = replace(found, privacy=None) if isinstance(found, MatrixMechanism) else found
         mechanism = {"format": MECHANISM_FORMAT, **bare.packed()}
         contents: Contents = {
@@ -260,29 +263,29 @@ class Report(Result):
         return contents | parts(self.members)
 
     def _arrays(self, encoded: str) -> dict[str, Any]:
-        """Return the arrays of problem.npz; mechanism.npz has the space, encoded as `encoded`, and the reports."""
+        """Return the arrays of problem.npz; mechanism.npz has the reports and the space, in the format `encoded`."""
         problem, mechanism = self.problem, self.mechanism
         arrays: dict[str, Any] = {
             "prior": problem.prior.probabilities,
             "epsilon": problem.epsilon,
             "delta": problem.delta,
             **pack_beliefs(problem.beliefs),
-            **packed_set(problem, mechanism),
+            **pack_set(problem, mechanism),
         }
         if isinstance(problem.objective, AdversaryError):
             arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
-        # with the matrix and all distances and losses, any figure is derived again
+        # so that any program can derive every figure again; large ones are left out where structure proves the bound
         small = len(problem.space) * max(problem.shape) <= WRITTEN_PAIRS
         by_structure = isinstance(self.dual, LineDual | ProductDual)
         written = isinstance(mechanism, MatrixMechanism) and (small or not by_structure)
-        if written and encoded != "distances":
+        if written and encoded != "distances":  # else mechanism.npz has them
             arrays["distances"] = problem.space.distances
         if written or not problem.loss.by_distance:
             arrays["losses"] = problem.losses
         return arrays
 
     def _claims(self, table: IntegerTable | str) -> dict[str, Any]:
-        """Return the contents of claims.json."""
+        """Return the contents of claims.json; `table` is the integer table, or the reason why there is none."""
         problem, proof = self.problem, self.certificate
         within = problem.within
         return {
@@ -349,55 +352,57 @@ _LONG = {*_SHORT, "several reports", "direction", "not hidden"} - {"largest erro
 """Sentences of the long form."""
 
 
-def _heart(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield warnings, the problem, how good the answer is, whether its solver failed, its privacy and its value."""
+def _first_lines(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the lines that are never left out: warnings, problem, status, a failed solver, privacy and value."""
     yield from (("warning", str(warning)) for warning in report.warnings)
     found = report.explanation
-    yield "problem", say.asked(report.problem, found.noun)
-    yield "status", f"{_status(report)}; routes and proofs: report.details(), --verbose"
+    yield "problem", say.question_text(report.problem, found.noun)
+    yield "status", f"{_status_text(report)}; routes and proofs: report.details(), --verbose"
     if report.failed:
         yield "solver", report.failed
-    plain = found.epsilon is None
-    yield "private", say.proven(report.problem, report.certificate) if plain else say.one_and_several(found)
-    yield "value", value(found)
+    plain = found.epsilon is None  # no factor to tell of
+    yield "private", say.proven_text(report.problem, report.certificate) if plain else say.one_and_several(found)
+    yield "value", value_sentence(found)
 
 
-def _further(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what follows, most important first."""
-    yield from say.beliefs(report.problem, report.certificate)
-    yield from say.worst_prior(report.problem, report.mechanism)[1:]
+def _further_lines(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the lines that `lines` cuts where there are too many, most important first."""
+    yield from say.belief_lines(report.problem, report.certificate)
+    yield from say.worst_prior_lines(report.problem, report.mechanism)[1:]
     if report.evaluation:
-        each = (say.measure(report.problem, name, value) for name, value in report.evaluation.items())
+        each = (say.measure_text(report.problem, name, value) for name, value in report.evaluation.items())
         yield "measures", "; ".join(each)
-    yield from say.on_other_data(report.held_out)
+    yield from say.held_out_lines(report.held_out)
     found = dict(report.explanation.sentences)
     yield from ((topic, found[topic]) for topic in _SHORT if topic in found)
 
 
-def _status(report: Report) -> str:
+def _status_text(report: Report) -> str:
+    """Return how the solve ended, how much better another mechanism may be, and how to go on looking for it."""
     gap = report.certificate.gap
     if report.status is Status.OPTIMAL:
         return f"optimal (gap {gap:.1e})"
     certified = "" if report.delivered else " (not certified optimal)"
-    told = f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}"
+    told = f"{report.status}{certified}: {report.mechanism.name}; {say.gap_text(gap)}"
     stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
-    # a later solve can begin with what is known
+    # column generation can begin with the dual that this answer has
     if stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING:
         told += ", which dx.solve(problem, start=report) goes on to look for"
     return told
 
 
-def everything(report: Report) -> Lines:
-    """Return all that is known, with all digits: routes, refusals, reductions, and how it was proven."""
+def all_lines(report: Report) -> Lines:
+    """Return the lines of `details`: all that is known, with all digits, also routes, refusals and proofs."""
     problem, proof, found = report.problem, report.certificate, report.explanation
+    # the tolerance is met relative to the value, but not relative to small losses, which `is_optimal` asks for too
     open_still = proof.gap <= report.tolerance and report.status is not Status.OPTIMAL
     above = "; above it in units of the losses" if open_still else ""
     lines = [
         *(("warning", str(warning)) for warning in report.warnings),
-        ("problem", say.asked(problem, found.noun)),
+        ("problem", say.question_text(problem, found.noun)),
         ("status", f"{report.status}" + ("" if report.delivered else " (not certified optimal)")),
-        ("private", say.proven(problem, proof)),
-        *say.beliefs(problem, proof),
+        ("private", say.proven_text(problem, proof)),
+        *say.belief_lines(problem, proof),
         ("value", f"{exact(proof.value, problem.unit)} ({problem.objective.title})"),
         ("bound", exact(proof.bound, problem.unit)),
         ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e}{above})"),
@@ -406,11 +411,11 @@ def everything(report: Report) -> Lines:
     if math.isfinite(budget := problem.objective.max_loss):
         spent = evaluate.expected_loss(report.mechanism, problem.prior, problem.loss)
         lines.append(("expected loss", f"{exact(spent)} of at most {exact(budget, problem.loss.unit)}"))
-    lines += say.worst_prior(problem, report.mechanism)
+    lines += say.worst_prior_lines(problem, report.mechanism)
     lines += [(f"not {name}", reason) for name, reason in report.refused.items()]
     lines += [(reduction.name, str(reduction)) for reduction in report.reductions]
     lines += [(name.replace("_", " "), exact(value)) for name, value in report.evaluation.items()]
-    lines += say.on_other_data(report.held_out)
+    lines += say.held_out_lines(report.held_out)
     lines += [(topic, text) for topic, text in found.sentences if topic in _LONG]
     lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
     lines += [("plug-in", str(plugin)) for plugin in report.plugins]

@@ -1,4 +1,4 @@
-"""Answers that rest on reports at several points."""
+"""Base class of answers that rest on reports at several levels or budgets: frontiers and sweeps."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class EpsilonSweep(Series):
 
     @property
     def baselines(self) -> frozenset[str]:
-        """Those that are no private mechanisms at some level: what they have there is measured."""
+        """Names of mechanisms that are baselines, not private at some level: their ε is measured there."""
         every = (row for level in self._rows for row in level.values())
         return frozenset(row.name for row in every if row.unproven)
 
@@ -165,7 +165,7 @@ class EpsilonSweep(Series):
             raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
         return cls(reports[0].problem, reports, tuple(content.asked), Status(content.status))
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         span = f"ε from {self.asked[0]:.3g} to {self.asked[-1]:.3g}, {self.reached}"
         return f"{self.problem.name}: {span}, {', '.join(self.methods)}, {self.status}"
 
@@ -182,11 +182,12 @@ class EpsilonSweep(Series):
         return [{row.name: row for row in found.rows} if found else {} for found in compared]
 
     def _each(self, what: str) -> dict[str, Array]:
+        """Return one field of `Compared` by mechanism, `(k,)` each; nan at levels where it is missing."""
         every = {name: [getattr(rows.get(name), what, None) for rows in self._rows] for name in self.methods}
         return {name: np.array(values, dtype=float) for name, values in every.items()}
 
     def _curves(self, quantities: dict[str, Array]) -> list[plots.Curve]:
-        """Return the curve of a quantity of each mechanism."""
+        """Return one curve for each mechanism, dotted for those that are not private at some level."""
         return [
             plots.Curve(f"{name} (not private)", self.epsilons, values, "dotted")
             if name in self.baselines
@@ -195,6 +196,7 @@ class EpsilonSweep(Series):
         ]
 
     def _table(self, digits: str) -> list[list[str]]:
+        """Return a row for each level: the optimum with its bound and leakage, and the values of the others."""
         others = self.methods[1:]
         level = f"epsilon {per(self.problem.space.unit)}" if self.problem.space.unit else "epsilon"
         table = [[level, OPTIMAL, "bound", "gap", "leakage (bits)", *others]]
@@ -215,7 +217,10 @@ class EpsilonSweep(Series):
         return table
 
     def _notes(self) -> Iterator[str]:
-        """Warnings, solvers that failed; and why mechanisms are missing or not private, where that is so first."""
+        """Yield the lines below the table: warnings, solvers that failed, and notes on the other mechanisms.
+
+        A note, such as why a mechanism is missing, is given once, as it is at the first level that has one.
+        """
         yield from (f"warning: {warning}" for warning in self.warnings)
         yield from dict.fromkeys(f"solver: {report.failed}" for report in self.reports if report.failed)
         notes: dict[tuple[str, str], list[str]] = {}

@@ -70,22 +70,22 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
 
 
 def nested(name: int | str, arrays: Arrays) -> Arrays:
-    """Return the arrays of a part as the whole stores them: under the name of the part, then their own."""
+    """Return the arrays of a part under the names by which the whole stores them: "part/array"."""
     return {f"{name}/{key}": value for key, value in arrays.items()}
 
 
 def part(arrays: Mapping[str, Any], name: int | str) -> Arrays:
-    """Return the arrays of a part, out of those of the whole, as they were before `nested`."""
+    """Take the arrays of one part out of those of the whole, under their own names: undo `nested`."""
     start = f"{name}/"
     return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
 
 
 def distinct(parts: tuple[Any, ...]) -> list[Any]:
-    """Return the parts that are to be stored: each object once, in order."""
+    """Return the different objects among the parts, in order: what is stored of them."""
     return list({id(entry): entry for entry in parts}.values())
 
 
-def which(parts: tuple[Any, ...], kept: list[Any]) -> list[int]:
-    """Return the index of each part among the distinct ones."""
+def indices_of(parts: tuple[Any, ...], kept: list[Any]) -> list[int]:
+    """Return the index of each part in `kept`, its `distinct` objects, by which a reader puts the parts together."""
     indices = {id(entry): index for index, entry in enumerate(kept)}
     return [indices[id(entry)] for entry in parts]

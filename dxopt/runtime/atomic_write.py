@@ -16,12 +16,11 @@ from dxopt.errors import Option, SpecError
 def replacing(
     file: Path, field: str, fix: str = "name another file", *, hidden: Path | None = None
 ) -> Iterator[IO[bytes]]:
-    """Give a stream to a file, which replaces an earlier one once the context ends well.
+    """Yield a stream whose content becomes the file, in place of an earlier one, once the context ends without error.
 
-    Until then the content is in a hidden file beside it, which is new: whatever somebody else has put there, a link
-    among it, is not written to. It is removed where the context ends badly.
-
-    A name of the hidden file may be given that nobody else makes; by default it is one that nobody can guess.
+    Until then the content is in a hidden file beside it, which must be new: nothing that somebody else has put there,
+    such as a link, is written to. An error removes it. `hidden` may name it, if nobody else makes files of that name;
+    by default the name is one that nobody can guess. `field` and `fix` are those of errors.
 
     Raises
     ------
@@ -48,7 +47,7 @@ def replacing(
 
 
 def require_free(file: Path, *, force: bool) -> None:
-    """Raise SpecError about an output where a file may not be written: it has no folder, is one, or is there."""
+    """Raise SpecError unless an output may be written: in a folder that exists, and new, or a file with `force`."""
     if not file.parent.is_dir():
         raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
     if file.is_dir():

@@ -18,11 +18,11 @@ from dxopt.runtime.process import Process
 LOCAL = "local:"
 _WORKER = "dxopt.runtime.cluster_worker"
 _START = 10.0
-"""Seconds more for each worker that is started here."""
+"""Seconds to wait longer for each worker that is started here."""
 _REPLACED = 3
-"""Average number of times that each worker here is replaced."""
+"""Workers here that die are replaced up to so many times the number of workers, all of them together."""
 _LOOK = 1.0
-"""Seconds between two looks whether one has died."""
+"""Seconds after which it is checked again that no worker has died."""
 TIMEOUT = 20.0
 """Seconds in which a scheduler has to answer."""
 FIRST_WORKER = 20.0
@@ -30,7 +30,7 @@ FIRST_WORKER = 20.0
 
 
 @contextmanager
-def opened(address: str) -> Iterator[Any]:
+def open_client(address: str) -> Iterator[Any]:
     """Yield a client of the scheduler at an address, or of a cluster that is started here and ends with the context.
 
     Raises
@@ -60,7 +60,7 @@ def opened(address: str) -> Iterator[Any]:
 
 
 def _wait_for(client: Any, count: int, address: str, seconds: float) -> None:
-    """Wait until there are so many workers; raise SpecError where there are not."""
+    """Wait until a scheduler has `count` workers; SpecError if it has fewer after so many seconds."""
     try:
         client.wait_for_workers(count, timeout=seconds)
     except (OSError, TimeoutError):
@@ -68,17 +68,17 @@ def _wait_for(client: Any, count: int, address: str, seconds: float) -> None:
 
 
 def require_address(address: str) -> None:
-    """Raise SpecError unless Dask is there and this asks for workers here, or is an address with a port.
+    """Raise SpecError unless Dask is installed, and the address is "local:4" or a scheduler's with its port.
 
-    Without a port a client waits for nothing.
+    Dask's client would accept an address without a port, and wait in vain.
     """
     if find_spec("distributed") is None:
         raise SpecError("cluster", "needs Dask", "pip install 'dxopt[distributed]'")
-    if not isinstance(address, str) or not _known(address):
+    if not isinstance(address, str) or not _is_address(address):
         raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler with its port")
 
 
-def _known(address: str) -> bool:
+def _is_address(address: str) -> bool:
     from distributed.comm.addressing import get_address_host_port
 
     if address.startswith(LOCAL):
@@ -93,9 +93,9 @@ def _known(address: str) -> bool:
 
 @contextmanager
 def _started(count: int) -> Iterator[Any]:
-    """Yield a scheduler in this process, and workers in others that a terminal's Ctrl-C does not reach.
+    """Yield a scheduler in this process, with workers in others that a terminal's Ctrl-C does not reach.
 
-    Dask's own would run the script of this process again, and need `if __name__ == "__main__"` there.
+    Workers started by Dask itself would run the user's script again, which would need `if __name__ == "__main__"`.
     """
     from distributed import LocalCluster
 
@@ -106,27 +106,27 @@ def _started(count: int) -> Iterator[Any]:
 
 @contextmanager
 def _workers(count: int, scheduler: str) -> Iterator[None]:
-    """Start processes that work for a scheduler; replace one that dies, a few times."""
+    """Run processes that work for a scheduler during this context, and replace those that die (`_REPLACED`)."""
 
-    def put_to_work(process: Process) -> None:
+    def give_scheduler(process: Process) -> None:
         with suppress(OSError):  # it has died, which the next look finds
             process.line.send(scheduler)
 
-    def attend() -> None:
+    def watch() -> None:
         for process in processes:  # all of them are starting by now
-            put_to_work(process)
+            give_scheduler(process)
         left = _REPLACED * count
         while left and not ended.wait(_LOOK):
             for number, process in enumerate(processes):
                 if process.process.poll() is not None:
                     process.end()
                     processes[number] = Process(_WORKER)
-                    put_to_work(processes[number])
+                    give_scheduler(processes[number])
                     left -= 1
 
     processes = [Process(_WORKER) for _ in range(count)]
     ended = threading.Event()
-    watching = threading.Thread(target=attend, daemon=True)
+    watching = threading.Thread(target=watch, daemon=True)
     watching.start()
     try:
         yield
@@ -166,17 +166,18 @@ class Cluster:
             If nobody answers, there is no worker, or a worker has no dxopt or another one.
         """
         if self._client is None:
-            client = self._open.enter_context(opened(self.address))
+            client = self._open.enter_context(open_client(self.address))
             self._require_workers(client)
             self._client = client
         return self._client
 
     def close(self) -> None:
-        """End what was started."""
+        """Close the client, and end the workers that were started here."""
         self._client = None
         self._open.close()
 
     def _require_workers(self, client: Any) -> None:
+        """Raise SpecError unless there is a worker, and all workers have this version of dxopt."""
         _wait_for(client, 1, self.address, FIRST_WORKER)
         try:
             versions = set(client.run(_version).values())
@@ -189,7 +190,7 @@ class Cluster:
 
 
 def _version() -> str:
-    """Return the version of dxopt, whose name here would import everything above."""
+    """Return the version of dxopt, also on a worker; an `import dxopt` here would be one upwards."""
     return sys.modules["dxopt"].__version__
 
 
@@ -198,7 +199,7 @@ _current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 @contextmanager
 def using(cluster: str | None = None, device: str | None = None) -> Iterator[None]:
-    """Let solves within this context use a cluster, closed at its end, and a device; None is the one around it.
+    """Let solves in this context use a cluster, which is closed at its end, and a device; None changes nothing.
 
     Raises
     ------
@@ -219,5 +220,5 @@ def using(cluster: str | None = None, device: str | None = None) -> Iterator[Non
 
 
 def current() -> Cluster | None:
-    """Return the cluster that may be used here."""
+    """Return the cluster that the innermost `using` of this thread named; None outside of any."""
     return _current.get()

@@ -9,7 +9,7 @@ from dxopt.runtime.process import Line
 
 
 def main(line: Line) -> None:
-    """Work for the scheduler whose address comes first, with one thread, until that ends."""
+    """Receive the address of a scheduler, and work for it with one thread until the scheduler ends."""
     asyncio.run(_work(line.recv()))
 
 

@@ -32,6 +32,7 @@ _LONG = 6
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SHOWN = 12
+"""A message lists so many names at most."""
 _WORDS = re.compile(r"[^\W\d_]+")
 _OF_DATES = re.compile(
     r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
@@ -62,7 +63,7 @@ def locates(name: str) -> bool:
 
 
 def is_data(name: str) -> bool:
-    """Return whether the name of a column reads as a number or a date."""
+    """Return True if the name of a column reads as a number, a date or a time: "45.5 N", "3 May", but not "x1"."""
     bare = name.strip().lower()
     words = _WORDS.findall(bare)
     if "_" in bare or not all(_OF_NUMBERS.fullmatch(word) or _OF_DATES.fullmatch(word) for word in words):
@@ -74,19 +75,19 @@ def is_data(name: str) -> bool:
 
 
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return what is wrong where a table with these columns lacks one, and what to write instead."""
+    """Return what is wrong, and the fix, for the error about a table with these columns that lacks one."""
     if looks_like_data(names):
         return f"there is no column {name!r}, and the first line looks like data", NAME_THEM
     return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
-    """Return whether one of the names reads as a number or a date."""
+    """Return True if some name of a column reads as a number or a date, as in a file without a header."""
     return any(map(is_data, names))
 
 
 def listed(names: Sequence[str]) -> str:
-    """Write the first names in a row, in quotes where blanks at an end would not be seen."""
+    """Join the first names by commas; those that are empty, or begin or end with blanks, are quoted to be seen."""
     some = ", ".join(name if name and name == name.strip() else repr(name) for name in names[:_SHOWN])
     return some + (", …" if len(names) > _SHOWN else "")
 

@@ -18,10 +18,11 @@ CPU = "cpu"
 
 @dataclass(frozen=True, eq=False)
 class Device:
-    """A device with arrays of its own: `arrays` is a module like NumPy, and `solve_triangular` that of SciPy.
+    """A device with arrays of its own, and the functions on them that solvers need.
 
-    `cholesky` gives the lower factor, or raises LinAlgError where the matrix is not positive definite. `fetched`
-    gives an array of NumPy, `wait` returns once the device has finished, and `let_go` gives back unused memory.
+    `arrays` is a module like NumPy, and `solve_triangular` like that of SciPy. `cholesky` returns the lower factor,
+    and raises LinAlgError if the matrix is not positive definite. `fetched` copies an array to NumPy, `wait` returns
+    once the device has finished, and `let_go` gives back unused memory.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Device:
     let_go: Callable[[], None]
 
 
-def opened(name: str) -> Device | None:
+def device_named(name: str) -> Device | None:
     """Return the device of a name; None for "cpu", which is NumPy.
 
     Raises
@@ -58,7 +59,7 @@ def opened(name: str) -> Device | None:
 
 
 def _gpu() -> Device:
-    """Return the GPU that CuPy takes once it has factored a matrix, which needs every library of CUDA in use."""
+    """Return CuPy's GPU after it has factored a small matrix: so a missing library of CUDA fails here, not later."""
     cupy: Any = import_module("cupy")
     cupyx: Any = import_module("cupyx")
     solve_triangular = import_module("cupyx.scipy.linalg").solve_triangular
@@ -94,17 +95,17 @@ _current: ContextVar[Device | None] = ContextVar("device", default=None)
 
 @contextmanager
 def using(name: str | None) -> Iterator[None]:
-    """Yield a context in which solves may use a device; None is the one around it, if any.
+    """Let solves in this context use the device of a name; None changes nothing.
 
     Raises
     ------
     SpecError
-        As `opened`.
+        If it cannot be opened, as for `device_named`.
     """
     if name is None:
         yield
         return
-    token = _current.set(opened(name))
+    token = _current.set(device_named(name))
     try:
         yield
     finally:
@@ -112,5 +113,5 @@ def using(name: str | None) -> Iterator[None]:
 
 
 def current() -> Device | None:
-    """Return the device that may be used here."""
+    """Return the device that the innermost `using` of this thread named; None for NumPy."""
     return _current.get()

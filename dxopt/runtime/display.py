@@ -10,9 +10,9 @@ from numbers import Integral, Real
 from typing import Any
 
 Lines = Sequence[tuple[str, str]]
-"""Names and what they are."""
+"""Rows of a table of two columns: names, and what they are."""
 _FEW = 6
-"""That many entries of a sequence or mapping are told."""
+"""So many entries of a sequence or mapping are written, then their number."""
 
 
 class Shown:
@@ -22,18 +22,18 @@ class Shown:
     the table has its fields, numbers to three digits.
     """
 
-    def _said(self) -> str:
-        """Return the line, without the name of the class."""
+    def _summary(self) -> str:
+        """Return the line that `repr` shows after the name of the class."""
         return str(self).partition("\n")[0]
 
     def _lines(self) -> Lines:
-        """Return the table."""
+        """Return the rows of the table that notebooks show."""
         content: Any = self
         shown = (field.name for field in fields(content) if field.repr and not field.name.startswith("_"))
-        return [(name.replace("_", " "), told(getattr(self, name))) for name in shown]
+        return [(name.replace("_", " "), value_text(getattr(self, name))) for name in shown]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._said()}>"
+        return f"<{type(self).__name__} {self._summary()}>"
 
     def __str__(self) -> str:
         return "; ".join(f"{name} {value}" for name, value in self._lines())
@@ -42,8 +42,8 @@ class Shown:
         return as_html(self._lines())
 
 
-def told(value: Any) -> str:
-    """Return a value for people: numbers to three digits, arrays by their shape."""
+def value_text(value: Any) -> str:
+    """Write a value for people to read: numbers to three digits, arrays by their shape."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -57,20 +57,21 @@ def told(value: Any) -> str:
     if hasattr(value, "shape"):
         return f"array of {' by '.join(f'{size:,}' for size in value.shape)}"
     if isinstance(value, Mapping):
-        return _several(f"{told(key)}: {told(one)}" for key, one in value.items())
+        return _several(f"{value_text(key)}: {value_text(one)}" for key, one in value.items())
     if isinstance(value, Sequence):
-        return _several(map(told, value))
+        return _several(map(value_text, value))
     return repr(value).partition("\n")[0]
 
 
 def _several(texts: Iterable[str]) -> str:
+    """Join the first few texts, and say how many there are if not all are shown."""
     first = list(texts)
     more = f", … ({len(first):,} in all)" if len(first) > _FEW else ""
     return ", ".join(first[:_FEW]) + more
 
 
 def as_html(lines: Lines) -> str:
-    """Lines as a table for a notebook."""
+    """Return rows of names and values as a table in HTML."""
     cells = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
         f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
@@ -80,7 +81,7 @@ def as_html(lines: Lines) -> str:
 
 
 def as_html_table(table: Sequence[Sequence[str]]) -> str:
-    """Return a table for a notebook, the names of its columns first."""
+    """Return a table in HTML; its first row has the names of the columns."""
     head, *body = table
     first = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
     rows = ("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
@@ -88,5 +89,5 @@ def as_html_table(table: Sequence[Sequence[str]]) -> str:
 
 
 def as_html_text(lines: Iterable[str]) -> str:
-    """Lines of text for a notebook."""
+    """Return lines of text as a paragraph in HTML."""
     return f"<p>{'<br>'.join(map(html.escape, lines))}</p>"

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 
 def main(process: str) -> None:
-    """Kill a process once standard input ends, unless a byte came before."""
+    """Kill the process of a number once standard input ends, as when the parent dies; after a byte just end."""
     if not sys.stdin.buffer.read(1):
         with suppress(OSError):  # it has ended by itself
             os.kill(int(process), getattr(signal, "SIGKILL", signal.SIGTERM))

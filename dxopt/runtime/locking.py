@@ -1,4 +1,4 @@
-"""Locks of files and folders, by a file that one process at a time holds."""
+"""Locks by which one process at a time works on a file or a folder: a lock file that it holds."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 _TICK = 0.05
+"""Seconds between tries to take a lock that another process holds."""
 
 
 @contextmanager
-def held(file: Path, patience: float = 0.0) -> Iterator[None]:
-    """Hold a lock file, which is made for it and removed at the end; wait some seconds for whoever holds it.
+def locked(file: Path, patience: float = 0.0) -> Iterator[None]:
+    """Hold a lock file during this context; it is made for that, and removed at the end.
+
+    If another process holds it, wait for up to `patience` seconds.
 
     Raises
     ------
     BlockingIOError
-        If another one holds it.
+        If the other process still holds it then.
     OSError
         If it cannot be written.
     """
-    file = file.parent.resolve(strict=True) / file.name  # a folder that is missing would be made
+    file = file.parent.resolve(strict=True) / file.name  # FileLock would make a missing folder
     lock = FileLock(file)
     try:
         lock.acquire(timeout=patience, poll_interval=_TICK)

@@ -1,7 +1,7 @@
 """Plug-ins: what other installed packages offer under the entry points of dxopt, found by name and loaded when named.
 
-Nothing is loaded that no problem names, so that a broken package breaks nothing else. Names of dxopt's own win: a
-plug-in of such a name is refused, and one of a name that two packages offer until one of them goes.
+Nothing is loaded that no problem names, so that a broken package breaks nothing else. A plug-in is refused if it has
+the name of something of dxopt's own, or if two packages offer plug-ins of its name.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _LONGEST = 200
+"""A text of a package is cut to so many characters in messages."""
 RENAME = "uninstall a package, or have it rename its plug-in"
 
 
@@ -49,19 +50,19 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Found:
-    """A loaded plug-in: the object that its package offers, and which method of it is called; "" of a function."""
+    """A loaded plug-in: the object that its package offers, and the name of the method to call; "" of a function."""
 
     plugin: Plugin
     given: Any
     method: str = ""
 
     def call(self, *arguments: Any) -> Any:
-        """Return its answer; what it prints goes to standard error, and its SystemExit is an error like others."""
+        """Call it and return its answer; its prints go to standard error, and SystemExit becomes a RuntimeError."""
         try:
             with redirect_stdout(sys.stderr):
                 return (getattr(self.given, self.method) if self.method else self.given)(*arguments)
         except SystemExit as error:
-            raise RuntimeError(f"it ends the program ({said(error)})") from error
+            raise RuntimeError(f"it ends the program ({error_text(error)})") from error
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Names(Protocol):
 class Plugins:
     """Plug-ins of one kind ("metric", "loss", "solver" or "mechanism") that other packages offer.
 
-    `own` are the names that dxopt has itself; an object that is no function needs one of the attributes `suits`.
+    `own` are the names that dxopt has itself. `suits` are names of methods: an object that is no function needs one.
     """
 
     def __init__(self, kind: str, own: Names, *suits: str) -> None:
@@ -100,9 +101,9 @@ class Plugins:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name not in self._own and any(name == one for one in self)
 
-    def there(self) -> list[str]:
+    def importable(self) -> list[str]:
         """Return the names that can be used and whose code exists, without importing it."""
-        return [name for name in self if _is_there(self._of(name)[0][0].module)]
+        return [name for name in self if _is_importable(self._of(name)[0][0].module)]
 
     def refused(self, name: str) -> str:
         """Return why the plug-in of a name cannot be used; "" where one can, or there is none."""
@@ -116,7 +117,7 @@ class Plugins:
         return ""
 
     def offered(self, name: str) -> list[Plugin]:
-        """Return the plug-ins of a name, whether they can be used or not."""
+        """Return all plug-ins of a name: usable, refused and broken ones."""
         return [Plugin(self.kind, name, *where) for _, where in self._of(name)]
 
     def find(self, name: str) -> Found:
@@ -141,8 +142,8 @@ class Plugins:
                 given = point.load()
                 given = given() if isinstance(given, type) else given
         except (Exception, SystemExit) as error:  # whatever a package of others raises while it is imported
-            fix = f"mend or uninstall {plugin.package}"
-            raise SpecError(self.kind, f"{name!r} of {plugin.where} fails to load ({said(error)})", fix) from error
+            wrong = f"{name!r} of {plugin.where} fails to load ({error_text(error)})"
+            raise SpecError(self.kind, wrong, f"mend or uninstall {plugin.package}") from error
         method = next((needed for needed in self._suits if hasattr(given, needed)), "")
         if not (method or callable(given)):
             or_one = f", nor an object with {' or '.join(self._suits)}" if self._suits else ""
@@ -151,7 +152,7 @@ class Plugins:
         return Found(plugin, given, method)
 
     def listed(self) -> list[Listed]:
-        """Load every plug-in, sorted by name, to see whether it can be used."""
+        """Load every plug-in to see if it can be used, and return a line for each, sorted by name."""
         found = []
         for point, where in sorted(_offers(self.group, tuple(sys.path)), key=lambda offer: offer[0].name):
             wrong = ""
@@ -163,11 +164,12 @@ class Plugins:
         return found
 
     def _of(self, name: str) -> list[tuple[EntryPoint, tuple[str, str]]]:
+        """Return the offers of a name: entry point, and name and version of its package."""
         return [(point, where) for point, where in _offers(self.group, tuple(sys.path)) if point.name == name]
 
 
 class OrPlugins(Container[str]):
-    """Names of dxopt's own, then those of plug-ins."""
+    """Container of the names that problems may give: those of dxopt's own, then those of plug-ins."""
 
     def __init__(self, own: Names, plugins: Plugins) -> None:
         self._own = own
@@ -185,22 +187,22 @@ class OrPlugins(Container[str]):
         return self._plugins.refused(name)
 
     def listed(self) -> list[str]:
-        """Return the names to choose from, as far as they are known without an import."""
-        return [*self._own, *self._plugins.there()]
+        """Return the names that a message offers: of plug-ins those whose package can be found, without an import."""
+        return [*self._own, *self._plugins.importable()]
 
     def fix(self, besides: str = "") -> str:
         """Return the fix for a name that is none of these; `besides` is what else could be given."""
         return f"choose one of {', '.join(self.listed())}{besides}, or install the package that brings it"
 
 
-def said(error: BaseException) -> str:
-    """Write an error of others as one short line."""
+def error_text(error: BaseException) -> str:
+    """Write an error that other code raised as one short line: its type and its message."""
     text = " ".join(str(error).split())[:_LONGEST]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _is_there(module: str) -> bool:
-    """Tell whether a module, or at least its package, can be found."""
+def _is_importable(module: str) -> bool:
+    """Return True if the top package of a module can be found."""
     try:
         return find_spec(module.partition(".")[0]) is not None
     except (ImportError, ValueError):  # what was put into sys.modules by hand has no place
@@ -209,10 +211,10 @@ def _is_there(module: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _offers(group: str, path: tuple[str, ...]) -> tuple[tuple[EntryPoint, tuple[str, str]], ...]:
-    """Return the entry points of a group with package and version; the first counts of a package installed twice.
+    """Return the entry points of a group, each with the name and version of its package.
 
-    The path is that on which Python looks for packages: a change of it is looked at anew. What cannot be read of a
-    package is left out, as other programs do.
+    `path` is `sys.path`, so that a change of it makes a new entry in the cache. Of a package that is installed twice
+    the first counts, as for imports. Packages whose metadata cannot be read are left out.
     """
     from importlib.metadata import distributions
 

@@ -1,8 +1,8 @@
 """Processes that end with the one that started them, and a line of messages to each.
 
 Messages go through the standard input and output of the process, Ctrl-C as an empty message. Standard input closes
-when whoever holds its other end is gone, however that came about, and a thread of the process ends it then. Compiled
-code that keeps Python's lock would hold that thread up: such a process gets a guard beside it (`runtime.guard`).
+when the process that started it is gone, even if it was killed; a thread then ends the started process. Compiled code
+that keeps Python's lock would hold that thread up: such a process gets a guard beside it (`runtime.guard`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from typing import IO, Any
 _HEAD = 8
 """Bytes before each message: its length."""
 _LOOK = 1.0
-"""Seconds after which a wait without end is begun again, as some systems see to no Ctrl-C within one."""
+"""Seconds after which an endless wait is begun again, as on some systems Ctrl-C is handled only between waits."""
 _GUARD = Path(__file__).with_name("guard.py")
 
 
 class Line:
     """Two pipes, unbuffered binary streams, that carry objects of Python.
 
-    The event `arrived`, which several lines may share, is set whenever a message or the end has come. Another thread
-    calls `asked` for each Ctrl-C, and `ended` once the other end is gone.
+    A thread reads all that arrives, and sets the event `arrived`, which several lines may share, after each message
+    and at the end. It calls `asked` for each Ctrl-C, and `ended` once the other end is gone.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Line:
     ) -> None:
         self._reader = reader
         self._writer = writer
-        self._came: deque[bytearray | None] = deque()
+        self._came: deque[bytearray | None] = deque()  # None is the end
         self._arrived = arrived or threading.Event()
         threading.Thread(target=self._listen, args=(asked, ended), daemon=True).start()
 
     @property
     def closed(self) -> bool:
-        """True if it was closed here."""
+        """True if this end was closed, by `close` or `leave`."""
         return self._writer.closed
 
     def send(self, message: object) -> None:
@@ -64,10 +64,10 @@ class Line:
             self._write(b"")
 
     def poll(self, seconds: float = 0.0) -> bool:
-        """Wait until there is a message or the end, for some seconds at most, and return whether there is."""
+        """Wait for a message or the end, for some seconds at most; return True if there is one."""
         if not self._came and seconds:
             self._arrived.clear()
-            if not self._came:
+            if not self._came:  # one may have come just before the event was cleared
                 self._arrived.wait(seconds)
         return bool(self._came)
 
@@ -82,21 +82,23 @@ class Line:
         return pickle.loads(content)
 
     def close(self) -> None:
-        """Send nothing any more."""
+        """Close the pipe to the other end, which sees the end of its input."""
         self._writer.close()
 
     def leave(self) -> None:
-        """Close both pipes in a copy of the process, where no thread reads from them."""
+        """Close both pipes in a fork of this process, which has copies of them and must not keep them open."""
         self._writer.close()
         self._reader.close()
 
     def _write(self, content: bytes) -> None:
+        """Write a message after its length; an unbuffered pipe may take a part of it at a time."""
         for part in (len(content).to_bytes(_HEAD, "big"), content):
             left = memoryview(part)
             while left:
                 left = left[self._writer.write(left) :]
 
     def _listen(self, asked: Callable[[], object], ended: Callable[[], object]) -> None:
+        """Read messages until the end, in the thread of this line."""
         with self._reader:
             while (head := self._read(_HEAD)) is not None:
                 length = int.from_bytes(head, "big")
@@ -127,12 +129,11 @@ class Line:
 class Process:
     """A Python module that runs in a process of its own, and the line to it.
 
-    It never runs the script of this process again, which needs no `if __name__ == "__main__"` therefore.
+    Unlike processes of `multiprocessing`, it never runs the user's script again, which would need
+    `if __name__ == "__main__"`. The function `main` of the module is given the other end of the line.
 
-    The function `main` of the module is given the other end of the line. The environment adds to that of this one;
-    `arrived` is set whenever it has sent something or ended; `guarded` is for one that may be long in compiled code
-    that keeps Python's lock.
-    Its `line` is at the end where the process has ended, and closed after `end`.
+    `environment` has variables besides those of this process. `arrived` is set whenever the process has sent
+    something or ended. `guarded` is for a process that may be long in compiled code that keeps Python's lock.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class Process:
         self.process = _start("-m", __name__, module, cwd=folder, env={**os.environ, **(environment or {})})
         assert self.process.stdin is not None and self.process.stdout is not None
         self.line = Line(self.process.stdout, self.process.stdin, arrived=arrived)
-        # The guard needs nothing that is installed: so it starts at once, and there is nothing to find.
+        # The guard imports nothing that is installed: so it starts fast, and needs no path to packages.
         guard = ("-I", "-S", str(_GUARD), str(self.process.pid))
         self._guard = _start(*guard, stdout=subprocess.DEVNULL) if guarded else None
 
@@ -156,13 +157,13 @@ class Process:
         self.line.interrupt()
 
     def forget(self) -> None:
-        """Let go of the process in a copy of the one that started it: it ends with that one, and not with this."""
+        """Close the pipes in a fork of this process: the started process is to end with the original alone."""
         self.line.leave()
         if self._guard is not None and self._guard.stdin is not None:
             self._guard.stdin.close()
 
     def end(self) -> None:
-        """Kill the process, and with it those that it started."""
+        """Kill the process; processes that it started by this class end with it."""
         self.process.kill()
         self.process.wait()
         self.line.close()
@@ -171,7 +172,7 @@ class Process:
 
 
 def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Start Python with pipes to it, out of reach of the Ctrl-C of a terminal."""
+    """Start Python with pipes to it, in a session of its own, so that a terminal's Ctrl-C does not reach it."""
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0, **options}
     if os.name == "nt":
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP  # pyright: ignore[reportAttributeAccessIssue]
@@ -182,7 +183,10 @@ def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def main(module: str) -> None:
-    """Run `main` of a module with the line to the process that started this one, and end when that one does."""
+    """Run `main` of a module with the line to the process that started this one, and end when that one does.
+
+    The line keeps the pipes; standard input and output become nothing, so that no `print` gets into the messages.
+    """
     reader, writer = (os.fdopen(os.dup(number), mode, buffering=0) for number, mode in ((0, "rb"), (1, "wb")))
     with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123
         for number in (0, 1):

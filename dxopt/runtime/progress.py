@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("dxopt")
 Progress = Callable[[str], None]
-"""Given a line of text now and then."""
+"""A function that is called with a line of text now and then."""
 Shares = Callable[[str, float], None]
-"""Given a line and the share that is done."""
+"""A function that is called with a line and the share that is done, from 0 to 1."""
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,14 +37,14 @@ _EVERY = 5.0
 _REFRESH = 0.2
 """Seconds between changes in a notebook."""
 _SOON = 1.0
-"""Seconds before time left is told."""
+"""Seconds that a stage must have taken before the time that is left is estimated."""
 _WIDTH = 24
 
 
 class Task:
-    """Something that is going on, the share of it that is done where known, and the time it takes.
+    """Work that progress is shown of: its last line, the share that is done if that is known, and the time it takes.
 
-    The name is empty where one thing alone is going on; a time limit is in seconds from now.
+    The name is empty if it is the only work; a time limit is in seconds from now.
     """
 
     def __init__(self, name: str = "", time_limit: float | None = None) -> None:
@@ -57,7 +57,10 @@ class Task:
         self.even = False
 
     def at(self, line: str, share: float | None = None) -> None:
-        """Change the line; a share is that of a stage, the word before the first comma, and grows evenly in time."""
+        """Change the line, and the share that is done of its stage, which is expected to grow evenly in time.
+
+        The words before the first comma name the stage; a new stage begins a new estimate of the time left.
+        """
         if share is not None:
             if line.partition(",")[0] != self.line.partition(",")[0]:
                 self._since = time.monotonic()
@@ -66,7 +69,7 @@ class Task:
 
     @property
     def text(self) -> str:
-        """Name and share of what is done."""
+        """The line after the name of the task, if it has one."""
         return f"{self.name}: {self.line}" if self.name else self.line
 
     @property
@@ -76,7 +79,7 @@ class Task:
 
     @property
     def times(self) -> str:
-        """The time it has taken, and the time it will take where that can be told."""
+        """The time it has taken; and the time that is left, estimated or by the time limit, if either is known."""
         now = time.monotonic()
         spent = now - self._since
         if self.even and self.share and spent > _SOON:
@@ -89,12 +92,12 @@ class Task:
 class Live:
     """A context that shows lines, the share that is done where it is known, and the time that is left where that is.
 
-    It is called with lines, as any `progress` is, or told them of tasks with a name. A terminal has a line for each
-    task, cut where the terminal ends. Elsewhere a line is printed every five seconds, and when a task with a name
-    begins or is done.
+    It is called with lines, as any `progress` is; `tell` and `done` are given those of tasks with a name. A terminal
+    shows a line for each task, cut to its width. Elsewhere a line of each is printed every five seconds, and when a
+    task with a name begins or is done.
 
-    It writes to standard error unless it is given a stream. The work stops after `time_limit` seconds, no task is
-    shown during the first `after` seconds, and one task ends when another begins, unless `several` run at once.
+    It writes to standard error unless it is given a stream. `time_limit` is that of the work, for the time left. No
+    task with a name is shown during the first `after` seconds; one ends when another begins, unless `several` is set.
     """
 
     def __init__(
@@ -131,10 +134,10 @@ class Live:
         self._view.change(self.task)
 
     def tell(self, name: str, line: str) -> None:
-        """Show how far a task is."""
+        """Show the line of the task of a name; the first line begins it."""
         if time.monotonic() < self._begin:
             return
-        if self.task.share is None:
+        if self.task.share is None:  # the line of the whole tells nothing then
             self._view.end(self.task)
         if name not in self._tasks:
             for other in [] if self._several else [*self._tasks]:
@@ -144,7 +147,7 @@ class Live:
         self._view.change(self._tasks[name])
 
     def done(self, name: str, line: str, of_all: str, share: float) -> None:
-        """Print how a task ended, and show how many have, and their share of all."""
+        """Print the line by which a task ended; show for the whole `of_all`, such as "3 of 8", and that share."""
         if name in self._tasks:
             self._view.end(self._tasks.pop(name))
         self._view.print(f"{name}: {line} ({of_all})")
@@ -154,16 +157,16 @@ class Live:
 
 
 class _Lines:
-    """A line of each task every five seconds."""
+    """View of progress as printed lines, one of each task every five seconds; other views extend it."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
 
     def open(self, task: Task) -> None:
-        """Nothing is shown yet."""
+        """Begin to show the task of the whole; printed lines begin later."""
 
     def change(self, task: Task) -> None:
-        """Print how far a task is, unless that was done a moment ago."""
+        """Show the line of a task; printed lines leave it out if the last was less than five seconds ago."""
         if time.monotonic() - task.printed > _EVERY:
             task.printed = time.monotonic()
             share = "" if task.share is None else f", {task.share:.0%}"
@@ -175,14 +178,14 @@ class _Lines:
             print(line, file=self._stream, flush=True)
 
     def end(self, task: Task) -> None:
-        """Show a task no longer."""
+        """Stop showing a task; printed lines stay."""
 
     def close(self, ended: str) -> None:
-        """Show nothing any more but how it ended."""
+        """Stop showing progress; a notebook keeps the text `ended`."""
 
 
 class _Terminal(_Lines):
-    """A line for each task at the end of a terminal, which goes away."""
+    """View of progress as bars below the output of a terminal, one for each task, which go away at the end."""
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, SpinnerColumn, TaskProgressColumn, TextColumn
@@ -225,7 +228,7 @@ class _Terminal(_Lines):
 
 
 class _Notebook(_Lines):
-    """One output of a cell that changes, without widgets; at the end it says how long it took."""
+    """View of progress as one output of a cell, which changes, without widgets; at the end it is the time taken."""
 
     def open(self, task: Task) -> None:
         from IPython.display import display
@@ -252,7 +255,7 @@ class _Notebook(_Lines):
 
 
 def _view(stream: TextIO | None) -> _Lines:
-    """Return what shows progress here."""
+    """Return the view for a notebook, a terminal with Rich installed, or any other stream."""
     to = sys.stderr if stream is None else stream
     if stream is None and in_notebook():
         return _Notebook(to)
@@ -275,11 +278,11 @@ class Logged:
 
     @classmethod
     def of(cls, progress: Progress | None) -> Logged:
-        """Return the progress itself where it is logged already, so that no line is logged twice."""
+        """Return progress whose lines are logged; itself if they are already, so that no line is logged twice."""
         return progress if isinstance(progress, Logged) else cls(progress)
 
     def under(self, prefix: str) -> Logged:
-        """Return the progress of a part, whose lines begin with a prefix."""
+        """Return progress for a part of the work, which writes a prefix before its lines."""
         return Logged(self.progress, self.prefix + prefix)
 
     def __call__(self, line: str) -> None:
@@ -291,7 +294,10 @@ class Logged:
 
 @contextmanager
 def showing(progress: T | bool | None, time_limit: float | None = None) -> Iterator[T | Live | None]:
-    """Yield what is called with lines: for True a bar, which knows of a limit in seconds."""
+    """Turn the option `progress` into a function that is called with lines, or None; for True that is a bar.
+
+    The bar shows the time left until `time_limit`, in seconds. SpecError about anything else.
+    """
     if progress is True:
         with Live(time_limit=time_limit) as live:
             yield live
@@ -305,7 +311,7 @@ def showing(progress: T | bool | None, time_limit: float | None = None) -> Itera
 
 
 def shows(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function with a keyword `progress`: True becomes a bar, which is called with lines."""
+    """Decorate a function that takes `progress=`, so that users may give it True, which becomes a bar."""
 
     @wraps(function)
     def showing_it(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -317,19 +323,19 @@ def shows(function: Callable[P, R]) -> Callable[P, R]:
     return showing_it
 
 
-def told(progress: Progress | bool | None) -> Progress:
-    """Return what is given lines, also where nobody wants any."""
+def or_silence(progress: Progress | bool | None) -> Progress:
+    """Return the function that is called with lines; one that does nothing if no progress is wanted."""
     return progress if callable(progress) else lambda line: None
 
 
 def step(progress: Progress | None, done: int, of: int, *, even: bool = False) -> None:
-    """Tell a bar that some of the parts are done; nothing where progress is no bar."""
+    """Show on a bar that `done` of so many parts are; functions that take lines alone are not called."""
     if isinstance(progress, Live):
         progress.step(done / of, even=even)
 
 
 def in_notebook() -> bool:
-    """Return whether this process runs the cells of a notebook."""
+    """Return True if this process runs the cells of a notebook: IPython has a kernel there, but not in a terminal."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None

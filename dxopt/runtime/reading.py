@@ -1,6 +1,6 @@
-"""Files from outside, read without trusting them: regular ones alone, of bounded size, and nothing inflated unseen.
+"""Read files from outside without trusting them: only regular files of bounded size, and archives that stay small.
 
-A device or a link to one has no end, and a pipe nobody writes to never begins: neither is read.
+A device may have no end, and a pipe that nobody writes to never begins: neither is read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def as_path(given: Any, field: str) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether a plain file of that name exists; none does where the name is too long."""
+    """Return True if a plain file of that name exists; False, not an error, of a name that is too long."""
     try:
         return path.is_file()
     except OSError:
@@ -57,7 +57,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether a folder of that name exists; none does where the name is too long."""
+    """Return True if a folder of that name exists; False, not an error, of a name that is too long."""
     try:
         return path.is_dir()
     except OSError:
@@ -65,7 +65,7 @@ def is_folder(path: Path) -> bool:
 
 
 def no_result(path: Path, field: str, wrong: str, fix: str) -> SpecError:
-    """Return what is wrong with a path that is no result: a problem file must be solved first."""
+    """Return the error about a path that is no result; about a problem file, that it must be solved first."""
     if path.suffix in (".yaml", ".yml") and is_file(path):
         fix = "run `dxopt solve` on it first, and name its result folder"
         return SpecError(field, f"{path} is a problem file", fix)
@@ -76,7 +76,7 @@ class TooLarge(ValueError):
     """A file, or what it holds, has more bytes than any that is meant to be read."""
 
 
-def opened(path: Path, most: int) -> io.BufferedReader:
+def open_file(path: Path, most: int) -> io.BufferedReader:
     """Return a regular file, opened to be read.
 
     Raises
@@ -111,16 +111,16 @@ def opened(path: Path, most: int) -> io.BufferedReader:
 
 
 def content(path: Path, most: int) -> bytes:
-    """Return the bytes of a file; the errors are those of `opened`."""
-    with opened(path, most) as stream:
-        found = stream.read(most + 1)
+    """Return the bytes of a file of at most `most` bytes; the errors are those of `open_file`."""
+    with open_file(path, most) as stream:
+        found = stream.read(most + 1)  # the file may have grown since it was opened
     if len(found) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return found
 
 
 def read_json(path: Path) -> Any:
-    """Read a file of JSON; ValueError where it is none, and the errors of `opened`."""
+    """Read a file of JSON; ValueError if it is no JSON, and the errors of `open_file`."""
     return json.loads(content(path, MOST_TEXT).decode("utf-8"))
 
 
@@ -133,7 +133,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         If arrays claim to be larger than what is stored of them, are too large in all, or hold neither numbers nor
         text; and whatever the readers of a damaged file let escape, see `archive.DAMAGED`.
     """
-    with opened(path, MOST_ARRAYS) as stream, zipfile.ZipFile(_Sips(stream)) as stored:
+    with open_file(path, MOST_ARRAYS) as stream, zipfile.ZipFile(_SmallReads(stream)) as stored:
         members = stored.infolist()
         if len(members) > MOST_MEMBERS:
             raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
@@ -143,14 +143,14 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         return {member.filename.removesuffix(".npy"): _array(stored, member) for member in members}
 
 
-class _Sips(io.RawIOBase):
-    """A stream of which nobody reads much at once, as `ZipFile` would a directory that claims gigabytes."""
+class _SmallReads(io.RawIOBase):
+    """A stream that refuses to read much at once: `ZipFile` would read a directory that claims gigabytes."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read up to that number of bytes, or all that is left where that is little."""
+        """Read up to that number of bytes, or all that is left; TooLarge if that is over the limit."""
         found = self._stream.read(size if 0 <= size <= MOST_DIRECTORY else MOST_DIRECTORY + 1)
         if len(found) > MOST_DIRECTORY:
             raise TooLarge(f"its directory has more than {MOST_DIRECTORY:,} bytes")
@@ -170,7 +170,10 @@ class _Sips(io.RawIOBase):
 
 
 def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """One array; ValueError where the shape in its header is not that of its bytes, or it holds other things."""
+    """Read an array of an archive; ValueError if its shape does not fit its bytes, or it holds no numbers or text.
+
+    That is checked before memory is taken.
+    """
     with stored.open(member) as stream:
         read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
         shape, by_columns, dtype = read(stream)

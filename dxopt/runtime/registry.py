@@ -1,4 +1,4 @@
-"""Registries: tables of classes by name."""
+"""Registries: the classes or functions that problem files can name, such as solvers and losses, by these names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Generic[T]):
-    """A table of named classes. A missing or double name is an error at import.
+    """A table of named classes or functions; an empty name, or one that is there already, fails at import.
 
-    Errors are about `field`; `homes` has the modules that register the classes imported only when asked for.
+    Errors are about `field`. `homes` has, for names of classes that are imported only when they are asked for, the
+    module that registers them.
     """
 
     def __init__(self, field: str, homes: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -25,7 +26,7 @@ class Registry(Generic[T]):
         self._entries: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[Entry], Entry]:
-        """Class decorator that files the class under `name`."""
+        """Return the decorator that enters a class or function under `name`."""
         if not name or name in self._entries:
             raise RuntimeError(f"{self.field}: the name {name!r} is missing or registered twice")
 
@@ -36,7 +37,7 @@ class Registry(Generic[T]):
         return file
 
     def get(self, name: str) -> T:
-        """Return the entry called `name`; a SpecError that lists the names there are, otherwise."""
+        """Return the entry of a name, importing its module if need be; SpecError with all names if none is it."""
         if name not in self:
             raise SpecError(self.field, f"there is no {name!r}", f"choose one of {', '.join(self)}")
         if name not in self._entries:

@@ -21,7 +21,7 @@ ENDING = (signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") els
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Handle SIGTERM (on Windows Ctrl-Break as well) as Ctrl-C in this context; only in the main thread."""
+    """Handle SIGTERM (on Windows Ctrl-Break as well) as Ctrl-C in this context; nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -43,12 +43,12 @@ RAISING = (
     "interrupted: stopping; what is done will be the `answer` of a KeyboardInterrupt (partial=True returns it); "
     "press Ctrl-C again to stop at once"
 )
-"""Answer to it otherwise."""
+"""Answer to the first Ctrl-C where they were not."""
 T = TypeVar("T")
 
 
 def require_seconds(time_limit: float | None) -> None:
-    """Raise SpecError unless a limit is None or a positive number."""
+    """Raise SpecError unless a time limit is None or a positive number."""
     number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
     if time_limit is not None and not (number and time_limit > 0):
         raise SpecError("time_limit", f"is {time_limit!r:.60}", "give a positive number of seconds")
@@ -57,10 +57,10 @@ def require_seconds(time_limit: float | None) -> None:
 class Stop:
     """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
 
-    The first one is answered with a line that says so. After it, `delivered` of the outermost context raises with the
-    answer, unless partial ones are wanted.
-    Of nested contexts the inner one is asked first, and those around it once it ends; one that begins after those
-    around it were asked is asked at once.
+    The first one is answered with a line that says so. After it, `delivered` of the outermost context raises
+    Interrupted with the answer, unless partial answers are wanted.
+    Contexts may be nested: Ctrl-C asks the innermost one, which passes that on to the one around it when it ends; and
+    a context that begins after one around it was asked is asked from the start.
     Outside the main thread, where no signal arrives, only the deadline counts.
 
     Parameters
@@ -68,10 +68,9 @@ class Stop:
     time_limit : float, optional
         Seconds from now.
     partial : bool
-        Whether an answer is wanted also after Ctrl-C; what counts is the outermost context.
+        True to return the answer also after Ctrl-C; that of the outermost context counts.
     quiet : bool
-        Whether to say nothing at Ctrl-C, as in processes to which another one passes it on; contexts within this one
-        say nothing either.
+        True to print nothing at Ctrl-C, here and in contexts within, as in processes to which another passes it on.
     """
 
     def __init__(self, time_limit: float | None = None, *, partial: bool = True, quiet: bool = False) -> None:
@@ -85,7 +84,7 @@ class Stop:
         self._previous = None
 
     def remaining(self) -> float | None:
-        """Seconds until the deadline, or None without one."""
+        """Return the seconds until the deadline, negative after it; None without one."""
         return None if self.deadline is None else self.deadline - time.monotonic()
 
     @property
@@ -122,13 +121,13 @@ class Stop:
             self._previous = None
 
     def delivered(self, answer: T) -> T:
-        """Return the answer; raise Interrupted with it where Ctrl-C was pressed and no partial one is wanted."""
+        """Return the answer; in the outermost context, after Ctrl-C without `partial`, raise Interrupted with it."""
         if self._pressed and self._around is None and not self._partial:
             raise Interrupted(answer)
         return answer
 
     def _ask(self, signum: int, frame: FrameType | None) -> None:
-        """Handle Ctrl-C."""
+        """Handle Ctrl-C: note the first one and say so; raise KeyboardInterrupt at the second."""
         if self.interrupted:
             raise KeyboardInterrupt
         self.interrupted = self._pressed = True
@@ -139,10 +138,10 @@ class Stop:
 
 
 class StoppedError(Exception):
-    """A stage gave up, as a stop was asked for; what it was to make is left out."""
+    """A stage gave up as a stop was asked for; the solve goes on without its result."""
 
 
-def raising(should_stop: Callable[[], bool]) -> Callable[[], None]:
+def raise_when(should_stop: Callable[[], bool]) -> Callable[[], None]:
     """Return a function that raises StoppedError once a stop was asked for."""
 
     def look() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
 from dxopt.numerics.coerce import short_repr
-from dxopt.runtime.plugins import Plugin, said
+from dxopt.runtime.plugins import Plugin, error_text
 from dxopt.spaces.distances import TRIANGLE_SLACK, BrokenTriangle, checked_matrix, metric_matrix, require_few
 from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
 
@@ -77,7 +77,7 @@ class InBlocks(Called):
         try:
             distances = np.array(self.function(rows, columns), dtype=float)
         except Exception as error:  # whatever a package of others raises
-            wrong = f"{self.whose}gives no distances ({said(error)})"
+            wrong = f"{self.whose}gives no distances ({error_text(error)})"
             raise SpecError("metric", wrong, "mend the package") from error
         if distances.shape != (len(rows), len(columns)):
             wrong = f"{self.whose}gives an array of shape {distances.shape}, not {(len(rows), len(columns))}"
@@ -126,7 +126,7 @@ def called_number(
     try:
         return float(np.asarray(function(one, other)).item())
     except Exception as error:  # whatever a function of the user raises
-        wrong = f"{whose}gives no number for {about.format(one, other)} ({said(error)})"
+        wrong = f"{whose}gives no number for {about.format(one, other)} ({error_text(error)})"
         fix = f"give a function of {takes} that returns one number; it gets each {_as_passed(one)}"
         raise SpecError(field, wrong, fix) from error
 
@@ -136,7 +136,7 @@ def truth_of(holds: Callable[[Any], Any], secret: Any, field: str) -> bool:
     try:
         return bool(holds(secret))
     except Exception as error:  # whatever a function of the user raises
-        wrong = f"the function gives no truth value for {short_repr(secret)} ({said(error)})"
+        wrong = f"the function gives no truth value for {short_repr(secret)} ({error_text(error)})"
         raise SpecError(field, wrong, "give a function of a secret that returns True or False") from error
 
 

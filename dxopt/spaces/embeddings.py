@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.reading import MOST_VECTORS, as_path, opened
+from dxopt.runtime.reading import MOST_VECTORS, as_path, open_file
 from dxopt.spaces.distances import MATRIX_POINTS
 from dxopt.spaces.metrics import Metric
 from dxopt.spaces.space import MetricSpace
@@ -169,7 +169,7 @@ def _lines(path: Path) -> Generator[tuple[int, str]]:
     """Yield the lines of a file, packed or not, with their numbers; SpecError for whatever goes wrong with it."""
     number = 0
     try:
-        with opened(path, MOST_VECTORS) as raw:
+        with open_file(path, MOST_VECTORS) as raw:
             stream = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
             while line := stream.readline(_LONGEST_LINE + 1):
                 number += 1

@@ -30,13 +30,13 @@ State = Annotated[f.Label, AfterValidator(str)]
 
 
 class _Leveled(f.Section):
-    """Keys of all kinds."""
+    """The key that every kind has."""
 
     epsilon: f.Positive = Field(description="How far reports may move the odds between the beliefs of a pair.")
 
 
-class _Under(_Leveled):
-    """Kinds that are about beliefs over the secrets."""
+class _WithPriors(_Leveled):
+    """Kinds whose pairs are made from priors over the secrets."""
 
     under: Believed | None = Field(
         None,
@@ -44,14 +44,14 @@ class _Under(_Leveled):
     )
 
 
-class Pufferfish(_Under):
+class Pufferfish(_WithPriors):
     """Each belief given one event against the same belief given another one."""
 
     kind: Literal["pufferfish"] = Field(description="Beliefs given one event against beliefs given another.")
     secrets: Events = Field(description="Pairs of events that must not be told apart, each a list of points.")
 
 
-class Bayesian(_Under):
+class Bayesian(_WithPriors):
     """The record of one person, while others follow from correlations."""
 
     kind: Literal["bayesian"] = Field(description="The record of one person; the others follow from correlations.")
@@ -60,7 +60,7 @@ class Bayesian(_Under):
     )
 
 
-class CoupledWorlds(_Under):
+class CoupledWorlds(_WithPriors):
     """The data with and without the record of one person."""
 
     kind: Literal["coupled_worlds"] = Field(description="The data with and without the record of one person.")
@@ -108,39 +108,45 @@ Beliefs = Annotated[Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov 
 def build_pairs(
     source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: Belief | PriorSet
 ) -> Any:
-    """Build the pairs of the key `beliefs` at their level, or None; errors point at its entries."""
+    """Build the pairs of the key `beliefs` at their level, None without that key; errors point at its entries."""
     if asked is None:
         return None
     with source.within("beliefs"):
-        return _pairs(source, asked, space, secrets, prior).at(asked.epsilon)
+        return _pairs_of_kind(source, asked, space, secrets, prior).at(asked.epsilon)
 
 
-def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief | PriorSet) -> BeliefPairs:
+def _pairs_of_kind(
+    source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief | PriorSet
+) -> BeliefPairs:
+    """Build the pairs of one kind, at distances that are still to be multiplied by the level."""
     match asked:
         case Pufferfish():
             events = [
-                (_event(source, secrets, pair[0], number, 0), _event(source, secrets, pair[1], number, 1))
+                (
+                    _event_points(source, secrets, pair[0], number, 0),
+                    _event_points(source, secrets, pair[1], number, 1),
+                )
                 for number, pair in enumerate(asked.secrets)
             ]
-            return BeliefPairs.pufferfish(secrets.space, events, _under(source, asked, secrets, prior))
+            return BeliefPairs.pufferfish(secrets.space, events, _adversary_priors(source, asked, secrets, prior))
         case Markov():
             return BeliefPairs.markov(asked.states, asked.length, asked.transition, asked.start, times=asked.times)
         case Given():
             pairs = [(first, second) for first, second in asked.pairs]
             return BeliefPairs.of(secrets.space, pairs, distances=asked.distances)
         case Correlated():
-            universe = _universe(source, asked.kind, space, secrets)
+            universe = _require_universe(source, asked.kind, space, secrets)
             return BeliefPairs.correlated(universe, asked.observed, smoothing=asked.smoothing, known=asked.known)
         case Bayesian():
-            universe = _universe(source, asked.kind, space, secrets)
-            return BeliefPairs.bayesian(universe, _under(source, asked, secrets, prior), known=asked.known)
+            universe = _require_universe(source, asked.kind, space, secrets)
+            return BeliefPairs.bayesian(universe, _adversary_priors(source, asked, secrets, prior), known=asked.known)
         case CoupledWorlds():
-            universe = _universe(source, asked.kind, space, secrets)
-            return BeliefPairs.coupled_worlds(universe, _under(source, asked, secrets, prior))
+            universe = _require_universe(source, asked.kind, space, secrets)
+            return BeliefPairs.coupled_worlds(universe, _adversary_priors(source, asked, secrets, prior))
 
 
-def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) -> NDArray[np.bool_]:
-    """Return the points of an event, `(n,)`; an error points at the event."""
+def _event_points(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) -> NDArray[np.bool_]:
+    """Return a mask `(n,)` of the points of an event; an error points at the event, by the indices `where`."""
     inside = np.zeros(len(secrets.space), dtype=bool)
     with source.within("beliefs", "secrets", *where):
         for name in named:
@@ -148,8 +154,8 @@ def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) 
     return inside
 
 
-def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
-    """Build the priors that adversaries may have."""
+def _adversary_priors(source: Source, asked: _WithPriors, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
+    """Build the priors that adversaries may have: those under `under`, or else the prior of the problem itself."""
     if asked.under is None:
         if isinstance(prior, PriorSet):
             raise source.error(("beliefs",), "need priors where prior is a set", "add under: with these priors")
@@ -158,14 +164,15 @@ def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | Prio
     found = []
     for number, one in enumerate(asked.under if isinstance(asked.under, list) else [asked.under]):
         where = ("beliefs", "under", *([str(number)] if several else []))
+        # these priors belong to no level, and a corner prior needs one
         if isinstance(one, CornerPrior):
             raise source.error(where, "corner depends on the level of the problem", "give another prior")
         found += build_priors(source, one, secrets, [None], *where)
     return found
 
 
-def _universe(source: Source, kind: str, space: Space, secrets: Secrets) -> Universe:
-    """Return the databases of the space."""
+def _require_universe(source: Source, kind: str, space: Space, secrets: Secrets) -> Universe:
+    """Return the universe of databases of the space; refuse a space of another kind, which has no records."""
     if not isinstance(space, Databases):
         raise source.error(("beliefs", "kind"), f"{kind} is about databases", "use a space of kind databases")
     return space.universe()

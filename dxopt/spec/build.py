@@ -22,13 +22,14 @@ from dxopt.spec.belief_pairs import build_pairs
 from dxopt.spec.family import ARRAYS, Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
-from dxopt.spec.objectives import build_beliefs, build_held_out, listed
+from dxopt.spec.objectives import build_beliefs, build_held_out, placed_entries
 from dxopt.spec.priors import build_believed, build_priors, depends_on_level
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
 from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
 
 _ROUNDING = 1e-9
+"""Relative slack of `beyond`: a distance that equals the limit but for rounding is not beyond it."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ class Task:
     records: int | None = None
 
     def located(self, error: SpecError) -> SpecError:
-        """Return an error met while solving, at its position in the file, if it is about the file."""
+        """Return an error met while solving with the position of its key; as it is where the file cannot mend it."""
         field = error.field
+        # a field of `Problem` may be written in the file under another key
         paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
         written = next(filter(self.origin.has, paths), None)
         if written is None and not isinstance(error, UnsupportedError):
@@ -102,8 +104,8 @@ def build_tasks(file: ProblemFile) -> list[Task]:
     first = file.members[0]
     secrets = build_space(first.source, first.sheet.space)
     if file.sweep is not None:
-        return [_swept(member, secrets, file.sweep) for member in file.members]
-    return [task for member in file.members for task in _tasks(member, secrets)]
+        return [_sweep_task(member, secrets, file.sweep) for member in file.members]
+    return [task for member in file.members for task in _tasks_of_member(member, secrets)]
 
 
 def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
@@ -128,8 +130,8 @@ def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
     )
 
 
-def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
-    """Return the task of a sweep: that of the first level, without what is about one mechanism or one level."""
+def _sweep_task(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
+    """Return the task of a sweep: that of its first level, without options that fit one mechanism or level only."""
     source = member.source
     sheet = member.sheet
     unsuited = {
@@ -141,43 +143,43 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
     for name, (given, fix) in unsuited.items():
         if given:
             raise source.error((name,), f"does not go with a {sweep}", fix)
-    task = _tasks(member, secrets)[0]
+    task = _tasks_of_member(member, secrets)[0]
     asked = source.root.value.get("method")
     several = asked if isinstance(asked, list) else []
     named = [name for name in [*sheet.compare, *several] if name in COMPARABLE_NAMES]
     methods = sweep.methods or tuple(dict.fromkeys(named)) or COMPARABLE
     return replace(
         task,
-        problem=task.problem.but(name=member.together),
+        problem=task.problem.but(name=member.sweep_name),
         method="auto",
         compare=(),
         sweep=replace(sweep, methods=methods),
     )
 
 
-def _tasks(member: Member, secrets: Secrets) -> list[Task]:
-    """Return the tasks of a member, one per level: what does not depend on the level is built once."""
+def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
+    """Return the tasks of a member, one per level; what does not depend on the level is built once for all."""
     source = member.source
     sheet = member.sheet
     if not secrets.space.symmetric:
         _refuse_symmetric_only(source, sheet)
-    epsilons = _epsilons(source, sheet, secrets)
+    epsilons = _levels(source, sheet, secrets)
     priors = build_believed(source, sheet.prior, secrets, epsilons)
     others = {
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
     }
     reports = build_reports(source, sheet.reports, secrets.space) if sheet.reports else None
-    loss = _losses(source, sheet.loss, secrets, reports, "loss")
-    objective = _objective(source, sheet.objective, secrets)
+    loss = _build_loss(source, sheet.loss, secrets, reports, "loss")
+    objective = _build_objective(source, sheet.objective, secrets)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
-    measures = tuple(entry for _, entry in listed(sheet.evaluate) if isinstance(entry, str))
+    measures = tuple(entry for _, entry in placed_entries(sheet.evaluate) if isinstance(entry, str))
     held_out = build_held_out(source, sheet.evaluate, secrets.space)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
     for index, (epsilon, title, prior, expect) in enumerate(each):
         pairs = build_pairs(source, sheet.beliefs, sheet.space, secrets, prior)
-        with source.within():
+        with source.within():  # what `Problem` refuses gets the position of its key
             problem = Problem(
                 secrets.space,
                 epsilon=epsilon,
@@ -211,8 +213,8 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     return tasks
 
 
-def _epsilons(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
-    """Return the levels that the file asks for; one for positions follows from their cells."""
+def _levels(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
+    """Return the levels that the file asks for; one for positions is lowered by what their cells require."""
     if sheet.privacy is None:
         return sheet.epsilons()
     if sheet.privacy.between == "positions" and across(secrets.space, sheet.privacy.radius) is None:
@@ -222,27 +224,28 @@ def _epsilons(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[floa
 
 
 def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
-    """Refuse what is about symmetric distances alone."""
+    """Refuse a method and a measure that are defined for symmetric distances only, as the space has others."""
     if sheet.method == "tight":
         raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
-    for where, measure in listed(sheet.evaluate):
+    for where, measure in placed_entries(sheet.evaluate):
         if measure == ERROR_BOUND:
             raise source.error(("evaluate", *where), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
 
 
-def _objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:
+def _build_objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:
+    """Return the objective, by its name where it has no parameters."""
     if isinstance(asked, str):
         return asked
     if isinstance(asked, o.LeastLoss):
         return asked.kind
     where = ("objective", "adversary_loss")
-    loss = _losses(source, asked.adversary_loss, secrets, None, *where)
+    loss = _build_loss(source, asked.adversary_loss, secrets, None, *where)
     with source.within(*where):
         return AdversaryError(asked.budget, loss).on(secrets.space)
 
 
-def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
-    """Build the losses of the key at `where`."""
+def _build_loss(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
+    """Build the loss of the key at `where`; without `reports` a named loss is between points of the space."""
     with source.within(*where):
         match asked:
             case str() as name:

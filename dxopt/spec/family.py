@@ -15,7 +15,7 @@ from dxopt.errors import SpecError
 from dxopt.results.claims import Claims, read_typed
 from dxopt.results.folder import CLAIMS, DESCRIPTION, MECHANISM, PROBLEM, holds_report
 from dxopt.spec import sheet as s
-from dxopt.spec.fields import shown
+from dxopt.spec.fields import value_in_words
 from dxopt.spec.levels import MAX_FAMILY
 from dxopt.spec.source import FieldPath, Source, SpecFileError, read, stem
 from dxopt.studies.questions import AtLevels
@@ -31,6 +31,7 @@ _TYPES = {
     "model_type": "a mapping, such as {key: value}",
 }
 _SHORT = 60
+"""Letters of a text that an error shows as a list of one entry."""
 _LIMITS = {
     "greater_than": ("gt", "above"),
     "greater_than_equal": ("ge", "of at least"),
@@ -41,19 +42,19 @@ _LENGTHS = {"too_short": "at least {min_length}", "too_long": "at most {max_leng
 
 
 def first_error(source: Source, error: ValidationError) -> SpecFileError:
-    """Return the first of the errors in file order."""
+    """Return the first in file order of the errors that pydantic found, in words and with its position."""
     found = []
     for detail in error.errors(include_url=False):
         context = detail.get("ctx", {})
-        path = _path(source.value, detail["loc"]) + tuple(context.get("at", ()))
+        path = _path_without_tags(source.value, detail["loc"]) + tuple(context.get("at", ()))
         order = source.order(path, missing=not source.has(path))
-        found.append((order, path, _in_words(detail["type"], context, detail), context.get("at_key", False)))
+        found.append((order, path, _wrong_and_fix(detail["type"], context, detail), context.get("at_key", False)))
     _, path, (wrong, fix), at_key = min(found, key=lambda one: one[0])
     return source.error(path, wrong, fix, at_key=at_key)
 
 
-def _path(value: Any, location: tuple[str | int, ...]) -> FieldPath:
-    """Return the place in the file of an error: its location without the tags of unions, which no file has."""
+def _path_without_tags(value: Any, location: tuple[str | int, ...]) -> FieldPath:
+    """Return the place in the file of an error: its location without tags of unions, which no file has."""
     path = []
     for part in location:
         parts: dict[Any, Any] = (
@@ -65,16 +66,17 @@ def _path(value: Any, location: tuple[str | int, ...]) -> FieldPath:
     return tuple(path)
 
 
-def _in_words(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str]:
-    """Return what is wrong with a value, and what would be right."""
+def _wrong_and_fix(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str]:
+    """Return what is wrong, and what would be right, from the type, parameters and whole of pydantic's error."""
     if kind == "spec":
         return context["wrong"], context["fix"]
     if kind in _LENGTHS:
         return f"has {context['actual_length']} entries", f"give {_LENGTHS[kind].format(**context)}"
-    wrong = f"is {shown(detail['input'])}"
+    wrong = f"is {value_in_words(detail['input'])}"
     if kind in _LIMITS:
         key, words = _LIMITS[kind]
         return wrong, f"give a number {words} {context[key]:.12g}"
+    # a single entry without brackets: show it with them
     if kind == "list_type" and isinstance(detail["input"], str) and len(detail["input"]) <= _SHORT:
         return wrong, f"write a list, here [{detail['input']}]"
     return wrong, f"give {_TYPES[kind]}" if kind in _TYPES else detail["msg"]
@@ -85,7 +87,7 @@ _ORIGINAL = "solve the file that the result was made from"
 
 
 def is_saved(source: Source) -> bool:
-    """Tell whether a file describes the problem of its result folder; it must be beside a report, with one key."""
+    """Tell whether a file is the problem.yaml of a result folder, with `arrays` as its key; refuse that elsewhere."""
     folder = source.path.parent
     if ARRAYS not in source.root.value:
         return False
@@ -104,12 +106,12 @@ _OF_LEVELS = ("epsilon", "privacy", "expect")
 
 @dataclass(frozen=True)
 class Member:
-    """The problems of a file that share method and prior, with a name per level; `together` names their sweep."""
+    """The problems of a file that share method and prior: a name per level, and `sweep_name` for all levels."""
 
     source: Source
     sheet: s.Sheet
     names: tuple[str, ...]
-    together: str
+    sweep_name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,33 +128,33 @@ class ProblemFile:
 
     @property
     def source(self) -> Source:
-        """Return the file, as the first of its problems has it."""
+        """The file; where it makes several problems, as the first of them has it."""
         return self.saved or self.members[0].source
 
     @property
     def path(self) -> Path:
-        """Return the path of the file."""
+        """The path of the file."""
         return self.source.path
 
     @property
     def names(self) -> list[str]:
-        """Return the names of its problems, or of its sweeps, in their order."""
+        """The names of its problems, or of its sweeps, in their order."""
         if self.saved is not None:
             try:
                 return [read_typed(self.path.parent / CLAIMS, Claims).problem.name]
             except SpecError as error:
                 raise self.saved.error((ARRAYS,), str(error)) from None
         if self.sweep is not None:
-            return [member.together for member in self.members]
+            return [member.sweep_name for member in self.members]
         return [name for member in self.members for name in member.names]
 
     @property
     def data(self) -> list[Path]:
-        """Return the data files that it names, each once."""
+        """The data files that it names, each once; of a saved problem the files of its result."""
         if self.saved is not None:
             return [self.saved.resolve(name) for name in (PROBLEM, MECHANISM, CLAIMS)]
         source = self.source
-        return list(dict.fromkeys(source.resolve(name) for name in _files(source.root.value)))
+        return list(dict.fromkeys(source.resolve(name) for name in _data_file_names(source.root.value)))
 
 
 def read_problems(path: Path, sweep: AtLevels | None = None, epsilon: float | None = None) -> ProblemFile:
@@ -171,15 +173,15 @@ def read_problems(path: Path, sweep: AtLevels | None = None, epsilon: float | No
     if is_saved(source):
         return ProblemFile((), sweep, source)
     if sweep is None:
-        return ProblemFile(tuple(_members(source if epsilon is None else _at(source, epsilon))))
+        return ProblemFile(tuple(_members(source if epsilon is None else _with_level(source, epsilon))))
     first_of_prior: dict[int | None, Member] = {}
-    for member in _members(_at(source, sweep.epsilons[0])):
+    for member in _members(_with_level(source, sweep.epsilons[0])):
         first_of_prior.setdefault(member.source.chosen.get("prior"), member)
     return ProblemFile(tuple(first_of_prior.values()), sweep)
 
 
-def _at(source: Source, epsilon: float) -> Source:
-    """Return a file with one level instead of its own, and without what is expected at those."""
+def _with_level(source: Source, epsilon: float) -> Source:
+    """Return a file with one level in place of its own, and without `expect`, which holds at its own levels."""
     value, parts = (
         {key: part for key, part in of.items() if key not in _OF_LEVELS}
         for of in (source.root.value, source.root.parts)
@@ -189,7 +191,7 @@ def _at(source: Source, epsilon: float) -> Source:
 
 def _members(source: Source) -> list[Member]:
     """Return a member for each combination of the entries of the file's lists of methods and priors."""
-    parts = {key: _entries(source, key) for key in LISTED if isinstance(source.root.value.get(key), list)}
+    parts = {key: _entry_names(source, key) for key in LISTED if isinstance(source.root.value.get(key), list)}
     if parts and "expect" in source.root.value:
         several = " and ".join(parts)
         raise source.error(
@@ -215,22 +217,23 @@ def _member(source: Source, entries: Mapping[str, str]) -> Member:
     name = sheet.name or stem(source.path)
     names = []
     for epsilon in sheet.epsilons():
-        level = [f"epsilon={_short(epsilon)}"] if sheet.is_family and epsilon is not None else []
-        names.append(_titled(name, [*level, *entries.values()]))
-    together = _titled(name, [entry for key, entry in entries.items() if key != "method"])
-    return Member(source, sheet, tuple(names), together)
+        level = [f"epsilon={_shortest_text(epsilon)}"] if sheet.is_family and epsilon is not None else []
+        names.append(_family_name(name, [*level, *entries.values()]))
+    sweep_name = _family_name(name, [entry for key, entry in entries.items() if key != "method"])
+    return Member(source, sheet, tuple(names), sweep_name)
 
 
-def _titled(name: str, entries: list[str]) -> str:
+def _family_name(name: str, entries: list[str]) -> str:
     """Name a problem by the entries that tell it from others of its family."""
     return f"{name} [{', '.join(entries)}]" if entries else name
 
 
-def _entries(source: Source, key: str) -> list[str]:
-    """Return the entries of a list by name; priors of one kind are numbered."""
+def _entry_names(source: Source, key: str) -> list[str]:
+    """Return a name for each entry of a list of methods or priors: its kind, numbered where several have it."""
     entries = source.root.value[key]
     if not entries:
         raise source.error((key,), "has 0 entries", "give at least 1")
+    # a list makes a family, so that probabilities cannot be written as a bare list
     if key == "prior" and all(isinstance(entry, int | float) for entry in entries):
         fix = "write prior: {kind: explicit, values: [...]} for probabilities"
         raise source.error((key,), "is a list of numbers", fix)
@@ -242,18 +245,18 @@ def _entries(source: Source, key: str) -> list[str]:
     return [kind if often[kind] == 1 else f"{kind} {index}" for index, kind in enumerate(kinds, start=1)]
 
 
-def _files(value: Any) -> Iterator[str]:
-    """Yield every text under a key `file`."""
+def _data_file_names(value: Any) -> Iterator[str]:
+    """Yield the name of every data file in a value: each text under a key `file`, however deep."""
     if isinstance(value, list):
         for part in value:
-            yield from _files(part)
+            yield from _data_file_names(part)
     elif isinstance(value, dict):
         if isinstance(value.get("file"), str):
             yield value["file"]
         for part in value.values():
-            yield from _files(part)
+            yield from _data_file_names(part)
 
 
-def _short(number: float) -> str:
+def _shortest_text(number: float) -> str:
     """Write a number in the shortest usual text that reads back as the same."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)

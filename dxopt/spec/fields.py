@@ -65,13 +65,14 @@ _SUGGESTIONS_FORMS = {"factor": "a factor of 2 is {}: ln(2)"}
 """A way to write, under the key that is meant, what the name stands for."""
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that an unknown one probably means; None where none is close."""
+def likely_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a synonym, a misspelling or a beginning means; None where none is close."""
     listed = list(dict.fromkeys(known))
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     same = [other for other in (plain, *_MEANT.get(plain, ())) if other in listed]
     if same:
         return same[0]
+    # misspellings seldom change the first letter: without it more likeness is needed
     close = difflib.get_close_matches(plain, [other for other in listed if other[:1] == plain[:1]], 1, _CLOSE)
     if close := close or difflib.get_close_matches(plain, listed, 1, _CLOSER):
         return close[0]
@@ -80,9 +81,9 @@ def meant(name: str, known: Iterable[str]) -> str | None:
 
 
 def advice(name: str, known: Iterable[str]) -> str:
-    """Return what to write instead of an unknown name."""
+    """Return the fix for an unknown name: the known one that it probably means, or else all that are known."""
     listed = list(dict.fromkeys(known))
-    found = meant(name, listed)
+    found = likely_name(name, listed)
     if found is None:
         return f"choose one of {', '.join(listed)}"
     form = _SUGGESTIONS_FORMS.get(name.lower())
@@ -94,12 +95,12 @@ INFINITY = (".inf", "inf")
 
 
 def bad(wrong: str, fix: str, *at: str | int, at_key: bool = False) -> PydanticCustomError:
-    """Make an error for a validator to raise; `at` leads on from the value being validated, or to a key of it."""
+    """Make an error for a validator to raise; `at` leads from its value to what is wrong, or to the key that is."""
     return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at, "at_key": at_key})
 
 
-def shown(value: Any) -> str:
-    """Write a value for a message."""
+def value_in_words(value: Any) -> str:
+    """Describe a value in an error message, by its type alone where it may be long."""
     match value:
         case None:
             return "empty"
@@ -116,7 +117,7 @@ def shown(value: Any) -> str:
 
 
 def number(value: Any, *at: str | int, infinite: bool = False) -> float:
-    """Return the number that a scalar of a problem file means; raises `bad` if it means none."""
+    """Return the number that a scalar means, or an expression such as "ln(2)"; raises `bad` if it means none."""
     if isinstance(value, str) and infinite and value in INFINITY:
         return math.inf
     if isinstance(value, str):
@@ -124,11 +125,14 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
             evaluated = number_of(value, "number")
         except SpecError as error:
             raise bad(error.wrong, error.fix, *at) from None
+        # text such as "0.5" is no expression: YAML has numbers for that
         if not is_expression(value):
-            raise bad(f"is {shown(value)}", f"write {evaluated!r} without quotes, as a plain decimal number", *at)
+            raise bad(
+                f"is {value_in_words(value)}", f"write {evaluated!r} without quotes, as a plain decimal number", *at
+            )
         return evaluated
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise bad(f"is {shown(value)}", "give a number", *at)
+        raise bad(f"is {value_in_words(value)}", "give a number", *at)
     if not math.isfinite(value):
         raise bad(f"is {value}, which is not a finite number", "give a finite number", *at)
     return float(value)
@@ -136,7 +140,7 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
 
 @dataclass(frozen=True)
 class Written:
-    """Annotation that lets a float be written as in a problem file."""
+    """Annotation that lets a float be written as a number or as an expression such as ln(2): see `number`."""
 
     infinite: bool = False
 
@@ -170,63 +174,68 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OneOf:
-    """Annotation of a name that must be in a table; `besides` tells what else could be written."""
+    """Annotation of a text that must be one of some names; `besides` is added to the fix where other forms exist."""
 
     names: Iterable[str]
     besides: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._known, handler(source))
+        return core_schema.no_info_after_validator_function(self._require_known, handler(source))
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.names)}
 
-    def _known(self, name: str) -> str:
+    def _require_known(self, name: str) -> str:
+        """Return a known name; refuse another one, with the name that it probably means."""
         if name not in self.names:
             names, fix = self.names, f"choose one of {', '.join(self.names)}{self.besides}"
-            if isinstance(names, OrPlugins):
+            if isinstance(names, OrPlugins):  # packages may add to these names
                 if wrong := names.refused(name):
                     raise bad(wrong, RENAME)
                 names, fix = names.listed(), names.fix(self.besides)
-            close = meant(name, names)
+            close = likely_name(name, names)
             hint = "" if close is None else f" (did you mean {close}?)"
             raise bad(f"there is no {name!r}", f"{fix}{hint}")
         return name
 
 
-def _matching(pattern: str, fix: str) -> Any:
+def _require_pattern(pattern: str, fix: str) -> Any:
+    """Return the annotations of a text that must fully match a pattern, here and in the schema for editors."""
+
     def check(text: str) -> str:
         if not (text.isprintable() and re.fullmatch(pattern, text)):
-            raise bad(f"is {shown(text)}", fix)
+            raise bad(f"is {value_in_words(text)}", fix)
         return text
 
     return AfterValidator(check), Field(json_schema_extra={"pattern": pattern})
 
 
-def _cell(value: Any) -> str | int | float:
+def _require_cell(value: Any) -> str | int | float:
+    """Refuse a cell that is neither text nor a number; text is read later, as a label or as a number expression."""
     if not isinstance(value, str):
         number(value)
     return value
 
 
-def _node(value: Any, *at: int | str) -> str | int:
+def _require_node(value: Any, *at: int | str) -> str | int:
+    """Return the label of a point or node, but refuse true and false, which Python counts as whole numbers."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise bad(f"is {shown(value)}", "give text or a whole number", *at)
+        raise bad(f"is {value_in_words(value)}", "give text or a whole number", *at)
     return value
 
 
-def _edge(value: Any) -> tuple[str, str, float]:
+def _parse_edge(value: Any) -> tuple[str, str, float]:
     if not isinstance(value, list) or len(value) not in (2, 3):
-        raise bad(f"is {shown(value)}, not an edge", "write [from, to] or [from, to, length]")
-    start, end = (_node(node, index) for index, node in enumerate(value[:2]))
+        raise bad(f"is {value_in_words(value)}, not an edge", "write [from, to] or [from, to, length]")
+    start, end = (_require_node(node, index) for index, node in enumerate(value[:2]))
     length = number(value[2], 2) if len(value) == 3 else 1.0
     if length < 0:
         raise bad(f"is the number {length:g}", "give a length of 0 or more", 2)
     return str(start), str(end), length
 
 
-def _whole(value: Any) -> Any:
-    """1e6 is the whole number that it looks like, as long as all such numbers are exact."""
+def _as_whole(value: Any) -> Any:
+    """Return a float such as 1e6 as the whole number that it is, up to 2^53: beyond that floats skip some."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else value
 
 
@@ -237,16 +246,20 @@ _EDGE = {
     "maxItems": 3,
     "prefixItems": [_NODE, _NODE, {"type": ["number", "string"]}],
 }
-Label = Annotated[str | int, PlainValidator(_node), WithJsonSchema(_NODE)]
-Edge = Annotated[tuple[str, str, float], PlainValidator(_edge), WithJsonSchema(_EDGE)]
-Cell = Annotated[str | int | float, PlainValidator(_cell), WithJsonSchema({"type": ["number", "string"]})]
-Text = Annotated[str, *_matching(r"^\S(.*\S)?$", "give one line of text that does not start or end with a blank")]
+Label = Annotated[str | int, PlainValidator(_require_node), WithJsonSchema(_NODE)]
+Edge = Annotated[tuple[str, str, float], PlainValidator(_parse_edge), WithJsonSchema(_EDGE)]
+Cell = Annotated[str | int | float, PlainValidator(_require_cell), WithJsonSchema({"type": ["number", "string"]})]
+Text = Annotated[
+    str, *_require_pattern(r"^\S(.*\S)?$", "give one line of text that does not start or end with a blank")
+]
 _TITLE = "give one line of text of at most 200 letters that does not start or end with a blank"
-Title = Annotated[str, *_matching(r"^\S(.{0,198}\S)?$", _TITLE)]
-Identifier = Annotated[str, *_matching(r"^[A-Za-z_][A-Za-z0-9_]*$", "give a name such as auto, highs or clarabel")]
-Top = Annotated[str, *_matching(TOP, "write N by COLUMN, such as 60 by weight")]
+Title = Annotated[str, *_require_pattern(r"^\S(.{0,198}\S)?$", _TITLE)]
+Identifier = Annotated[
+    str, *_require_pattern(r"^[A-Za-z_][A-Za-z0-9_]*$", "give a name such as auto, highs or clarabel")
+]
+Top = Annotated[str, *_require_pattern(TOP, "write N by COLUMN, such as 60 by weight")]
 _PATH = "give a file name of at most 1,000 letters that does not start or end with a blank"
-Path = Annotated[str, *_matching(r"^\S(.{0,998}\S)?$", _PATH)]
+Path = Annotated[str, *_require_pattern(r"^\S(.{0,998}\S)?$", _PATH)]
 File = Annotated[Path, Field(description="File name, relative to the folder of this problem file.")]
 Columns = Annotated[list[Text], Field(min_length=1)]
 MetricName = Annotated[str, OneOf(METRIC_NAMES)]
@@ -254,10 +267,12 @@ LatticeMetric = Annotated[str, OneOf(NORMS)]
 UnitOnEarth = Annotated[str, OneOf(tuple(OnEarth.units))]
 _UNIT = f"give a word of at most {LONGEST} letters that can stand after a number, such as km or people"
 Unit = Annotated[
-    str, *_matching(rf"^[^\s0-9](.{{0,{LONGEST - 2}}}\S)?$", _UNIT), Field(json_schema_extra={"examples": ["km"]})
+    str,
+    *_require_pattern(rf"^[^\s0-9](.{{0,{LONGEST - 2}}}\S)?$", _UNIT),
+    Field(json_schema_extra={"examples": ["km"]}),
 ]
 EarthMetric = Annotated[str, OneOf(tuple(METRICS_ON_EARTH))]
-AS_WRITTEN = BeforeValidator(_whole)
+AS_WRITTEN = BeforeValidator(_as_whole)
 """After the bounds of a whole number: it may have an exponent, as 1e6."""
 Count = Annotated[int, Field(ge=1), AS_WRITTEN]
 
@@ -276,10 +291,13 @@ class Section(BaseModel):
         try:
             return handler(value)
         except ValidationError as error:
-            raise ValidationError.from_exception_data(cls.__name__, list(map(cls._told, error.errors()))) from None
+            raise ValidationError.from_exception_data(
+                cls.__name__, list(map(cls._reworded, error.errors()))
+            ) from None
 
     @classmethod
-    def _told(cls, detail: Any) -> InitErrorDetails:
+    def _reworded(cls, detail: Any) -> InitErrorDetails:
+        """Reword an error about a missing or unknown key of this section: its location has one part. Keep others."""
         kind, location = detail["type"], detail["loc"]
         if len(location) == 1 and kind in ("missing", "extra_forbidden"):
             return {"type": cls._wrong_key(str(location[0]), kind), "loc": (), "input": detail["input"]}
@@ -295,12 +313,13 @@ class Section(BaseModel):
 
     @classmethod
     def tag(cls, kind: str) -> str:
-        """Return the tag in a union; see `kind_of`."""
+        """Return the tag in a union of this section for a kind; `kind_of` finds the same in what is written."""
         form = next((form for form in _FORMS.get(kind, ()) if form in cls.model_fields), None)
         return f"kind {kind}" if form is None else f"{kind} {form}"
 
     @classmethod
     def _wrong_key(cls, key: str, kind: str) -> PydanticCustomError:
+        """Make the error of a key that is missing or unknown; it names the alternatives that `forms` has."""
         forms = cls.forms or _FORMS.get(next(iter(cls.kinds()), ""), ())
         if kind == "missing":
             return bad("is missing", f"add {' or '.join(reversed(forms) if key in forms else (key,))}", key)
@@ -312,7 +331,8 @@ class Section(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _given(cls, value: Any) -> Any:
+    def _refuse_empty(cls, value: Any) -> Any:
+        """Refuse a key without a value: YAML reads that as null, which would silently mean the default."""
         if value is None:
             raise bad("is empty", "give a value or leave the key out")
         return value
@@ -325,6 +345,7 @@ _FORMS = {
     "graph": ("edges", "file"),
     "h3": ("cells", "south"),
 }
+"""Of each kind that two sections share: a key that only one of them has, and a key that only the other has."""
 
 
 class Measured(Section):
@@ -340,6 +361,7 @@ class Kinds(Discriminator):
         super().__init__(kind_of)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Build the union, preceded by a check of the kind whose error names all kinds that there are."""
         models = [one for one in get_args(source) if _is_section(one)]
         kinds = list(dict.fromkeys(kind for one in models for kind in one.kinds()))
         known = partial(_require_kind, kinds, named=len(models) < len(get_args(source)))
@@ -359,6 +381,7 @@ class Shapes(Discriminator):
         super().__init__(_shape_of_value)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Build the union with a discriminator that falls back to its last member, whose error is then reported."""
         tagged = [(one, _shape_of_type(one)) for one in get_args(source)]
         shapes = [shape for _, shape in tagged]
 
@@ -402,27 +425,30 @@ def kind_of(value: Any) -> str | None:
 
 
 def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
+    """Return a mapping with one of the kinds, or a text where `named` allows bare names; refuse all else."""
     choice = f"one of {', '.join(kinds)}"
     if isinstance(value, str) and named:
         return value
     if not isinstance(value, dict):
-        raise bad(f"is {shown(value)}", f"give a mapping with a kind, {choice}")
+        raise bad(f"is {value_in_words(value)}", f"give a mapping with a kind, {choice}")
     if "kind" not in value:
         raise bad("is missing", f"add a kind, {choice}", "kind")
     if not isinstance(kind := value["kind"], str):
-        raise bad(f"is {shown(kind)}", f"give {choice}", "kind")
+        raise bad(f"is {value_in_words(kind)}", f"give {choice}", "kind")
     if kind not in kinds:
         raise bad(f"there is no {kind!r}", advice(kind, kinds), "kind")
     return value
 
 
 class EditorSchema(GenerateJsonSchema):
-    """Optional keys are left out, never null."""
+    """JSON Schema in which a key that may be left out is never null, as problem files refuse null."""
 
     def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        """Describe the value alone, without null."""
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: Any) -> dict[str, Any]:
+        """Leave out a default of null."""
         written = super().default_schema(schema)
         if written.get("default", 0) is None:
             del written["default"]
@@ -452,17 +478,21 @@ Named = Annotated[Point | Label, Shapes(), WithJsonSchema({"anyOf": [_NODE, _POI
 """A point by its label; or a mapping with one of label, index and point."""
 
 
-def plain(value: Any) -> Any:
-    """Return plain data without what a section has by default; its kind is kept."""
+def without_defaults(value: Any) -> Any:
+    """Return a section as plain data, so that a default written out makes no difference; `kind` is kept."""
     if isinstance(value, BaseModel):
         fields = {name: (getattr(value, name), field.default) for name, field in type(value).model_fields.items()}
-        return {name: plain(given) for name, (given, usual) in fields.items() if name == "kind" or given != usual}
+        return {
+            name: without_defaults(given)
+            for name, (given, usual) in fields.items()
+            if name == "kind" or given != usual
+        }
     if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+        return {name: without_defaults(part) for name, part in value.items()}
+    return [without_defaults(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _rectangular(rows: list[list[Any]]) -> list[list[Any]]:
+def _require_rectangular(rows: list[list[Any]]) -> list[list[Any]]:
     for index, row in enumerate(rows):
         if len(row) != len(rows[0]):
             wrong = f"has {len(row)} entries where the first row has {len(rows[0])}"
@@ -471,9 +501,9 @@ def _rectangular(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 def too_many(count: int, noun: str, most: int = MAX_LOCATIONS) -> str:
-    """Return what is wrong with a space of more points than its limit."""
+    """Return what is wrong where a space would have more points than its limit."""
     return f"makes {count:,} {noun} (limit {most:,})"
 
 
 Row = Annotated[list[T], Field(min_length=1)]
-Rows = Annotated[list[Row[T]], Field(min_length=1, max_length=MAX_LOCATIONS), AfterValidator(_rectangular)]
+Rows = Annotated[list[Row[T]], Field(min_length=1, max_length=MAX_LOCATIONS), AfterValidator(_require_rectangular)]

@@ -23,15 +23,15 @@ MAX_FAMILY = 10_000
 _STEPS = ("resolution", "step")
 
 
-def _bearable(level: float) -> float:
-    """Return a level that doubles can bear."""
+def _require_bearable(level: float) -> float:
+    """Return a level; refuse one that is too small or too large to be computed with in doubles."""
     try:
         return checked_level(level)
     except SpecError as error:
         raise bad(error.wrong, error.fix) from None
 
 
-Bearable = Annotated[f.Positive, AfterValidator(_bearable)]
+Bearable = Annotated[f.Positive, AfterValidator(_require_bearable)]
 
 
 class Privacy(f.Section):
@@ -64,7 +64,7 @@ class Range(f.Section):
     forms: ClassVar[tuple[str, ...]] = _STEPS
 
     @model_validator(mode="after")
-    def _finite(self) -> Self:
+    def _require_few_values(self) -> Self:
         if self.to < self.start:
             raise bad(f"is {self.to:g}, below from: {self.start:g}", "give the larger end", "to")
         if (self.to - self.start) / self.step >= MAX_FAMILY:
@@ -90,7 +90,7 @@ class RisingRange(f.Section):
     resolution: f.Fraction
 
     @model_validator(mode="after")
-    def _rising(self) -> Self:
+    def _require_rising(self) -> Self:
         if not self.start < self.to:
             raise bad(f"is {self.to:g}, not above from: {self.start:g}", "give a larger one", "to")
         return self
@@ -109,7 +109,7 @@ class Frontier(RisingRange):
 
     @property
     def sweep(self) -> EpsilonFrontier:
-        """Return the question for many solves."""
+        """The question that this range asks, answered by many solves."""
         return EpsilonFrontier(self.start, self.to, self.resolution)
 
 
@@ -123,7 +123,7 @@ class Smallest(f.Section):
 
     @property
     def sweep(self) -> SmallestEpsilon:
-        """Return the question for many solves."""
+        """The question that this search asks, answered by many solves."""
         return SmallestEpsilon(self.max_loss, self.accuracy)
 
 
@@ -131,7 +131,7 @@ _ENDS = ("from", "to", "step")
 
 
 def read_levels(text: str) -> tuple[float, ...]:
-    """Levels from the command line: `FROM:TO:STEP`, ends included, or `A,B,C`; numbers as in a problem file.
+    """Read levels from the command line: `FROM:TO:STEP`, ends included, or `A,B,C`; numbers as in a problem file.
 
     Raises
     ------
@@ -141,16 +141,16 @@ def read_levels(text: str) -> tuple[float, ...]:
     written = text.split(":")
     try:
         if len(written) == 1:
-            values = [_level(part.strip()) for part in text.split(",")]
+            values = [_parse_level(part.strip()) for part in text.split(",")]
         elif len(written) == 3:
-            levels = {end: _level(part.strip(), end) for end, part in zip(_ENDS, written, strict=True)}
+            levels = {end: _parse_level(part.strip(), end) for end, part in zip(_ENDS, written, strict=True)}
             values = Range(**levels).values()
         else:
             raise SpecError("epsilon", f"is {text!r}", "give levels as FROM:TO:STEP, or as A,B,C")
     except PydanticCustomError as error:
-        raise _on_the_line(error.context or {}) from None
+        raise _option_error(error.context or {}) from None
     except ValidationError as error:
-        raise _on_the_line(error.errors()[0].get("ctx", {})) from None
+        raise _option_error(error.errors()[0].get("ctx", {})) from None
     if len(values) > MAX_FAMILY:
         raise SpecError("epsilon", f"makes more than {MAX_FAMILY:,} values", "give fewer")
     return tuple(values)
@@ -165,24 +165,28 @@ def read_level(text: str) -> float:
     return level
 
 
-def _level(text: str, *at: str) -> float:
+def _parse_level(text: str, *at: str) -> float:
+    """Return a level that is written on the command line; an error is about the end `at` of a range, where given."""
+    # `f.number` takes text for an expression such as ln(2), and refuses plain numbers as text
     value = f.number(float(text) if is_plain(text) else text)
     if not value > 0:
         raise bad(f"is {text}", "give a number above 0", *at)
     return value
 
 
-def _on_the_line(context: dict[str, Any]) -> SpecError:
-    """Return an error of a value as one of the option that it was given by."""
+def _option_error(context: dict[str, Any]) -> SpecError:
+    """Return the SpecError of the option `epsilon` for an error that `bad` made, from the context of that."""
     at = "".join(f".{part}" for part in context["at"])
     return SpecError(f"epsilon{at}", context["wrong"], context["fix"])
 
 
 def _epsilon_kind(value: Any) -> str:
+    """Return the tag of the form in which a level is written, from its shape and keys."""
     if isinstance(value, list):
         return "list"
     if not isinstance(value, dict):
         return "number"
+    # a mapping with no key of a range is checked as a search, whose error names max_loss
     if "max_loss" in value or value.keys().isdisjoint(("from", "to", "step", "resolution")):
         return "smallest"
     return "range resolution" if "resolution" in value and "step" not in value else "range step"

@@ -43,8 +43,8 @@ class Secrets:
     rows: Sequence[int] = ()
 
 
-def _finite(space: MetricSpace) -> bool:
-    """Return whether all distances are finite; on regular spaces those from the first point are the largest."""
+def _has_finite_distances(space: MetricSpace) -> bool:
+    """Tell whether all distances are finite; a regular space has its largest one from the first point."""
     regular = space.structure.kind in ("path", "lattice", "torus")
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
@@ -57,18 +57,19 @@ def point_named(space: MetricSpace, name: str | int | Point) -> int:
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:
-    """Build the space of the key `space`."""
+    """Build the space of the key `space`; errors of the library get their position in the file."""
     with source.within("space"):
-        secrets = _built(source, asked)
+        secrets = _build_kind(source, asked)
         if asked.unit and secrets.space.unit != asked.unit:
             secrets = replace(secrets, space=replace(secrets.space, unit=asked.unit))
-        if secrets.space.metric is not None and not _finite(secrets.space):
+        # without a metric, as of a graph, distances may be infinite; with one they are so only by overflow
+        if secrets.space.metric is not None and not _has_finite_distances(secrets.space):
             raise source.error(("space",), "has distances too large for a number", "use a larger unit")
     return secrets
 
 
 def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Reports:
-    """Build the reports of the key `reports` in the coordinates of the space."""
+    """Build the reports of the key `reports`, in the coordinates of the space, so that losses can be computed."""
     if isinstance(asked, m.ReportsWithin):
         with source.within("reports"):
             return Reports.within(space, source.resolve(asked.area))
@@ -85,38 +86,39 @@ def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Repor
             table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
             points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text, earth=earth)
         else:
-            points = _array(asked.values, "reports", source, as_text)
+            points = _cell_array(asked.values, "reports", source, as_text)
         if points.shape[1] != space.points.shape[1]:
             wrong = f"have {points.shape[1]} coordinates where the space has {space.points.shape[1]}"
             key = "columns" if isinstance(asked, m.ReportsFile) else "values"
             raise source.error(("reports", key), wrong, "give the same number")
         if isinstance(space.metric, OnEarth):
-            space.metric.prepare(points)
+            space.metric.prepare(points)  # refuses what is no latitude and longitude
         return Reports.at(points)
 
 
-def _built(source: Source, asked: m.Space) -> Secrets:
+def _build_kind(source: Source, asked: m.Space) -> Secrets:
+    """Build the space of each kind; `build_space` then sets its unit and refuses infinite distances."""
     match asked:
         case m.PointsFile():
             return _from_table(source, asked)
         case m.PointsValues():
             as_text = m.takes_text(asked.metric) and any(isinstance(c, str) for row in asked.values for c in row)
-            return Secrets(_located(asked, _array(asked.values, "space", source, as_text)))
+            return Secrets(_space_of_points(asked, _cell_array(asked.values, "space", source, as_text)))
         case m.Embedding():
             given = asked.model_dump(include={"top", "words", "normalise", "metric"})
             space = embedding(source.resolve(asked.file), **given)
-            return Secrets(_small(space, source, "file", "words", "give top or words"))
+            return Secrets(_require_few_points(space, source, "file", "words", "give top or words"))
         case m.Lattice():
             make = grid if asked.kind == "grid" else torus
             return Secrets(make(asked.shape, spacing=asked.spacing, metric=asked.metric))
         case m.Line():
             return Secrets(line(asked.size, step=asked.step))
         case m.GraphFile():
-            graph = _small(_graph(source, asked), source, "file", *_SMALLER)
+            graph = _require_few_points(_read_graph(source, asked), source, "file", *_SMALLER)
             return Secrets(MetricSpace.from_graph(graph, asked.weight))
         case m.GraphEdges():
-            graph = _joined(asked.edges, directed=asked.directed)
-            return Secrets(MetricSpace.from_graph(_small(graph, source, "edges", *_SMALLER), "length"))
+            graph = _graph_of_edges(asked.edges, directed=asked.directed)
+            return Secrets(MetricSpace.from_graph(_require_few_points(graph, source, "edges", *_SMALLER), "length"))
         case m.DistancesFile():
             blame = source.blame("space", "file")
             matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
@@ -124,27 +126,29 @@ def _built(source: Source, asked: m.Space) -> Secrets:
         case m.DistancesValues():
             return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
         case m.BoundingBox() | m.H3Box() | m.H3Cells() | m.Roads():
-            return Secrets(_on_earth(source, asked))
+            return Secrets(_space_on_earth(source, asked))
         case u.Databases() | u.Graphs() | u.Streams() | u.Words():
             return Secrets(asked.space(asked.universe()))
         case Answers():
             with source.within("space", "universe"):
                 universe = asked.universe.universe()
                 secrets = asked.universe.space(universe) if asked.induced else None
-            query = asked.asked(universe)
+            query = asked.query_on(universe)
             return Secrets(query.space(asked.metric) if secrets is None else query.induced(secrets))
 
 
-def _located(
+def _space_of_points(
     asked: m.PointsFile | m.PointsValues, points: NDArray[Any], labels: Sequence[str] | None = None
 ) -> MetricSpace:
+    """Build a space from coordinates; elsewhere than on the Earth, columns of a file are the names of its axes."""
     if asked.metric in METRICS_ON_EARTH:
         return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km", metric=asked.metric)
     axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
     return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
 
 
-def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roads) -> MetricSpace:
+def _space_on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roads) -> MetricSpace:
+    """Build a space of places on the Earth; refuse too many of them, with the key that makes them fewer."""
     match asked:
         case m.BoundingBox():
             key, fix = "shape" if asked.spacing is None else "spacing", "check the corners, or ask for larger cells"
@@ -152,6 +156,7 @@ def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roa
         case m.H3Box():
             key, fix = "resolution", advise(asked.box, MAX_LOCATIONS)
             cells = cell_count(asked.box, asked.resolution)
+            # far too many to list: the count is an estimate, and `_require_few_points` below is exact
             if cells > 2 * MAX_LOCATIONS:
                 raise source.error(("space", key), too_many(round(cells), "cells or so"), fix)
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
@@ -161,10 +166,11 @@ def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roa
             key, fix = "file", "give a smaller network"
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
             space = geo.roads(source.resolve(asked.file), **given)
-    return _small(space, source, key, "locations", fix)
+    return _require_few_points(space, source, key, "locations", fix)
 
 
 def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
+    """Build a space from rows of a CSV file, and keep table and rows: a prior may come from another column."""
     most = MAX_LOCATIONS if asked.top is None else None
     table = Table.read(source.resolve(asked.file), source.blame("space", "file"), most_rows=most)
     rows = range(len(table))
@@ -177,10 +183,10 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
     if asked.label is not None:
         cells = table.column(asked.label, source.blame("space", "label"))
         labels = [cells[row] for row in rows]
-    as_text = None if m.takes_text(asked.metric) else False
+    as_text = None if m.takes_text(asked.metric) else False  # None: text only if some cells are no numbers
     earth = asked.metric in METRICS_ON_EARTH
     points = _coordinates(source, "space", table, asked.columns, rows, as_text, earth=earth)
-    return Secrets(_located(asked, points, labels), table, rows)
+    return Secrets(_space_of_points(asked, points, labels), table, rows)
 
 
 def _coordinates(
@@ -205,7 +211,8 @@ def _coordinates(
     return np.array([[column[row] for column in cells] for row in rows])
 
 
-def _array(values: list[list[str | int | float]], section: str, source: Source, as_text: bool) -> NDArray[Any]:
+def _cell_array(values: list[list[str | int | float]], section: str, source: Source, as_text: bool) -> NDArray[Any]:
+    """Return cells that are written out as an array of text or of numbers; an error points at its cell."""
     if as_text:
         return np.array([[str(cell) for cell in row] for row in values])
     try:
@@ -215,7 +222,7 @@ def _array(values: list[list[str | int | float]], section: str, source: Source, 
         raise source.error((section, "values", *found["at"]), found["wrong"], found["fix"]) from None
 
 
-def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
+def _read_graph(source: Source, asked: m.GraphFile) -> nx.Graph:
     blame = source.blame("space", "file")
     if asked.is_csv:
         table = Table.read(source.resolve(asked.file), blame)
@@ -226,7 +233,7 @@ def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
         if asked.weight is not None:
             lengths = table.numbers(asked.weight, source.blame("space", "weight"))
         edges = [(a, b, float(length)) for (a, b), length in zip(ends, lengths, strict=True)]
-        return _joined(edges, directed=bool(asked.directed), attribute=asked.weight or "length")
+        return _graph_of_edges(edges, directed=bool(asked.directed), attribute=asked.weight or "length")
     import networkx as nx
 
     path = source.resolve(asked.file)
@@ -234,7 +241,9 @@ def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
         return nx.read_graphml(BytesIO(content(path, MOST_GRAPH)))
 
 
-def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: str = "length") -> nx.Graph:
+def _graph_of_edges(edges: list[tuple[str, str, float]], *, directed: bool, attribute: str = "length") -> nx.Graph:
+    """Build a graph of edges; a multigraph, so that of parallel edges the shortest counts and not the last."""
+
     import networkx as nx
 
     graph = nx.MultiDiGraph() if directed else nx.MultiGraph()
@@ -242,8 +251,8 @@ def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: s
     return graph
 
 
-def _small(found: M, source: Source, key: str, noun: str, fix: str) -> M:
-    """Return a space or a graph that has no more points than the limit."""
+def _require_few_points(found: M, source: Source, key: str, noun: str, fix: str) -> M:
+    """Return a space or a graph; refuse one with more points than the limit, by an error at the key `key`."""
     if len(found) > MAX_LOCATIONS:
         raise source.error(("space", key), too_many(len(found), noun), fix)
     return found

@@ -78,7 +78,7 @@ class Budgets(RisingRange):
 
     @property
     def sweep(self) -> LossFrontier:
-        """Return the question for many solves."""
+        """The question that this range asks, answered by many solves."""
         return LossFrontier(self.start, self.to, self.resolution)
 
 
@@ -98,7 +98,7 @@ class AdversaryError(f.Section):
 
     @property
     def budget(self) -> float:
-        """The loss budget, or the smallest one."""
+        """The loss budget; of a range the smallest one, at which the first problem of a sweep is."""
         return self.max_loss.start if isinstance(self.max_loss, Budgets) else self.max_loss
 
 
@@ -128,7 +128,7 @@ class HeldOut(f.Section):
     name: f.Title | None = Field(None, description="What the data are called; the name of the file by default.")
 
     @model_validator(mode="after")
-    def _located(self) -> Self:
+    def _require_columns_or_label(self) -> Self:
         if self.columns is None and self.label is None:
             raise bad("is missing", "add columns or label", "columns")
         if self.columns is not None and self.label is not None:
@@ -139,7 +139,7 @@ class HeldOut(f.Section):
 
     @property
     def title(self) -> str:
-        """Return the name of the data."""
+        """The name of the data, by default that of their file."""
         return self.name or stem(Path(self.file))
 
 
@@ -149,8 +149,8 @@ Entry = Annotated[
 Evaluate = Annotated[HeldOut | list[Entry], f.Shapes()]
 
 
-def listed(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, str | HeldOut]]:
-    """Yield each entry with its place below `evaluate`."""
+def placed_entries(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, str | HeldOut]]:
+    """Yield each entry of `evaluate` with its path below that key, which is empty for a single mapping."""
     if isinstance(asked, HeldOut):
         yield (), asked
         return
@@ -163,13 +163,14 @@ def build_held_out(
 ) -> tuple[tuple[Observed, bool], ...]:
     """Read the data that are asked about, each with whether their positions count as well."""
     return tuple(
-        (_built(source, entry, space, "evaluate", *where), entry.positions)
-        for where, entry in listed(asked)
+        (_read_held_out(source, entry, space, "evaluate", *where), entry.positions)
+        for where, entry in placed_entries(asked)
         if isinstance(entry, HeldOut)
     )
 
 
-def _built(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int) -> Observed:
+def _read_held_out(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int) -> Observed:
+    """Read data from their CSV file and assign each row to a point of the space, by coordinates or by label."""
     table = Table.read(source.resolve(asked.file), source.blame(*where, "file"))
     weights = None if asked.weight is None else table.weights(asked.weight, source.blame(*where, "weight"))
     counts = None if asked.count is None else table.weights(asked.count, source.blame(*where, "count"))
@@ -202,7 +203,7 @@ class Learns(f.Section):
 
 
 def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> tuple[Beliefs, ...]:
-    """Build the beliefs that are asked about, with the indices of their points; errors point at the labels."""
+    """Build the adversary's beliefs that the key `learns` asks about; errors point at the labels of points."""
     if asked is None:
         return ()
     if not space.symmetric:
@@ -213,7 +214,7 @@ def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> t
             indices = [point_named(space, label) for label in members]
         found.append(Beliefs(f"learns.within[{number}]", tuple(indices), hiding=False))
     for number, instead in enumerate(asked.hiding):
-        indices = list(range(len(space)))
+        indices = list(range(len(space)))  # what takes the place of each point, by default itself
         with source.within("learns", "hiding", number):
             for one, other in instead.items() if isinstance(instead, dict) else instead:
                 indices[point_named(space, one)] = point_named(space, other)

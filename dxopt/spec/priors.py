@@ -36,7 +36,8 @@ class Kernel(f.Section):
     bandwidth: f.Positive | None = Field(None, description="Of the kernel, in the unit of the distances.")
 
     @model_validator(mode="after")
-    def _smooths(self) -> Self:
+    def _require_smoothing(self) -> Self:
+        """Refuse at the time of reading what the library would refuse, such as a kernel without a bandwidth."""
         try:
             self.smoothing  # noqa: B018
         except SpecError as error:
@@ -45,7 +46,7 @@ class Kernel(f.Section):
 
     @property
     def smoothing(self) -> HowSmooth:
-        """Return the smoothing as the library has it."""
+        """The smoothing as an object of the library, which checks it."""
         return HowSmooth(self.add, self.kernel, self.bandwidth)
 
 
@@ -124,25 +125,27 @@ Prior = Annotated[Single, f.Kinds()]
 def build_priors(
     source: Source, asked: Prior, secrets: Secrets, epsilons: Sequence[float | None], *where: str | int
 ) -> list[Beliefs]:
-    """Build the prior of the key at `where` for each of several levels."""
+    """Build the prior of the key at `where` for each of several levels; only a corner prior differs between them."""
     with source.within(*where):
         if isinstance(asked, CornerPrior):
-            return [_corner(source, asked, secrets, epsilon, where) for epsilon in epsilons]
-        return [_fixed(source, asked, secrets, partial(source.blame, *where))] * len(epsilons)
+            return [_corner_prior(source, asked, secrets, epsilon, where) for epsilon in epsilons]
+        return [_prior_of_any_level(source, asked, secrets, partial(source.blame, *where))] * len(epsilons)
 
 
-def _corner(
+def _corner_prior(
     source: Source, asked: CornerPrior, secrets: Secrets, epsilon: float | None, where: tuple[str | int, ...]
 ) -> Beliefs:
+    """Build the corner prior of a point at a level; refuse a problem without one."""
     if epsilon is None:
         raise source.error(where, "corner needs an epsilon", "add epsilon, or give another prior")
     return corner_prior(secrets.space, epsilon, index=point_named(secrets.space, asked.point))
 
 
-def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    """Build a prior that does not depend on the level; `blame` makes errors at keys of its section."""
     match asked:
         case ExplicitPrior():
-            return _explicit(asked.values, secrets, blame("values"))
+            return _by_values(asked.values, secrets, blame("values"))
         case ColumnPrior():
             return _by_column(source, asked, secrets, blame)
         case SamplesPrior():
@@ -153,7 +156,7 @@ def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., 
             return Beliefs.uniform(secrets.space)
 
 
-def _explicit(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
+def _by_values(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
     """Return the probabilities that are written out, which sum to 1."""
     total = math.fsum(values)
     if not abs(total - 1) <= 1e-9:
@@ -163,13 +166,14 @@ def _explicit(values: Sequence[float], secrets: Secrets, blame: Blame) -> Belief
 
 
 def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    """Build a prior from a column of weights; rows of a file of its own are matched by label, or else by order."""
     table = secrets.table
     rows = secrets.rows
     if asked.file is not None:
         table = Table.read(source.resolve(asked.file), blame("file"), most_rows=MAX_LOCATIONS)
         rows = range(len(table))
     if asked.label is not None and table is not None:
-        rows = _named(table, asked.label, secrets, blame("label"))
+        rows = _rows_by_label(table, asked.label, secrets, blame("label"))
     if table is None:
         raise blame("file")("is missing, as the space has no CSV file", "add file")
     if len(rows) != len(secrets.space):
@@ -179,11 +183,11 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
     weights = table.weights(asked.column, blame("column"), rows)
     smoothing = _smoothing(asked.smoothing)
     found = Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
-    return found if asked.file is None or asked.label else replace(found, concerns=_in_another_order(table, secrets))
+    return found if asked.file is None or asked.label else replace(found, concerns=_order_warnings(table, secrets))
 
 
-def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
-    """Return the warning where a column has the names of all points, and the rows are not in their order."""
+def _order_warnings(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
+    """Return a warning where a column of the table names all points, but in another order than theirs."""
     labels = list(secrets.space.labels)
     for name, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
         named = [cell.strip() for cell in cells]
@@ -194,8 +198,8 @@ def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarni
     return ()
 
 
-def _named(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
-    """Find the row of each point of the space by its name in a column."""
+def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
+    """Return the row of each point of the space, found by its name in a column; no name may be there twice."""
     found: dict[str, int] = {}
     for row, name in enumerate(table.column(column, blame)):
         if name in found:
@@ -208,6 +212,7 @@ def _named(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[in
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    """Build a prior from the frequencies of observed points, given by coordinates or by label."""
     table = Table.read(source.resolve(asked.file), blame("file"))
     columns = [(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
     points = secrets.space.points
@@ -215,12 +220,14 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
         samples: Any = np.stack([table.numbers(name, at) for name, at in columns], axis=1)
     else:
         cells = [table.column(name, at) for name, at in columns]
+        # points with text in several columns have labels such as (a, b)
         samples = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
     counts = frequencies(secrets.space, samples, lambda row: f"{table.name} line {table.lines[row]}")
     return Beliefs.from_weights(secrets.space, counts, name="samples", smoothing=_smoothing(asked.smoothing))
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    """Build a prior from places of people, each of which counts for the nearest point."""
     table = Table.read(source.resolve(asked.file), blame("file"))
     blames = [blame("columns", index) for index in range(len(asked.columns))]
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
@@ -234,6 +241,7 @@ def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame:
 
 
 def _smoothing(asked: Smoothing | None) -> float | HowSmooth | None:
+    """Return the smoothing as `Prior` takes it: a number of pseudo-counts, a kernel, or none."""
     return asked.smoothing if isinstance(asked, Kernel) else asked
 
 
@@ -289,7 +297,7 @@ Believed = Annotated[Single | PriorSection, f.Kinds()]
 
 
 def depends_on_level(asked: Believed) -> bool:
-    """Return whether there is a corner prior in it, which is another one at another epsilon."""
+    """Tell whether a prior is, or is made from, a corner prior, which changes with the level."""
     match asked:
         case HullPriors():
             return any(isinstance(prior, CornerPrior) for prior in asked.priors)
@@ -305,11 +313,13 @@ def build_believed(
     if not isinstance(asked, PriorSection):
         return build_priors(source, asked, secrets, epsilons, "prior")
     if depends_on_level(asked):
-        return [_set(source, asked, secrets, epsilon) for epsilon in epsilons]
-    return [_set(source, asked, secrets, epsilons[0])] * len(epsilons)
+        return [_build_set(source, asked, secrets, epsilon) for epsilon in epsilons]
+    return [_build_set(source, asked, secrets, epsilons[0])] * len(epsilons)
 
 
-def _set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: float | None) -> PriorSet:
+def _build_set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: float | None) -> PriorSet:
+    """Build a set of priors; a corner prior in it is that of the level `epsilon`."""
+
     def one(prior: Prior, *where: str | int) -> Beliefs:
         return build_priors(source, prior, secrets, [epsilon], "prior", *where)[0]
 
@@ -327,6 +337,7 @@ def _set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: float |
 
 
 def _fitting(source: Source, asked: FittingPriors, secrets: Secrets) -> PriorSet:
+    """Build the set of priors that fit marginals and totals; a region's points are marked by 1 in `counts`."""
     totals = []
     for place, total in enumerate(asked.totals):
         with source.within("prior", "totals", place):

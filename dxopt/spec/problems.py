@@ -17,6 +17,7 @@ from dxopt.spec.fields import EditorSchema
 from dxopt.spec.sheet import Sheet
 from dxopt.studies.questions import AtLevels, EpsilonFrontier, SmallestEpsilon
 
+# without a level only beliefs, or the error of an adversary, can protect the secrets
 _WITHOUT_LEVEL = {
     "not": {"anyOf": [{"required": ["epsilon"]}, {"required": ["privacy"]}]},
     "anyOf": [
@@ -30,18 +31,18 @@ _WITHOUT_LEVEL = {
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a problem file, for editors."""
+    """Return the JSON Schema (draft 2020-12) of a problem file, for editors."""
     schema = Sheet.model_json_schema(schema_generator=EditorSchema)
     schema["title"] = "dxopt problem"
     for key in LISTED:
-        schema["properties"][key] = _or_several(schema["properties"][key])
+        schema["properties"][key] = _entry_or_list(schema["properties"][key])
     schema["oneOf"] = [{"required": ["epsilon"]}, {"required": ["privacy"]}, _WITHOUT_LEVEL]
     schema["dependentRequired"] = {"pairs": ["delta"]}
     return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
 
 
-def _or_several(one: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a key that may also have a list, which makes a family."""
+def _entry_or_list(one: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a key that may have a list instead of one value, which makes a family of problems."""
     about = {name: one[name] for name in ("description", "default", "title") if name in one}
     entry = {name: value for name, value in one.items() if name not in about}
     several = {"type": "array", "items": entry, "minItems": 1, "uniqueItems": True}
@@ -83,7 +84,7 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
     """
     if not isinstance(file, str | Path):
         raise SpecError("file", f"is of type {type(file).__name__}", "give the name of a YAML file")
-    problems = {problem.name: problem for problem in asked(file)}
+    problems = {problem.name: problem for problem in problems_asked(file)}
     if name is None and len(problems) == 1:
         return next(iter(problems.values()))
     if name in problems:
@@ -93,11 +94,11 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
     raise SpecError("name", wrong, f"give one of {names}")
 
 
-def asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
+def problems_asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
     """Return the problems of a problem file in their order, for an explanation.
 
-    Where levels are given, and the file has several problems or searches for a level, there is one for each prior, at
-    the first of them.
+    An explanation with `levels` makes its own table over them, so that a family of levels, or a search for one, is
+    replaced by one problem for each prior, at the first of them.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from dxopt.spec import fields as f
 from dxopt.spec.belief_pairs import Beliefs
 from dxopt.spec.fields import bad
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
-from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Learns, Loss, Objective, listed
+from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Learns, Loss, Objective, placed_entries
 from dxopt.spec.priors import Believed, Prior, PriorSection, depends_on_level
 from dxopt.spec.spaces import Reports, Space
 from dxopt.studies.questions import SmallestEpsilon, Sweep
@@ -87,13 +87,14 @@ class Sheet(f.Section):
     expect: Expectation | None = Field(None, description="Known value; for a family, a list of one per epsilon.")
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _require_consistent(self) -> Self:
+        """Refuse keys that do not go together, each by an error at one of them."""
         self._require_one_level()
         for key, refused, wrong, fix in (*self._exclusions(), *self._exclusions_of_sweeps(), *self._expectations()):
             if refused:
                 raise bad(wrong, fix, key)
-        titles: set[str] = set()
-        for where, entry in listed(self.evaluate):
+        titles: set[str] = set()  # results of held-out data are told apart by these
+        for where, entry in placed_entries(self.evaluate):
             if isinstance(entry, str) and entry in OF_LEVELS and not self.asks_privacy:
                 raise bad(f"{entry} needs an epsilon", _ADD, "evaluate", *where)
             if isinstance(entry, HeldOut):
@@ -113,7 +114,7 @@ class Sheet(f.Section):
                 raise bad(f"{epsilon:g} is given twice", "keep one", "epsilon", index)
 
     def _exclusions(self) -> Iterator[Exclusion]:
-        """Yield keys with whether they are refused beside others, what is wrong then, and what would be right."""
+        """Yield (key, whether it is refused beside the others, what is wrong then, what would be right)."""
         private, wanted, method = self.asks_privacy, self.wanted, self.method
         expected, worst = wanted == ExpectedLoss.name, wanted == WorstLoss.name
         several, optimal = isinstance(self.prior, PriorSection), method in SPANNER_METHODS
@@ -151,7 +152,7 @@ class Sheet(f.Section):
             yield "spanner", spanner and given, f"does not go with {other}", _OUT
 
     def _exclusions_of_sweeps(self) -> Iterator[Exclusion]:
-        """Yield the same for what is about one mechanism, where many are looked for."""
+        """Yield such exclusions for keys about one mechanism, where a sweep looks for many."""
         sweep = self.sweep
         if sweep is None:
             return
@@ -168,6 +169,7 @@ class Sheet(f.Section):
             yield key, bool(getattr(self, key)) and not isinstance(sweep, SmallestEpsilon), wrong, _OUT
 
     def _expectations(self) -> Iterator[Exclusion]:
+        """Yield such exclusions for `expect`, which has as many values as the file has levels."""
         size, several = len(self.epsilons()), isinstance(self.expect, list)
         one = self.is_family and isinstance(self.expect, Expected)
         yield "expect", one, f"is one value for a family of {size}", "give a list of one per epsilon"
@@ -177,21 +179,21 @@ class Sheet(f.Section):
 
     @property
     def sweep(self) -> Sweep | None:
-        """Return the question where one solve does not answer it."""
+        """The question that takes many solves to answer; None where the file asks for one mechanism per problem."""
         if isinstance(self.objective, AdversaryError) and isinstance(self.objective.max_loss, Budgets):
             return self.objective.max_loss.sweep
         return self.epsilon.sweep if isinstance(self.epsilon, Smallest | Frontier) else None
 
     @property
     def gap(self) -> float:
-        """Return the tolerance; by default a tenth of the accuracy that a level is to have."""
+        """The tolerance of each solve; in a search, by default, a tenth of the accuracy asked of the level."""
         if "tolerance" in self.model_fields_set or not isinstance(self.epsilon, Smallest):
             return self.tolerance
         return self.epsilon.accuracy / 10
 
     @property
     def is_family(self) -> bool:
-        """Return whether the file makes one problem per epsilon of several."""
+        """Tell whether the file makes one problem per level; only then do names of problems have the level."""
         return isinstance(self.epsilon, list | Range)
 
     @property
@@ -201,7 +203,7 @@ class Sheet(f.Section):
 
     @property
     def wanted(self) -> str:
-        """Return the name of the objective."""
+        """The name of the objective, whether it is written alone or as the kind of a mapping."""
         return self.objective if isinstance(self.objective, str) else self.objective.kind
 
     def epsilons(self) -> Sequence[float | None]:

@@ -24,6 +24,7 @@ from dxopt.runtime.reading import content
 FieldPath = tuple[str | int, ...]
 
 _ELSEWHERE = ("values", "columns", "column", "file", "edges")
+"""Keys for the data of a section: an error that names none of its keys is pointed at the first of these in it."""
 
 
 def stem(path: Path) -> str:
@@ -89,29 +90,31 @@ class Source:
         return self.root.value | {key: self.root.value[key][index] for key, index in self.chosen.items()}
 
     def error(self, path: FieldPath, wrong: str, fix: str = "", *, at_key: bool = False) -> SpecFileError:
-        """Return an error about the value (or the key) at `path`, or about what should be there.
+        """Return an error about the value at `path`, about its key (`at_key`), or about what is missing there.
 
-        Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
+        A scalar is pointed at itself; for a list, a mapping or a missing value it is the nearest key above.
         """
-        return SpecFileError(str(self.path), *self._position(path, at_key), dotted(self._whole(path)), wrong, fix)
+        return SpecFileError(
+            str(self.path), *self._position(path, at_key), dotted(self._with_chosen_entry(path)), wrong, fix
+        )
 
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
-        """Return a maker of errors at `path` from what is wrong and what would be right."""
+        """Return a function that makes errors at `path` of what is wrong and what would be right: see `Blame`."""
         return partial(self.error, path)
 
     def resolve(self, name: str) -> Path:
         """Return the path of a file that the problem file names, relative to its own folder."""
         return self.path.parent / name
 
-    def _whole(self, path: FieldPath) -> FieldPath:
-        """Return the path in the file of a path in this problem: with the index of the chosen entry of a list."""
+    def _with_chosen_entry(self, path: FieldPath) -> FieldPath:
+        """Return a path of this problem as one of the file, where the key may have a list: with the chosen index."""
         chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
-    def _along(self, path: FieldPath) -> list[Node]:
+    def _nodes_along(self, path: FieldPath) -> list[Node]:
         """Return the nodes on the way to a path, from the root to the last one that the file has."""
         nodes = [self.root]
-        for part in self._whole(path):
+        for part in self._with_chosen_entry(path):
             if part not in nodes[-1].parts:
                 break
             nodes.append(nodes[-1].parts[part])
@@ -119,24 +122,24 @@ class Source:
 
     def _position(self, path: FieldPath, at_key: bool) -> Position:
         """Return the position of the value, or the key, at `path`, or of the nearest key above."""
-        nodes = self._along(path)
-        if len(nodes) == 1:
+        nodes = self._nodes_along(path)
+        if len(nodes) == 1:  # nothing of the path is written
             return self.root.start
-        last = self._whole(path)[len(nodes) - 2]
+        last = self._with_chosen_entry(path)[len(nodes) - 2]  # the deepest part of the path that is written
         is_scalar = isinstance(nodes[-1].value, str | int | float)
         if isinstance(last, int) or (is_scalar and self.has(path) and not at_key):
             return nodes[-1].start
         return nodes[-2].keys[last]
 
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
-        """Return the key that sorts errors in file order; a missing value is at the end of its mapping."""
+        """Return a key to sort errors in file order; something missing comes at the end of its mapping."""
         if missing:
-            return self._along(path[:-1])[-1].end, False
+            return self._nodes_along(path[:-1])[-1].end, False  # False sorts before a value at that very position
         return self._position(path, at_key=True), True
 
     def has(self, path: FieldPath) -> bool:
-        """Return whether the file writes anything at `path`."""
-        return len(self._along(path)) == len(self._whole(path)) + 1
+        """Tell whether the file writes anything at `path`."""
+        return len(self._nodes_along(path)) == len(self._with_chosen_entry(path)) + 1
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
@@ -156,18 +159,19 @@ class Source:
 
 
 def dotted(path: FieldPath) -> str:
-    """`("space", "shape", 1)` as `space.shape[1]`."""
+    """Write a path for people: `("space", "shape", 1)` as `space.shape[1]`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
 MAX_BYTES = 2_000_000
-"""Of a file. The parser takes up to 3 seconds for a million letters."""
+"""Bytes of a file. The parser takes up to 3 seconds for a million letters."""
 MAX_VALUES = 50_000
 """Values of a file, keys not counted. The parser takes 4 seconds for so many, and larger tables have CSV files."""
 MAX_NODES = 1_000_000
 """Values once aliases are written out."""
 MAX_DEPTH = 50
+"""Mappings and lists within each other; each takes some calls of the composer, and Python bounds their depth."""
 _SHOWN = 40
 _MEND = "mend the line: keys of a mapping begin in one column, brackets are closed, text with a colon is in quotes"
 
@@ -189,7 +193,7 @@ def read(path: Path) -> Source:
     wrong = partial(SpecFileError, str(path))
     with readable(path, partial(wrong, 1, 1, "file"), ValueError):
         raw = content(path, MAX_BYTES)
-    text = _decoded(path, raw)
+    text = _decode(path, raw)
     try:
         root = _Composer(path, text).document()
     except ReaderError as error:
@@ -218,7 +222,7 @@ Blame = Callable[[str, str], SpecFileError]
 
 @contextmanager
 def readable(path: Path, blame: Blame, *errors: type[Exception]) -> Iterator[None]:
-    """Make a complaint of whatever goes wrong while a file is read; `errors` are those of its reader."""
+    """Turn whatever goes wrong while a file is read into an error of `blame`; `errors` are those of its reader."""
     try:
         yield
     except SpecFileError:
@@ -233,7 +237,8 @@ def readable(path: Path, blame: Blame, *errors: type[Exception]) -> Iterator[Non
         raise blame(f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
 
 
-def _decoded(path: Path, raw: bytes) -> str:
+def _decode(path: Path, raw: bytes) -> str:
+    """Return the text of a file without a byte order mark; refuse bytes that are not UTF-8, at their position."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -254,6 +259,7 @@ class _Composer:
         self._written = 0
 
     def document(self) -> Node | None:
+        """Return the root node of the file; None where the file is empty. A second document is refused."""
         root = None
         for event in self._events:
             if type(event).__name__ == "DocumentStartEvent":
@@ -263,6 +269,7 @@ class _Composer:
         return root
 
     def _node(self, event: Any, path: FieldPath) -> Node:
+        """Build the node that begins with an event, and all below it, at a path."""
         if type(event).__name__ == "AliasEvent":
             return self._alias(event, path)
         # Refuse what plain data does not need, and what would grow without measure.
@@ -274,14 +281,14 @@ class _Composer:
         if self._read > MAX_VALUES:
             wrong = f"brings the file to more than {MAX_VALUES:,} values"
             raise self._error(event, path, wrong, "put large tables into CSV files")
-        self._count(1, event, path)
+        self._count_written(1, event, path)
         # Until the node is complete its anchor has no value: an alias met before that is part of itself.
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         node = Node(None, _position(event.start_mark), _position(event.end_mark))
         kind = type(event).__name__
         if kind == "ScalarEvent":
-            node.value = _scalar(event.value) if event.style is None else event.value
+            node.value = _typed_scalar(event.value) if event.style is None else event.value
         elif kind == "SequenceStartEvent":
             self._sequence(node, path)
         else:
@@ -291,16 +298,18 @@ class _Composer:
         return node
 
     def _alias(self, event: Any, path: FieldPath) -> Node:
+        """Return the node that an alias stands for, at the position of the alias."""
         if event.anchor not in self._anchors:
             raise self._error(event, path, f"there is no anchor &{event.anchor} above", "define it first")
         target = self._anchors[event.anchor]
         if target is None:
             raise self._error(event, path, f"*{event.anchor} contains itself", "write the value out")
         # A few lines of aliases of aliases can mean billions of values, so each counts as what it is written out.
-        self._count(target.size, event, path)
+        self._count_written(target.size, event, path)
         return replace(target, start=_position(event.start_mark), end=_position(event.end_mark))
 
-    def _count(self, size: int, event: Any, path: FieldPath) -> None:
+    def _count_written(self, size: int, event: Any, path: FieldPath) -> None:
+        """Count values as if aliases were written out; refuse those that go beyond the limit."""
         self._written += size
         if self._written > MAX_NODES:
             wrong = f"brings the file to more than {MAX_NODES:,} values, aliases written out"
@@ -337,11 +346,12 @@ class _Composer:
 
 
 def _position(mark: Any) -> Position:
+    """Return a position of the YAML parser, which counts from 0, counted from 1."""
     return Position(mark.line + 1, mark.column + 1)
 
 
-def _scalar(text: str) -> Any:
-    """Unquoted text: nothing, true or false, a decimal number, or text."""
+def _typed_scalar(text: str) -> Any:
+    """Return what unquoted text means: None, true or false, a decimal number, or text (as do `yes` and 0x10)."""
     if text in _NULLS:
         return None
     if text in _WORDS:

@@ -21,6 +21,8 @@ METRIC = "Distances on a sphere, on a sphere and never too long, or on the ellip
 
 
 class _Boxed(f.Section):
+    """An area on the Earth between two latitudes and two longitudes."""
+
     south: Latitude = Field(description="Southern side, a latitude in degrees.")
     west: Longitude = Field(description="Western side, a longitude in degrees; above east to cross 180 degrees.")
     north: Latitude = Field(description="Northern side, a latitude in degrees.")
@@ -88,11 +90,13 @@ Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
 
 
 def takes_text(metric: str) -> bool:
-    """Return whether points under a metric may be text: that of a plug-in says itself what it takes."""
+    """Tell whether points under a metric may be text; a plug-in metric checks its own points."""
     return metric in TEXT_METRICS or metric not in METRICS
 
 
 class _Metric(f.Section):
+    """The keys of a metric between points."""
+
     metric: f.MetricName = Field("euclidean", description="Metric between points.")
     unit: f.Unit | None = Field(
         None,
@@ -101,7 +105,7 @@ class _Metric(f.Section):
     project: bool = Field(False, description="Straight distances on a local map, instead of those on the globe.")
 
     @model_validator(mode="after")
-    def _on_earth(self) -> Self:
+    def _require_earth_metric(self) -> Self:
         if self.project and self.metric not in METRICS_ON_EARTH:
             fix = "leave it out, or use metric: haversine or geodesic"
             raise bad(f"{self.metric} is not about places on the Earth", fix, "project")
@@ -157,7 +161,7 @@ class Lattice(f.Measured):
 
     @field_validator("shape")
     @classmethod
-    def _small(cls, shape: list[int]) -> list[int]:
+    def _require_small(cls, shape: list[int]) -> list[int]:
         if math.prod(shape) > f.MAX_REGULAR:
             raise bad(f.too_many(math.prod(shape), "points", f.MAX_REGULAR), "give a smaller shape")
         return shape
@@ -182,7 +186,7 @@ class GraphFile(f.Measured):
     directed: bool | None = Field(None, description="Whether the edges of a CSV file are one-way; not for GraphML.")
 
     @model_validator(mode="after")
-    def _direction_once(self) -> Self:
+    def _refuse_direction(self) -> Self:
         if self.directed is not None and not self.is_csv:
             raise bad("a GraphML file says itself whether it is directed", "leave it out", "directed")
         return self

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.runtime.column_names import NAME_THEM, listed, looks_like_data
-from dxopt.runtime.reading import MOST_TABLE, opened
+from dxopt.runtime.reading import MOST_TABLE, open_file
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
 from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec.source import Blame, readable
 
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _LONGEST_LINE = 10_000_000
-"""Letters: a row of 400,000 numbers."""
+"""Letters of a line, enough for 400,000 numbers; a longer one is no table, and would fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Table:
 
     @classmethod
     def read(cls, path: Path, blame: Blame, *, most_rows: int | None = None) -> Table:
-        """Read a file of at most so many rows; blank lines are skipped."""
+        """Read a CSV file with a header; refuse one of more than `most_rows` rows, reading only one row more."""
         with _rows_of(path, blame) as rows:
             _, header = next(rows)
             header = [name.strip() for name in header]
@@ -58,9 +58,9 @@ class Table:
         return len(self.rows)
 
     def column(self, name: str, blame: Blame) -> list[str]:
-        """Return the cells of one column."""
+        """Return the cells of one column, without blanks around them; refuse a column that is not there."""
         if name not in self.header:
-            other = _separated(self.name, self.header)
+            other = _other_separator(self.name, self.header)
             if other is not None:
                 wrong = f"{self.name} has no column {name!r}, nor commas between its cells: {other.wrong}"
                 raise blame(wrong, other.fix)
@@ -74,13 +74,13 @@ class Table:
         """Return the cells of one column as finite numbers; of the rows with these indices only, where given."""
         cells = self.column(name, blame)
         chosen = range(len(cells)) if rows is None else rows
-        return np.array([_number(cells[i], self.name, self.lines[i], repr(name), blame) for i in chosen])
+        return np.array([_parse_cell(cells[i], self.name, self.lines[i], repr(name), blame) for i in chosen])
 
     def weights(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Return the cells of one column as finite numbers of 0 or more, one of them positive."""
         found = self.numbers(name, blame, rows)
         chosen = range(len(found)) if rows is None else rows
-        low = next((line for line, weight in zip(chosen, found, strict=True) if weight < 0), None)
+        low = next((row for row, weight in zip(chosen, found, strict=True) if weight < 0), None)
         if low is not None:
             wrong = f"{self.name} line {self.lines[low]}, column {name!r}: a negative number"
             raise blame(wrong, "give numbers of 0 or more")
@@ -118,20 +118,22 @@ def read_matrix(path: Path, blame: Blame, *, most_rows: int) -> NDArray[np.float
         for line, row in rows:
             if len(matrix) == most_rows:
                 raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
-            other = _separated(path.name, row, named=False)
+            other = _other_separator(path.name, row, named=False)
             if other is not None:
                 raise blame(f"{path.name} has no commas between its cells: {other.wrong}", other.fix)
             cells = enumerate(row, start=1)
-            numbers = [_number(cell.strip(), path.name, line, str(i), blame, infinite=True) for i, cell in cells]
+            numbers = [_parse_cell(cell.strip(), path.name, line, str(i), blame, infinite=True) for i, cell in cells]
             matrix.append(np.array(numbers))
     return np.array(matrix)
 
 
-def _number(cell: str, file: str, line: int, column: str, blame: Blame, *, infinite: bool = False) -> float:
+def _parse_cell(cell: str, file: str, line: int, column: str, blame: Blame, *, infinite: bool = False) -> float:
+    """Return a cell as a finite number, or as infinity where `infinite` allows it; an error names line and column."""
     try:
         value = float(cell)
     except ValueError:
         value = math.nan
+    # Python reads 1_000 as a number, other programs do not
     if (math.isfinite(value) and "_" not in cell) or (infinite and cell == "inf"):
         return value
     also = " or inf" if infinite else ""
@@ -140,33 +142,36 @@ def _number(cell: str, file: str, line: int, column: str, blame: Blame, *, infin
 
 @contextmanager
 def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """Rows and their line numbers; whatever goes wrong with the file becomes a complaint."""
+    """Open a CSV file and give its rows with their line numbers; whatever goes wrong becomes an error of `blame`."""
     with (
         readable(path, blame, ValueError, csv.Error),
-        TextIOWrapper(opened(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
+        TextIOWrapper(open_file(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
     ):
-        yield _even(csv.reader(_lines(file), strict=True), path.name, blame)
+        yield _rows_of_equal_length(csv.reader(_lines(file), strict=True), path.name, blame)
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a file; ValueError where one is longer than any that has a row of a table."""
+    """Yield the lines of a file, but raise ValueError at one so long that reading it could fill the memory."""
     while line := file.readline(_LONGEST_LINE + 1):
         if len(line) > _LONGEST_LINE:
             raise ValueError(f"it has a line of more than {_LONGEST_LINE:,} letters")
         yield line
 
 
-class _Separated(NamedTuple):
+class _OtherSeparator(NamedTuple):
     """A separator other than the comma, and the way to save the file with commas."""
 
     wrong: str
     fix: str
 
 
-def _separated(name: str, first: Sequence[str], *, commas: bool = False, named: bool = True) -> _Separated | None:
-    """Find the separator of a file from its first line where that is no comma; None where it is one.
+def _other_separator(
+    name: str, first: Sequence[str], *, commas: bool = False, named: bool = True
+) -> _OtherSeparator | None:
+    """Find the separator of a file that does not use commas, from its first row as commas split it; None otherwise.
 
-    `commas` tells that cells have them, as decimal ones; `named` that the line has the names of columns.
+    `commas` tells that cells contain commas, as decimal ones; `named` that the row has the names of columns, of
+    which there is just one where commas do not separate them.
     """
     found = next((sign for sign in _SEPARATORS if any(sign in cell for cell in first)), None)
     if found is None or (named and len(first) > 1):
@@ -176,10 +181,11 @@ def _separated(name: str, first: Sequence[str], *, commas: bool = False, named: 
     saved = f"{name.removesuffix('.csv')}-commas.csv"
     header = "" if named else ", header=False"
     fix = f"save it with commas, as by {table}.to_csv({saved!r}, index=False{header})"
-    return _Separated(f"they are separated by {_SEPARATORS[found]}", fix)
+    return _OtherSeparator(f"they are separated by {_SEPARATORS[found]}", fix)
 
 
-def _even(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
+def _rows_of_equal_length(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank, with its line number; refuse rows of another length than the first."""
     width = None
     first: list[str] = []
     for row in reader:
@@ -188,7 +194,7 @@ def _even(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tupl
             continue
         first = first or row
         width = len(first)
-        other = _separated(name, first, commas=True) if len(row) != width else None
+        other = _other_separator(name, first, commas=True) if len(row) != width else None
         if other is not None:
             raise blame(f"{name} has no commas between its cells: {other.wrong}", other.fix)
         if len(row) != width:

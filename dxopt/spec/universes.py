@@ -13,7 +13,7 @@ from dxopt.spaces.queries import Query
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import RECORD_METRICS, Universe
 from dxopt.spec import fields as f
-from dxopt.spec.fields import bad, shown
+from dxopt.spec.fields import bad, value_in_words
 
 BY_CODE = ("generic", "generic_one_way")
 LISTED = ("listed", "listed_one_way")
@@ -21,13 +21,14 @@ _NAMES = tuple(name for name in RELATIONS if name not in (*BY_CODE, *LISTED))
 _ATTRIBUTE = {"type": ["number", "string"]}
 
 
-def _attribute(value: Any) -> Any:
+def _require_attribute(value: Any) -> Any:
+    """Refuse what is neither a number nor text, true and false among them."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise bad(f"is {shown(value)}", "give a number, text, or a list of attributes")
+        raise bad(f"is {value_in_words(value)}", "give a number, text, or a list of attributes")
     return value
 
 
-Attribute = Annotated[Any, PlainValidator(_attribute), WithJsonSchema(_ATTRIBUTE)]
+Attribute = Annotated[Any, PlainValidator(_require_attribute), WithJsonSchema(_ATTRIBUTE)]
 Attributes = Annotated[tuple[Attribute, ...], Field(min_length=1), BeforeValidator(tuple)]
 Value = Annotated[Attributes | Attribute, f.Shapes()]
 Absent = {"anyOf": [_ATTRIBUTE, {"type": "array", "items": _ATTRIBUTE}, {"type": "null"}]}
@@ -49,18 +50,18 @@ class _Related(f.Measured):
     parameters: ClassVar[tuple[str, ...]] = ()
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _require_complete(self) -> Self:
         if self.neighbours is None and self.chosen:
             raise bad("goes with neighbours only", "leave it out", next(iter(self.chosen)))
         return self
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """Return the parameters of the relation."""
+        """The parameters of the relation that the file gives, by name; others have the library's defaults."""
         return {name: getattr(self, name) for name in self.parameters if name in self.model_fields_set}
 
     def space(self, universe: Universe) -> MetricSpace:
-        """Return the space of the secrets of its universe."""
+        """Build the metric space of the universe in which neighbours are one step apart."""
         return neighbours(universe, self.neighbours, unit=self.unit or "", **self.chosen)
 
 
@@ -89,7 +90,7 @@ class Databases(_Related):
     parameters: ClassVar[tuple[str, ...]] = ("size", "sensitive", "policy", "related", "at", "joined")
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _require_relation_or_metric(self) -> Self:
         if (self.neighbours is None) == (self.metric is None):
             how = "are given beside a metric" if self.metric else "are missing"
             raise bad(how, "give neighbours, or a metric such as manhattan", "neighbours")
@@ -149,7 +150,8 @@ class Records(Databases):
     """Databases that a query is about; which of them must look alike matters only where it induces a metric."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _require_relation_or_metric(self) -> Self:
+        """Accept databases with neither, in place of the check of `Databases`; `Answers` checks them itself."""
         return self
 
 
@@ -172,7 +174,8 @@ class Answers(f.Measured):
     )
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _require_complete(self) -> Self:
+        """Refuse a query without the key that it needs, with a key of another query, or about values of no record."""
         needed = _NEEDS.get(self.query)
         for key in ("of", "percentile"):
             if key in self.model_fields_set and key != needed:
@@ -186,7 +189,8 @@ class Answers(f.Measured):
         return self
 
     @model_validator(mode="after")
-    def _distances_once(self) -> Self:
+    def _require_one_metric(self) -> Self:
+        """Refuse distances that are given twice or not at all: between databases, or between answers."""
         given = self.universe.neighbours is not None, self.universe.metric is not None
         if self.induced and not any(given):
             raise bad("are missing", "give neighbours, or a metric such as manhattan", "universe", "neighbours")
@@ -199,37 +203,37 @@ class Answers(f.Measured):
         return self
 
     def _check_values(self, listed: Any, *at: str | int) -> None:
-        """Refuse what is no list of values that a record may have."""
+        """Refuse what is not a list of values that a record may have; errors are at the path `at`."""
         if not isinstance(listed, list) or not listed:
-            raise bad(f"is {shown(listed)}", "write the values that are counted, such as [1, 2]", *at)
+            raise bad(f"is {value_in_words(listed)}", "write the values that are counted, such as [1, 2]", *at)
         for index, value in enumerate(listed):
-            if isinstance(value, bool) or _plain(value) not in self.universe.values:
+            if isinstance(value, bool) or _as_attribute(value) not in self.universe.values:
                 known = ", ".join(str(one) for one in self.universe.values)
-                raise bad(f"is {shown(value)}, which no record can be", f"choose from {known}", *at, index)
+                raise bad(f"is {value_in_words(value)}, which no record can be", f"choose from {known}", *at, index)
 
     @property
     def induced(self) -> bool:
-        """Return whether the distances are those that the databases induce."""
+        """Tell whether the distances between answers are those that distances between databases induce."""
         return self.metric == INDUCED
 
-    def asked(self, universe: Universe) -> Query:
-        """Return the query on the universe."""
+    def query_on(self, universe: Universe) -> Query:
+        """Build the query for a universe."""
         match self.query:
             case "count":
-                return queries.count(universe, _among(self.of or []))
+                return queries.count(universe, _is_one_of(self.of or []))
             case "counts":
-                return queries.counts(universe, *map(_among, self.of or []))
+                return queries.counts(universe, *map(_is_one_of, self.of or []))
             case "percentile":
                 return queries.percentile(universe, self.percentile or 0.0)
             case name:
                 return _WITHOUT_KEYS[name](universe)
 
 
-def _plain(value: Any) -> Any:
+def _as_attribute(value: Any) -> Any:
     """Return a value as the universe has it: a list of attributes as a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 
-def _among(values: list[Any]) -> Callable[[Any], bool]:
-    """Return the test whether a record is one of the values."""
-    return list(map(_plain, values)).__contains__
+def _is_one_of(values: list[Any]) -> Callable[[Any], bool]:
+    """Return a predicate of records: whether a record is one of the values."""
+    return list(map(_as_attribute, values)).__contains__

@@ -49,10 +49,10 @@ from dxopt.studies.own import Methods, Own, checked_methods
 
 
 def _under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
-    """Return the problem under each other prior; SpecError where one does not fit or is a set.
+    """Return the problem under each other prior, by name; SpecError where one does not fit or is a set.
 
-    What the worst of all priors that fit totals costs is proven for its own mechanism alone, so that these are not
-    compared (UnsupportedError).
+    UnsupportedError if the problem's own prior is the set of all that fit totals: its worst case is proven for the
+    mechanism that was solved for alone, so that others have no value to compare.
     """
     if isinstance(problem.priors, Fitting):
         fix = "give a hull, a ball or a box, or solve without comparing"
@@ -80,10 +80,11 @@ REMAP_CELLS = 250_000
 """The best remap in the worst case is looked for up to this n²·m."""
 
 
-def ordered(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
-    """Decide which of some mechanisms refines which, with the remap or the gains that prove it.
+def find_refinements(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
+    """Decide for each ordered pair of mechanisms whether the first refines the second, with the proof of that.
 
-    Those that are not written down are left out.
+    A remap proves it, gains under which the first is worse refute it, and neither is there where it stays open.
+    Mechanisms without a matrix, and pairs of over `MOST_CELLS`, are left out.
     """
     written = {name: one.matrix for name, one in mechanisms.items() if isinstance(one, MatrixMechanism)}
     found: dict[Refined, Arrays] = {}
@@ -101,8 +102,8 @@ def ordered(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
     return found
 
 
-def _remap_in_the_worst_case(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
-    """Return the best remap of a mechanism for the worst loss; None for other objectives, and where it is large."""
+def _best_remap_for_worst_loss(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
+    """Return the best remap of a mechanism for the worst loss; None for other objectives, or if it is too large."""
     rows, reports = problem.shape
     written = isinstance(mechanism, MatrixMechanism) and rows * rows * reports <= REMAP_CELLS
     if not written or not isinstance(problem.objective, WorstLoss):
@@ -194,17 +195,17 @@ def compare(
             # regrets are against optima, which any answer to the problem brings along
             reference = reference or solve(problem, **options)
             problem = reference.problem
-        entries = _made(problem, asked, reference, options, stop)
+        entries = _make_entries(problem, asked, reference, options, stop)
         for name, other in others.items():
             try:
-                found = _NOT_STARTED if stop.interrupted else _solved(other, "auto", **options)
+                found = _NOT_STARTED if stop.interrupted else _report_or_reason(other, "auto", **options)
             except SpecError as error:  # its loss may be over the budget
                 if error.field != "max_loss":
                     raise
                 found = f"the budget {error.wrong}"
-            entries[f"{OPTIMAL} for {name}"] = _optimum(found, stop, name)
+            entries[f"{OPTIMAL} for {name}"] = _optimum_entry(found, stop, name)
         there = {name: entry.mechanism for name, entry in entries.items() if entry.mechanism is not None}
-        drawn = {name: _remap_in_the_worst_case(problem, one) for name, one in there.items()}
+        drawn = {name: _best_remap_for_worst_loss(problem, one) for name, one in there.items()}
         remaps = {name: (remap.channel, remap.weights) for name, remap in drawn.items() if remap is not None}
         regular = None
         written = problem.why_coupled is None and problem.loss.is_binary and len(problem.space) <= VERDICT_POINTS
@@ -212,15 +213,15 @@ def compare(
             # A regular prior makes the tight-constraints mechanism optimal for binary loss.
             decided = verdict(problem.prior, problem.space, problem.epsilon)
             regular = Regularity(decided.status, decided.reason)
-        order = {} if stop.interrupted else ordered(there)
+        order = {} if stop.interrupted else find_refinements(there)
     evidence = Evidence(problem, entries, others, remaps, order)
     return stop.delivered(Comparison.of(evidence, regular, interrupted=stop.interrupted))
 
 
-def _made(
+def _make_entries(
     problem: Problem, asked: list[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
 ) -> dict[str, Entry]:
-    """Return the mechanisms by name, or why there are none, until the first Ctrl-C."""
+    """Return the rows asked for by name; only a note for what cannot be made, or not be started after Ctrl-C."""
     entries: dict[str, Entry] = {}
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
@@ -228,20 +229,22 @@ def _made(
         if stop.interrupted and not (name == OPTIMAL and reference is not None):
             entries[name] = Entry(note=_NOT_STARTED)
         elif isinstance(method, Own):
-            entries[name] = _of_own(problem, method, options["tolerance"])
+            entries[name] = _own_entry(problem, method, options["tolerance"])
         elif name in BASELINES:
-            entries[name] = _measured(problem, name)
+            entries[name] = _baseline_entry(problem, name)
         elif name == OPTIMAL:
-            entries[name] = _optimum(_solved(problem, "auto", **options) if reference is None else reference, stop)
+            entries[name] = _optimum_entry(
+                _report_or_reason(problem, "auto", **options) if reference is None else reference, stop
+            )
         else:
-            found = _solved(problem, name, tolerance=options["tolerance"], progress=options["progress"])
+            found = _report_or_reason(problem, name, tolerance=options["tolerance"], progress=options["progress"])
             entries[name] = Entry(note=found) if isinstance(found, str) else Entry(found)
             stop.interrupted |= isinstance(found, Report) and found.status is Status.INTERRUPTED
     return entries
 
 
-def _optimum(found: Report | str, stop: Stop, prior: str = "") -> Entry:
-    """Return the optimum with the story of how it was found, or why there is none."""
+def _optimum_entry(found: Report | str, stop: Stop, prior: str = "") -> Entry:
+    """Return the row of an optimum, for another prior if one is named; `found` is its report or why it has none."""
     if isinstance(found, str):
         return Entry(prior=prior, note=found)
     stop.interrupted |= found.status is Status.INTERRUPTED
@@ -249,8 +252,8 @@ def _optimum(found: Report | str, stop: Stop, prior: str = "") -> Entry:
     return Entry(found, prior=prior, note="; ".join(filter(None, (found.route, status, found.failed))))
 
 
-def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
-    """Return the report, or why there is none."""
+def _report_or_reason(problem: Problem, method: str, **options: Any) -> Report | str:
+    """Return the report of a solve, or as text the reason why the method has none for the problem."""
     try:
         return solve(problem, method=method, **options)
     except NoTightMechanism as error:
@@ -264,8 +267,8 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
         return str(error)
 
 
-def _of_own(problem: Problem, own: Own, tolerance: float) -> Entry:
-    """Return a mechanism of one's own as a report, or why it has no proof."""
+def _own_entry(problem: Problem, own: Own, tolerance: float) -> Entry:
+    """Return the row of a user's own mechanism: a report with its proof, or a note why it has none."""
     began = time.perf_counter()
     try:
         found = proven_answer(problem, own.proven(problem))
@@ -291,8 +294,8 @@ def _of_own(problem: Problem, own: Own, tolerance: float) -> Entry:
     return Entry(report)
 
 
-def _measured(problem: Problem, name: str) -> Entry:
-    """Return a baseline, whose level is measured, or why there is none."""
+def _baseline_entry(problem: Problem, name: str) -> Entry:
+    """Return the row of a baseline, which is no private mechanism, or a note why it does not apply."""
     baseline = BASELINES.get(name)()
     reason = baseline.refuses(problem) if problem.private else "needs an epsilon"
     if reason:

@@ -16,7 +16,7 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.number_syntax import Written
-from dxopt.results.explanation import of_mechanism, of_problem
+from dxopt.results.explanation import explain_mechanism, explain_problem
 from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
@@ -73,11 +73,11 @@ def explain(
     Seeing one report, nobody can change the odds between two values 1 person apart by more than a factor of 2.
     >>> print(dx.explain(problem, distance=3).sentences[0][1])
     Seeing one report, nobody can change the odds between two values 3 people apart by more than a factor of 8.
-    >>> print(dict(dx.explain(dx.solve(problem), values=12).sentences)["several values"].partition(". ")[0])
-    12 published values, each drawn by itself, all lie within 7 people of the true values with at least 95 %
+    >>> print(dict(dx.explain(dx.solve(problem), values=12).sentences)["several values"].partition(" with ")[0])
+    12 published values, each drawn by itself, all lie within 7 people of the true values
     """
     number = None if values is None else checked_count("values", values)
-    told = _explained(found, epsilons, prior, loss, options, number)
+    told = _default_explanation(found, epsilons, prior, loss, options, number)
     if distance is not None:
         if not (isinstance(distance, int | float) and 0 < distance < math.inf):
             raise SpecError("distance", f"is {distance!r}", "give a positive distance in the unit of the space")
@@ -87,7 +87,7 @@ def explain(
     if number is None:
         return told
     if isinstance(found, Report):
-        return _of_report(told, found, number)
+        return _told_of_values(told, found, number)
     if isinstance(found, Mechanism):
         return told.told_of(number, found, None if prior is None else Prior.of(prior, found.space))
     if told.choices:
@@ -96,17 +96,20 @@ def explain(
     raise SpecError("values", wrong, "solve the problem first and give its report, or ask for levels")
 
 
-def _of_report(told: Explanation, report: Report, values: int) -> Explanation:
+def _told_of_values(told: Explanation, report: Report, values: int) -> Explanation:
+    """Return an explanation of a report with the errors of several values together; the worst loss has no prior."""
     believed = None if isinstance(report.problem.objective, WorstLoss) else report.problem.prior
     return told.told_of(values, report.mechanism, believed)
 
 
 def _choices(reports: Iterable[Report], values: int | None) -> tuple[Explanation, ...]:
-    """Return the reports at several levels explained, and several published values together where asked for."""
-    return tuple(one.explanation if values is None else _of_report(one.explanation, one, values) for one in reports)
+    """Return the explanations of reports at several levels, for the table; `values` are told of together if given."""
+    return tuple(
+        one.explanation if values is None else _told_of_values(one.explanation, one, values) for one in reports
+    )
 
 
-def _explained(
+def _default_explanation(
     found: Any,
     epsilons: Iterable[Written] | None,
     prior: PriorLike | None,
@@ -114,27 +117,27 @@ def _explained(
     options: dict[str, Any],
     values: int | None,
 ) -> Explanation:
-    """Return the explanation for the distance and the number of reports that are usual."""
+    """Return the explanation of anything that has one, at the default distance and number of reports."""
     if isinstance(found, EpsilonSweep) and epsilons is None:
-        return replace(of_problem(found.problem), choices=_choices(found.reports, values))
+        return replace(explain_problem(found.problem), choices=_choices(found.reports, values))
     if isinstance(found, Mechanism):
         if epsilons is not None:
             raise SpecError("epsilons", "go with a problem, and a mechanism has none", "give the problem or report")
-        return of_mechanism(found, None if prior is None else Prior.of(prior, found.space), loss)
+        return explain_mechanism(found, None if prior is None else Prior.of(prior, found.space), loss)
     if not isinstance(found, Report | EpsilonSweep | Problem):
         wrong = f"is of type {type(found).__name__}"
         raise SpecError("found", wrong, "give a report, a mechanism or a problem; of a frontier one of its reports")
     if prior is not None or loss != "distance":
         raise SpecError("prior" if prior is not None else "loss", "is that of the problem", "leave it out")
     problem = found if isinstance(found, Problem) else found.problem
-    told = found.explanation if isinstance(found, Report) else of_problem(problem)
+    told = found.explanation if isinstance(found, Report) else explain_problem(problem)
     if epsilons is None:
         return told
     return replace(told, choices=_choices(sweep(problem, epsilons, **options).reports, values))
 
 
-def saved(folder: str | Path) -> Report | EpsilonSweep:
-    """Load what a result folder has to be explained, proven again: its report, or the reports at its levels.
+def load_explainable(folder: str | Path) -> Report | EpsilonSweep:
+    """Load from a result folder what `explain` takes, proven again: its report, or the reports at its levels.
 
     SpecError where it holds nothing that can be explained, and CertificateError where something does not hold.
     """
@@ -147,7 +150,7 @@ def saved(folder: str | Path) -> Report | EpsilonSweep:
     if is_file(path / FRONTIER) and parts:
         reports = tuple(load(part) for part in parts)
         levels = tuple(report.problem.epsilon for report in reports)
-        if len({*levels}) == len(levels):
+        if len({*levels}) == len(levels):  # along a loss budget all reports have one ε
             return EpsilonSweep(reports[0].problem, reports, levels, reports[0].status)
         raise SpecError("result", f"{path} is about loss budgets, not levels", f"give a part, such as {parts[0]}")
     if is_file(path / LEVEL):

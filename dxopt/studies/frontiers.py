@@ -17,12 +17,12 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.options import Progress
 from dxopt.studies.series import (
     answering,
-    closed_in,
+    refine_range,
     require_above,
     require_falling,
     require_share,
     running,
-    widest,
+    widest_interval,
 )
 
 _NEXT_TO = 1e-9
@@ -92,12 +92,12 @@ def frontier(
         first = solved(problem.at(least), tolerance, None)
         ends = (first, solved(problem.at(most), tolerance, first))
         found = Frontier(problem, ends, resolution, Status.FEASIBLE)
-        found = closed_in(found, _next_level, solved, tolerance, stop)
+        found = refine_range(found, _next_level, solved, tolerance, stop)
     return stop.delivered(found)
 
 
 def _next_level(found: Frontier) -> tuple[int, Problem] | None:
-    """Return after which level a further one helps most, and its problem; None where none does.
+    """Return the index of the level after which to lay another, and the problem at that; None where none helps.
 
     It halves, on a logarithmic scale, the interval where value and bound are furthest apart.
     """
@@ -113,7 +113,7 @@ def _next_level(found: Frontier) -> tuple[int, Problem] | None:
         & (widths > gaps)
         & (levels[1:] > levels[:-1] * (1 + _NEXT_TO))
     )
-    index = widest(widths, helps)
+    index = widest_interval(widths, helps)
     return None if index is None else (index, found.problem.at(math.sqrt(levels[index] * levels[index + 1])))
 
 
@@ -178,12 +178,12 @@ def budget_frontier(
         solved = answering(solver, tell, stop)
         ends = (solved(least, tolerance, None), solved(most, tolerance, None))
         found = BudgetFrontier(problem, ends, resolution, Status.FEASIBLE)
-        found = closed_in(found, _next_budget, solved, tolerance, stop)
+        found = refine_range(found, _next_budget, solved, tolerance, stop)
     return stop.delivered(found)
 
 
 def _next_budget(found: BudgetFrontier) -> tuple[int, Problem] | None:
-    """Return after which budget another one helps most, and its problem; None where none does."""
+    """Return the index of the budget after which to lay another, and the problem with it; None where none helps."""
     inside, above = found.widest()
     budgets = found.budgets
     gaps = found.bounds - found.values
@@ -192,5 +192,5 @@ def _next_budget(found: BudgetFrontier) -> tuple[int, Problem] | None:
     # A budget helps where the tangents are further above the chord than was asked for, by more than the gaps of the
     # answers at both ends, which no further budget closes, and where there is room for one.
     helps = (above > found.wanted * rise) & (above > gaps[:-1] + gaps[1:]) & (np.diff(budgets) > _NEXT_TO * scale)
-    index = widest(above, helps)
+    index = widest_interval(above, helps)
     return None if index is None else (index, with_budget(found.problem, float(inside[index])))

@@ -26,7 +26,7 @@ from dxopt.studies.series import (
     require_falling,
     require_share,
     running,
-    stopped,
+    status_when_stopped,
 )
 
 FARTHEST = 40.0
@@ -107,24 +107,24 @@ def smallest_epsilon(
     require_share("tolerance", tolerance)
     if accuracy < FINEST:
         raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
-    ends = _range(problem, low, high)
+    ends = _search_range(problem, low, high)
     with running(progress, time_limit, partial, cluster, device) as (tell, stop):
         # First a bracket, then the search within it; what is left undecided on the way ends either, and is enclosed.
         search = _Search(problem, budget, tolerance, answering(solver, tell, stop), stop)
         first = min(max(problem.epsilon, ends[0]), ends[1])
-        unsure = search.bracketed(first, ends)
+        unsure = search.bracket(first, ends)
         if not stop.requested:
             _require_bracket(search, ends, low, high)
-            unsure = search.closed_in(accuracy) if unsure is None else unsure
+            unsure = search.narrow(accuracy) if unsure is None else unsure
         if unsure is not None:
-            search.around(unsure, accuracy, ends)
-    status = Status.OPTIMAL if search.width() <= accuracy * (1 + 1e-6) else stopped(stop)
+            search.enclose(unsure, accuracy, ends)
+    status = Status.OPTIMAL if search.width() <= accuracy * (1 + 1e-6) else status_when_stopped(stop)
     return stop.delivered(Level(problem, search.high, search.low, budget, accuracy, status))
 
 
 @dataclass(eq=False)
 class _Search:
-    """The bracket, from the largest ε that is too low to the smallest one that is enough, and all that was solved."""
+    """The bracket, from the largest ε proven too low to the smallest proven enough, and all reports `known`."""
 
     problem: Problem
     budget: float
@@ -161,8 +161,8 @@ class _Search:
                 break
         return None
 
-    def bracketed(self, first: float, ends: tuple[float, float]) -> float | None:
-        """Go from one ε by growing steps until there is one on either side; return one where that is not proven."""
+    def bracket(self, first: float, ends: tuple[float, float]) -> float | None:
+        """Step from `first` until one ε is proven too low and one enough; return an undecided ε if that stops it."""
         epsilon = first
         factor = 2.0
         enough = self.enough(epsilon)
@@ -178,8 +178,8 @@ class _Search:
             enough = self.enough(epsilon)
         return None
 
-    def closed_in(self, accuracy: float) -> float | None:
-        """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); return an ε on neither side, or None.
+    def narrow(self, accuracy: float) -> float | None:
+        """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); return an undecided ε, or None.
 
         The ITP method interpolates, truncates and projects: it is as fast as the secant where the loss is smooth, and
         takes at most one step more than bisection whatever the loss is. All of it is in ln ε.
@@ -210,8 +210,8 @@ class _Search:
                 return epsilon
         return None
 
-    def around(self, unsure: float, accuracy: float, ends: tuple[float, float]) -> None:
-        """Step away from an ε that is on neither side until both sides are proven again.
+    def enclose(self, unsure: float, accuracy: float, ends: tuple[float, float]) -> None:
+        """Step away from an undecided ε in both directions until levels on either side of it are proven.
 
         Near the true ε the budget is between value and bound. Steps of half the accuracy, growing, soon leave that
         range in either direction; then the bracket is as narrow as the gaps of the solver allow. A step down may be
@@ -235,7 +235,7 @@ class _Search:
 
 
 def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | None, high: Written | None) -> None:
-    """Raise SpecError where every level will do, or none."""
+    """Raise SpecError if the loss is possible at the lowest level of the search already, or not at its highest."""
     if search.low is None and search.high is not None and search.high.problem.epsilon <= ends[0]:
         loss = search.high.certificate.value
         if low is None:
@@ -255,8 +255,8 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
         raise SpecError("max_loss", wrong, "raise it" if high is None else "raise it, or `high`")
 
 
-def _range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
-    """Return levels to search between: those given, or where all budgets are next to 0, or ask nothing any more."""
+def _search_range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
+    """Return the levels to search between: `low` and `high`, or those beyond which ε makes no difference."""
     least = 0.0 if low is None else checked_level(low, "low")
     most = math.inf if high is None else checked_level(high, "high")
     if low is None or high is None:

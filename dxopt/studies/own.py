@@ -15,14 +15,14 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.repair import expected_above
 from dxopt.proofs.user_channel import proven_but_for_rounding
 from dxopt.results.comparison import OPTIMAL
-from dxopt.runtime.plugins import said
+from dxopt.runtime.plugins import error_text
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
 
 Given = Mechanism | np.ndarray | list[Any] | Callable[[float], Any]
 """A mechanism, a matrix of probabilities, or a function from ε to one of these."""
 _MATRIX = np.ndarray | list
 _LONGEST = 100
-_TAKEN = "optimal for "
+_TAKEN = "optimal for "  # begins the names of the optima for other priors
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,8 @@ class Own:
                 raise
             except Exception as error:  # whatever a function of the user raises
                 fix = "mend the function, which is called with epsilon alone"
-                raise SpecError("methods", f"the function of {self.name!r} raises {said(error)}", fix) from error
+                wrong = f"the function of {self.name!r} raises {error_text(error)}"
+                raise SpecError("methods", wrong, fix) from error
             if not isinstance(given, Mechanism | _MATRIX):
                 wrong = f"the function of {self.name!r} gives {type(given).__name__}"
                 raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
@@ -74,11 +75,11 @@ Methods = Iterable[Method] | Mapping[str, Given] | str | Given
 
 
 def checked_methods(methods: Methods | None) -> list[str | Own]:
-    """Return mechanisms by name and of one's own, all that have names by default, the optimum first.
+    """Return the methods of a comparison as names or `Own`, the optimum first; None stands for all that have names.
 
-    SpecError where there is none of a name, one is no mechanism, or a name of one's own is taken.
+    SpecError where a name is unknown, something is no mechanism, or the name given to one is taken.
     """
-    asked = [OPTIMAL, *(COMPARABLE if methods is None else _listed(methods))]
+    asked = [OPTIMAL, *(COMPARABLE if methods is None else _as_list(methods))]
     # names once each; mechanisms of one's own in their place, under names that no other row has
     found: dict[str, str | Own] = {}
     for method in asked:
@@ -90,20 +91,20 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
                 MECHANISM_PLUGINS.find(method)
             found.setdefault(method, method)
         else:
-            own = _own(method, found)
+            own = _as_own(method, found)
             found[own.name] = own
     return list(found.values())
 
 
-def _listed(methods: Methods) -> list[Any]:
-    """Return one mechanism as a list of one, and a mapping as pairs."""
+def _as_list(methods: Methods) -> list[Any]:
+    """Return the methods as a list: one alone as a list of one, a mapping as pairs of name and mechanism."""
     if isinstance(methods, Mapping):
         # a name under itself is that mechanism, as where names and mechanisms of one's own are given together
         return [
             name if isinstance(given, str) and name == given else (name, given) for name, given in methods.items()
         ]
     alone = isinstance(methods, str | Mechanism | Own) or callable(methods)
-    if alone or (isinstance(methods, np.ndarray) and methods.dtype.kind != "U"):
+    if alone or (isinstance(methods, np.ndarray) and methods.dtype.kind != "U"):  # "U": an array of names
         return [methods]
     if not isinstance(methods, Iterable):
         raise SpecError("methods", f"are of type {type(methods).__name__}", "give a list of names or mechanisms")
@@ -113,8 +114,11 @@ def _listed(methods: Methods) -> list[Any]:
     return [methods] if rows and not any(isinstance(entry, list) for row in listed for entry in row) else listed
 
 
-def _own(method: Any, taken: Mapping[str, Any]) -> Own:
-    """Return a mechanism of one's own under the name that it was given with, or one that is not taken."""
+def _as_own(method: Any, taken: Mapping[str, Any]) -> Own:
+    """Return a user's mechanism with the name of its row: the one given, else its own made unique.
+
+    SpecError if it is no mechanism, or the name given is none or taken by another row.
+    """
     if isinstance(method, Own):
         return method
     if isinstance(method, tuple) and len(method) == 2:
@@ -125,13 +129,14 @@ def _own(method: Any, taken: Mapping[str, Any]) -> Own:
         if not free or name in (*COMPARABLE, *taken) or name.startswith(_TAKEN):
             wrong = f"the name {name[:_LONGEST]!r} is taken" if free else f"{name[:_LONGEST]!r} is no name"
             raise SpecError("methods", wrong, "give one of your own, of up to 100 letters on one line")
-        return Own(name, _checked(given))
-    given = _checked(method)
+        return Own(name, _require_mechanism(given))
+    given = _require_mechanism(method)
     name = given.name if isinstance(given, Mechanism) else getattr(given, "__name__", "")
-    return Own(_free("" if name.startswith("<") else name, taken), given)
+    return Own(_free_name("" if name.startswith("<") else name, taken), given)  # "<lambda>" is no name
 
 
-def _checked(given: Any) -> Given:
+def _require_mechanism(given: Any) -> Given:
+    """Return what is given if it has the type of a mechanism, matrix or function; else raise SpecError."""
     if isinstance(given, Mechanism | _MATRIX) or callable(given):
         return given
     if isinstance(given, str):
@@ -143,11 +148,11 @@ def _checked(given: Any) -> Given:
     raise SpecError("methods", wrong, "give names, mechanisms, matrices of probabilities, or functions of epsilon")
 
 
-def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """Return the name, cut to a line, with a number where another row has it."""
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+    """Return the name on one line of limited length, with a number where another row has it already."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:_LONGEST]
     plain = plain or "own mechanism"
-    if plain.startswith(_TAKEN) or plain in COMPARABLE:
+    if plain.startswith(_TAKEN) or plain in COMPARABLE:  # rows are read by name: such a row would pass for ours
         plain = f"own {plain}"
     names = chain([plain], (f"{plain} {number}" for number in count(2)))
     return next(name for name in names if name not in taken)

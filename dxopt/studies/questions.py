@@ -1,4 +1,4 @@
-"""Questions that take many solves: what is asked, and how it is answered."""
+"""Questions that take many solves as values that a problem file or command can hold, each answered by its `run`."""
 
 from __future__ import annotations
 

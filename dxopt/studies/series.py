@@ -35,7 +35,7 @@ def running(
     cluster: str | None,
     device: str | None,
 ) -> Iterator[tuple[Progress | None, Stop]]:
-    """Open a context for many solves, with what shows their progress and what ends them."""
+    """Open a context for many solves, and yield what shows their progress, and what tells when to stop."""
     with (
         showing(progress, time_limit) as tell,
         Stop(time_limit, partial=partial) as stop,
@@ -45,13 +45,13 @@ def running(
 
 
 def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
-    """Return what solves a problem to a gap from an earlier answer.
+    """Return the function that solves one problem of a series, to a gap and starting from an earlier report or None.
 
-    Once it is time to stop, it returns at once with what is known of the problem without a solver.
+    Once time is up it returns at once, with what is known of the problem without a solver.
     """
 
     def answer(problem: Problem, gap: float, start: Report | None) -> Report:
-        left = 0.0 if stop.interrupted else stop.remaining()
+        left = 0.0 if stop.interrupted else stop.remaining()  # None without a limit
         report = solve(
             problem,
             solver=solver,
@@ -71,7 +71,7 @@ def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
     return answer
 
 
-def closed_in(
+def refine_range(
     found: _Range,
     following: Callable[[_Range], tuple[int, Problem] | None],
     answer: Answer,
@@ -90,16 +90,18 @@ def closed_in(
         found = replace(found, reports=tuple(reports))
     # Optimal where it reached its end, or only gaps within tolerance are left.
     within = not stop.requested and all(report.status is Status.OPTIMAL for report in found.reports)
-    return replace(found, status=Status.OPTIMAL if within or found.resolution <= found.wanted else stopped(stop))
+    return replace(
+        found, status=Status.OPTIMAL if within or found.resolution <= found.wanted else status_when_stopped(stop)
+    )
 
 
-def widest(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> int | None:
-    """Return which of the intervals between points where a further point helps is the widest one; None of none."""
+def widest_interval(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> int | None:
+    """Return the index of the widest of the intervals in which a further point helps; None where it helps in none."""
     return int(np.where(helps, widths, -np.inf).argmax()) if helps.any() else None
 
 
-def stopped(stop: Stop) -> Status:
-    """Return how a series ended that did not reach its end: at Ctrl-C, at the time limit, or because it could not."""
+def status_when_stopped(stop: Stop) -> Status:
+    """Return the status of a series that missed its goal: by Ctrl-C, by the time limit, or for the solver's gaps."""
     if stop.interrupted:
         return Status.INTERRUPTED
     return Status.TIME_LIMIT if stop.expired else Status.FEASIBLE
@@ -118,7 +120,7 @@ def require_share(name: str, given: float) -> None:
 
 
 def require_falling(problem: Problem) -> None:
-    """Refuse a regret, which is against other optima at each ε, so that it need not fall."""
+    """Raise SpecError for a regret, which is against other optima at each ε, so that it need not fall as ε grows."""
     if isinstance(problem.objective, WorstRegret):
         wrong = "regret is against other optima at each level, so that levels are not compared"
         raise SpecError("objective", wrong, "solve each level, or ask for expected_loss")

@@ -35,19 +35,19 @@ def within(distance: float, unit: str) -> str:
 
 
 def singular_of(noun: str) -> str:
-    """Return one of a noun that is in the plural, such as "places"."""
+    """Return the singular of a plural noun, such as "places"."""
     return noun.removesuffix("s")
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which is in the plural."""
+    """Return a number with its noun, given in the plural: "1 place", "1,200 places"."""
     return f"{number:,} {singular_of(noun) if number == 1 else noun}"
 
 
 def listed(
     names: Sequence[str], most: int, *, total: int | None = None, mark: str = ", ", last: str = " and "
 ) -> str:
-    """Return the first of some names, and how many more there are of a total."""
+    """Return the first `most` names and how many more there are: "a, b and 3 more", also of a larger `total`."""
     rest = (len(names) if total is None else total) - len(names[:most])
     return mark.join(names[:most]) + (f"{last}{rest:,} more" if rest else "")
 
@@ -75,7 +75,7 @@ def one_report(exponent: float, between: str, unless: str = "") -> str:
 
 
 def histories(count: str, radius: float, unit: str) -> str:
-    """Return two histories of positions that are near to each other, row by row."""
+    """Return words for two histories of positions that are near to each other in each row."""
     near = with_unit(three_digits(radius), unit)
     return f"two histories of {count}, each within {near} of the other's,"
 
@@ -88,7 +88,7 @@ def level(epsilon: float, unit: str, delta: float = 0.0) -> str:
 def level_found(
     max_loss: float, below: float, epsilon: float | None, status: str, *, loss_unit: str = "", unit: str = ""
 ) -> str:
-    """Return between which levels a loss becomes possible; `below` is 0, and `epsilon` None, where none is known."""
+    """Tell that a loss is possible at `epsilon` (None: no level found) and not at `below` (0: no level refuted)."""
     wanted = f"a loss of at most {exact(max_loss, loss_unit)}"
     if epsilon is None:
         over = f", which takes over ε {three_digits(floor_of(below))}" if below > 0 else ""
@@ -99,6 +99,6 @@ def level_found(
 
 
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table as lines of plain text, never cut."""
+    """Return a table as lines of plain text with aligned columns, whose cells are never cut."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

@@ -17,11 +17,12 @@ from dxopt.words.phrases import counted, histories, level, one_report, two_posit
 
 
 def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
-    """Return topics and sentences on each."""
+    """Return what the sidecar of a published file promises, as pairs of a topic and sentences on it."""
     return tuple(_sentences(said))
 
 
 def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
+    """Yield topics and sentences on each; a sentence is left out where the release did nothing of the kind."""
     privacy, secret, near = said.privacy, said.secret, said.privacy.positions
     unless = f", up to a probability of {privacy.delta:.6g}" if privacy.delta else ""
     if near is not None:
@@ -35,18 +36,18 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     )
     yield "several reports", "n independent reports of one person together cost n times as much: the levels add up."
     if said.draws.keyed:
-        yield from _of_key(unless, paid=said.budgets is not None)
+        yield from _key_sentences(unless, paid=said.budgets is not None)
     if said.budgets is not None:
-        yield "budget", _budget(said, said.budgets)
+        yield "budget", _budget_text(said, said.budgets)
     if secret.kind != "label":
-        yield "secrets", _secrets(said)
+        yield "secrets", _between_secrets(said)
     if secret.outside == "drop":
         yield (
             "left out",
             f"Rows without a {secret.noun} in the space were left out: that a {said.rows.noun} is missing says so, "
             "which no level of privacy covers.",
         )
-    if secret.outside == "nearest" and (text := _outside(said)):
+    if secret.outside == "nearest" and (text := _outside_text(said)):
         yield "outside", text
     if said.budgets is not None and said.budgets.over_budget == "drop":
         but = ", except for rows outside the space" if secret.outside == "drop" else ""
@@ -72,8 +73,8 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     )
 
 
-def _of_key(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
-    """Yield what draws with a key promise, and what they show."""
+def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
+    """Yield topics and sentences on draws with a key: what they promise, and what they give away."""
     yield (
         "key",
         "Draws have a key: the same person at the same secret gets the same report in all data of this release. "
@@ -98,8 +99,8 @@ def _of_key(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
         )
 
 
-def _budget(said: Sidecar, paid: Paid) -> str:
-    """Return what a person's budget is, and what all that it pays for tells of one place."""
+def _budget_text(said: Sidecar, paid: Paid) -> str:
+    """Return what each person's budget is, and the factor for all the rows that it pays for together."""
     epsilon, near = said.privacy.epsilon, said.privacy.positions
     unit = per(said.privacy.unit)
     cost = f"epsilon {epsilon:.10g} {unit}"
@@ -119,15 +120,17 @@ def _budget(said: Sidecar, paid: Paid) -> str:
     )
 
 
-def _far(said: Sidecar) -> str:
+def _furthest_text(said: Sidecar) -> str:
     return with_unit(f"{said.secret.within:.6g}", said.secret.within_unit)
 
 
-def _secrets(said: Sidecar) -> str:
-    """Return between which places or values the guarantee is."""
+def _between_secrets(said: Sidecar) -> str:
+    """Return between which places or values the guarantee holds, and what it means for others near them."""
     secret, near = said.secret, said.privacy.positions
     exact = secret.within == 0 and secret.outside != "nearest"
-    away = "however far away that is" if secret.outside == "nearest" else f"which is up to {_far(said)} away"
+    away = (
+        "however far away that is" if secret.outside == "nearest" else f"which is up to {_furthest_text(said)} away"
+    )
     if secret.noun == "value":
         among = f"The guarantee is between the {said.mechanism.secrets:,} values of the space"
         if exact:
@@ -145,8 +148,8 @@ def _secrets(said: Sidecar) -> str:
     )
 
 
-def _outside(said: Sidecar) -> str:
-    """Return what does not hold for what is taken for a secret from outside; other labels are refused."""
+def _outside_text(said: Sidecar) -> str:
+    """Return which promises do not hold for rows far from every secret; "" where there are none of them."""
     secret = said.secret
     missing = []
     if said.radius is not None:
@@ -155,7 +158,11 @@ def _outside(said: Sidecar) -> str:
         missing.append(f"the factor between {secret.noun}s does not hold")
     if secret.noun == "label" or not missing:
         return ""
-    off = f"further than {_far(said)} from every secret" if secret.within else "that are no secrets themselves"
+    off = (
+        f"further than {_furthest_text(said)} from every secret"
+        if secret.within
+        else "that are no secrets themselves"
+    )
     return f"There may be {secret.noun}s {off}: for these {', and '.join(missing)}."
 
 
@@ -169,7 +176,7 @@ def generalization(noun: str, reports: int, *, radii: bool, epsilon: float, delt
 
 
 def unpaid(paid: Paid | None) -> str | None:
-    """Return the rows that were left out for want of budget; None where none may be."""
+    """Return how many rows were left out for want of budget; None without budgets, or where such data is refused."""
     if paid is None or paid.over_budget != "drop":
         return None
     return f"{counted(paid.rows_left_out, 'rows')} of {counted(paid.persons_left_out, 'persons')}"
@@ -197,7 +204,7 @@ def is_published(path: Path) -> bool:
 
 
 def published(path: Path) -> PublishedFile:
-    """Return the promises of a file that `dx.apply` wrote, by its sidecar; raise SpecError where that is damaged."""
+    """Return the promises of a file that `dx.apply` wrote, by its path or its sidecar's; SpecError if damaged."""
     beside = path if path.name.endswith(ENDING) else sidecar_of(path)
     try:
         return PublishedFile(path, sentences(read_sidecar(beside)))

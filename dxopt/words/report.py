@@ -28,21 +28,21 @@ def named_loss(problem: Problem) -> str:
     return ", ".join(filter(None, (problem.loss.name, problem.loss.unit)))
 
 
-def asked(problem: Problem, noun: str) -> str:
-    """Return what a problem asks for, with its secrets as a noun in the plural."""
+def question_text(problem: Problem, noun: str) -> str:
+    """Return the line on what a problem asks for; `noun` names its secrets, such as "places"."""
     secrets, reports = problem.shape
     wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
     outputs = "" if problem.reports.secrets else f", {counted(reports, 'outputs')}"
     return f"{problem.name}: {counted(secrets, noun)}{outputs}; {wanted} ({named_loss(problem)})"
 
 
-def better(gap: float) -> str:
-    """Return how much better another mechanism may be."""
+def gap_text(gap: float) -> str:
+    """Return how much better another mechanism may be, by the gap of the one found."""
     return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound yet"
 
 
-def proven(problem: Problem, proof: Certificate) -> str:
-    """Return what is proven of single secrets, with ten digits."""
+def proven_text(problem: Problem, proof: Certificate) -> str:
+    """Return the ε and δ that are proven between secrets, with ten digits, beside those asked for."""
     if not problem.private:
         return "not asked for" if problem.beliefs is None else "for pairs of beliefs alone, see there"
     level = f"ε proven {proof.epsilon:.10g} {per(problem.space.unit)} (asked {problem.epsilon:.10g})"
@@ -50,7 +50,7 @@ def proven(problem: Problem, proof: Certificate) -> str:
 
 
 def one_and_several(found: Explanation) -> str:
-    """Return what is proven of single secrets, and what one and several reports can change."""
+    """Return the ε and δ that are proven between secrets, and how far one and several reports change the odds."""
     epsilon = found.epsilon or 0.0
     once, often = (factor(times * epsilon * found.between) for times in (1, found.reports))
     delta = f", δ proven {three_digits(found.delta)}" if found.delta else ""
@@ -60,13 +60,13 @@ def one_and_several(found: Explanation) -> str:
     )
 
 
-def measure(problem: Problem, name: str, value: float) -> str:
-    """Return a measure with its name."""
+def measure_text(problem: Problem, name: str, value: float) -> str:
+    """Return a further measure as text: its name without underscores, and the value with its unit."""
     return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in IN_LOSSES else '')}"
 
 
-def on_other_data(several: Sequence[HeldOut]) -> Lines:
-    """Return lines for each set of data that the prior was not made of."""
+def held_out_lines(several: Sequence[HeldOut]) -> Lines:
+    """Return the lines on each set of held-out data: the loss on its secrets, and on its positions if known."""
     lines = []
     for found in several:
         lines.append((f"on {found.data.name}", found.of_secrets))
@@ -75,8 +75,8 @@ def on_other_data(several: Sequence[HeldOut]) -> Lines:
     return lines
 
 
-def beliefs(problem: Problem, proof: Certificate) -> Lines:
-    """Return what is proven of pairs of beliefs; nothing where there are none."""
+def belief_lines(problem: Problem, proof: Certificate) -> Lines:
+    """Return the lines on what is proven of pairs of beliefs; none where the problem has no such pairs."""
     pairs = problem.beliefs
     if pairs is None or proof.belief_level is None:
         return []
@@ -88,7 +88,7 @@ def beliefs(problem: Problem, proof: Certificate) -> Lines:
 
 
 def promise_of_beliefs(problem: Problem, proof: Certificate) -> str:
-    """Return what is proven of pairs of beliefs in a sentence; "" where there are none."""
+    """Return sentences on what is proven against people with one of a pair of beliefs; "" where there are none."""
     pairs = problem.beliefs
     if pairs is None or proof.belief_level is None:
         return ""
@@ -108,8 +108,8 @@ def promise_of_beliefs(problem: Problem, proof: Certificate) -> str:
     )
 
 
-def worst_prior(problem: Problem, mechanism: Mechanism) -> Lines:
-    """Return which prior of a set is the worst for a mechanism; nothing where there is no set."""
+def worst_prior_lines(problem: Problem, mechanism: Mechanism) -> Lines:
+    """Return the lines on which prior of a set is the worst for a mechanism; none where there is no set."""
     priors = problem.priors
     if priors is None or not isinstance(mechanism, MatrixMechanism):
         return []

@@ -190,11 +190,11 @@ class Explanation(Shown):
 
     @property
     def between(self) -> float:
-        """The distance of secrets that factors are of: `across` where it is known, else `apart`."""
+        """The distance between secrets at which factors are given: `across` where it is known, else `apart`."""
         return self.apart if self.across is None else self.across
 
     def renamed(self, names: Mapping[str, str]) -> Explanation:
-        """Return the same with other names of secrets and reports, by their labels."""
+        """Return the same with secrets and reports called by `names`, which maps labels to names, as on a page."""
 
         def named(label: Any) -> Any:
             return tuple(map(named, label)) if isinstance(label, tuple) else names.get(label, label)
@@ -214,13 +214,13 @@ class Explanation(Shown):
         return tuple(_sentences(self))
 
     def told_at(self, distance: float) -> Explanation:
-        """Return the same with the factors of positions, or secrets, so far apart."""
+        """Return the same with factors given for positions, or secrets, that are `distance` apart."""
         places = None if self.space is None else across(self.space, distance)
         choices = tuple(one.told_at(distance) for one in self.choices)
         return replace(self, apart=distance, across=places, choices=choices)
 
     def told_of(self, values: int, mechanism: Mechanism, prior: Prior | None) -> Explanation:
-        """Return the same with what holds for so many published values together, drawn from a mechanism."""
+        """Return the same with the errors of so many values together, each drawn by itself from a mechanism."""
         found = radii_of_several(mechanism, values, None if prior is None else prior.probabilities)
         return replace(self, values=values, **asdict(found))
 
@@ -234,13 +234,13 @@ class Explanation(Shown):
             for one in self.choices
             if one.asked is not None
         ]
-        return _plain({**numbers, "sentences": self.sentences})
+        return _for_json({**numbers, "sentences": self.sentences})
 
     def __str__(self) -> str:
         told = [f"{topic}: {text}" for topic, text in self.sentences]
         return "\n".join([self.problem, *told, *(aligned(table_of(self)) if self.choices else [])])
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.problem}: {self.sentences[0][1]}"
 
     def _repr_html_(self) -> str:
@@ -248,28 +248,28 @@ class Explanation(Shown):
 
 
 def exponential(exponent: float) -> float:
-    """Return e^exponent, or the largest of its kind that a double can be."""
+    """Return e^exponent; above an exponent of 700 e^700, as the result must be a finite double."""
     return math.exp(min(exponent, 700.0))
 
 
-def _plain(value: Any) -> Any:
-    """Return a value for JSON: None where it is infinite."""
+def _for_json(value: Any) -> Any:
+    """Return a value for JSON, also nested: None for floats that are not finite, lists for tuples."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+        return {key: _for_json(one) for key, one in value.items()}
+    return [_for_json(one) for one in value] if isinstance(value, tuple | list) else value
 
 
 def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     """Yield topics and what is to be said of each, most important first."""
     private = found.epsilon is not None
-    yield "privacy", privacy(found)
+    yield "privacy", privacy_sentence(found)
     if private:
         if found.across is not None:
             yield "places", between_places(found, found.across)
-        yield "level", level(found)
-        yield "several reports", several(found)
+        yield "level", level_sentence(found)
+        yield "several reports", several_reports(found)
     if found.delta:
         most = at_most(found.delta)
         yield "delta", f"In all, a probability of δ = {most} may fall outside of this promise, for each pair."
@@ -284,7 +284,7 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     if found.beliefs:
         yield "beliefs", found.beliefs
     if found.value is not None:
-        yield found.title, value(found)
+        yield found.title, value_sentence(found)
         known = found.cell is not None and found.mean_way is not None and math.isfinite(found.value)
         if known and found.title == "expected loss" and found.kind == "distance":
             yield "from positions", from_positions(found)
@@ -295,28 +295,28 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         more = "as good" if close else f"{three_digits(100 * found.next_excess)} % more"
         yield "compared", f"Of the others, {found.next_best} comes closest: {more}."
     if found.worst_radius is not None:
-        yield "radius", radius(found, found.worst_radius)
+        yield "radius", radius_sentence(found, found.worst_radius)
     if found.worst_loss is not None:
-        lost = loses(found, amount(found.worst_loss, found.loss_unit))
-        who = _named(found, found.worst_at)
+        lost = loss_clause(found, amount(found.worst_loss, found.loss_unit))
+        who = _name_secret(found, found.worst_at)
         yield "worst off", f"{who[:1].upper()}{who[1:]} has the largest mean loss: a report {lost}."
     if found.most_off is not None:
         yield "largest error", largest_error(found, found.most_off)
     if found.all_within is not None:
-        yield "several values", together(found, found.all_within)
+        yield "several values", several_values(found, found.all_within)
     if found.prior_zero:
-        yield "prior 0", unlikely(found)
+        yield "prior 0", prior_zero(found)
     if found.never:
-        yield "never reported", never(found, found.never)
+        yield "never reported", never_reported(found, found.never)
     if found.places and found.across is None and private:
-        yield "positions", border(found)
+        yield "positions", across_borders(found)
     if found.few:
         unknown = "" if found.worst_loss is not None else ", and who is worst off is not known"
         yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of one{unknown}."
 
 
 def pair(found: Explanation) -> str:
-    """Return the two secrets or positions that the factor is about."""
+    """Return words for the two secrets or positions that factors are about: "two places 1 km apart"."""
     if found.across is not None:
         return two_positions(found.apart, found.unit)
     apart = three_digits(found.apart)
@@ -325,8 +325,8 @@ def pair(found: Explanation) -> str:
     return f"two {found.noun} at distance {apart}"
 
 
-def privacy(found: Explanation) -> str:
-    """Return what somebody who sees a report can find out at most."""
+def privacy_sentence(found: Explanation) -> str:
+    """Return the sentence on what somebody who sees one report can find out at most."""
     if found.unproven:
         return "Nothing is proven of its privacy: dx.certify proves what holds."
     if found.epsilon is None:
@@ -336,8 +336,11 @@ def privacy(found: Explanation) -> str:
     return f"{one_report(found.epsilon * found.between, pair(found), unless)}."
 
 
-def level(found: Explanation) -> str:
-    """Return ε as it was proven and asked for, and where odds double at most."""
+def level_sentence(found: Explanation) -> str:
+    """Return ε as it was proven and asked for, and the distance within which the odds at most double.
+
+    That distance is left out where it is below that of the two closest secrets, or over 1,000 times that.
+    """
     text = f"{proven_level(found)}."
     double = math.log(2) / found.epsilon if found.epsilon else math.inf
     if found.nearest is None or not found.nearest <= double <= _FAR * found.nearest:
@@ -360,8 +363,8 @@ def proven_level(found: Explanation) -> str:
     return f"ε proven {proven} {where} (asked {three_digits(found.asked)})"
 
 
-def several(found: Explanation) -> str:
-    """Return what n reports of one person cost."""
+def several_reports(found: Explanation) -> str:
+    """Return what n reports of one person cost, and the ε at which all n keep to the factor of one."""
     epsilon = found.epsilon or 0.0
     once, all_of_them = epsilon * found.between, found.reports * epsilon * found.between
     also = " and n times δ" if found.delta else ""
@@ -371,7 +374,7 @@ def several(found: Explanation) -> str:
         told = f"{histories(positions, found.apart, found.unit)} are told apart by a factor of at most"
     text = (
         f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: {told} "
-        f"{factor(all_of_them)}{_even(all_of_them)}. A person's own budget has to cover all of them."
+        f"{factor(all_of_them)}{_even_chance(all_of_them)}. A person's own budget has to cover all of them."
     )
     if found.reports == 1 or not 0 < once < _CERTAIN:
         return text
@@ -379,13 +382,13 @@ def several(found: Explanation) -> str:
     return f"{text} For a factor of {factor(once)} after all {found.reports:,}, take ε = {each}."
 
 
-def _even(exponent: float) -> str:
-    """Return what an even chance becomes at most, where a factor of e^exponent leaves any doubt."""
+def _even_chance(exponent: float) -> str:
+    """Return what a probability of 50 % becomes at most by a factor of e^exponent; "" above a factor of 1e6."""
     if exponent >= _CERTAIN:
         return ""
     rest = 100 / (1 + math.exp(exponent))
     most = at_most(100 - rest)
-    if rest < 1:
+    if rest < 1:  # 99.98 and not 100: as many nines as there are, rounded up behind them
         digits = -math.floor(math.log10(rest))
         most = f"{100 - math.floor(rest * 10**digits) / 10**digits:.{digits}f}"
     return f" (an even chance becomes {most} % at most)"
@@ -409,8 +412,8 @@ def between_places(found: Explanation, across: float) -> str:
     return f"{text}. This holds inside the grid. Positions outside, moved to the nearest cell, have no promise."
 
 
-def border(found: Explanation) -> str:
-    """Return what the promise means for positions where it is not known how far they are from their places."""
+def across_borders(found: Explanation) -> str:
+    """Return what is promised between positions where the extent of places is unknown: less across a border."""
     text = (
         "Positions are first moved to their place. Within one place nothing can be told apart; two positions on both"
     )
@@ -420,9 +423,9 @@ def border(found: Explanation) -> str:
     return f"{text} sides of a border, however close, are as far apart as their places, {near} or more."
 
 
-def value(found: Explanation) -> str:
-    """Return the value of the objective, and what none is better than."""
-    text = _is(found, amount(found.value, found.value_unit))
+def value_sentence(found: Explanation) -> str:
+    """Return the value of the objective, and that it is the best possible, or a bound on what is."""
+    text = _value_clause(found, amount(found.value, found.value_unit))
     if found.value is None or found.bound is None:
         return f"{text}."
     if not found.optimal:
@@ -433,12 +436,13 @@ def value(found: Explanation) -> str:
     return f"{text}: proven to be the best possible{close}."
 
 
-def _is(found: Explanation, worth: str) -> str:
+def _value_clause(found: Explanation, worth: str) -> str:
+    """Return what a value of the objective, as the text `worth`, means for a report; without a full stop."""
     match found.title:
         case "worst loss":
-            return f"Whatever the {singular_of(found.noun)}, a report {loses(found, worth)}, or less"
+            return f"Whatever the {singular_of(found.noun)}, a report {loss_clause(found, worth)}, or less"
         case "worst expected loss":
-            return f"Under the worst of the priors, a report {loses(found, worth)}"
+            return f"Under the worst of the priors, a report {loss_clause(found, worth)}"
         case "worst regret":
             return f"Under none of the priors a report costs more than {worth} above the optimum for that prior"
         case "adversary's error":
@@ -448,35 +452,36 @@ def _is(found: Explanation, worth: str) -> str:
             most = "" if found.budget is None else f" (at most {amount(found.budget, found.loss_unit)} was allowed)"
             return f"{text}, while reports cost {amount(found.expected_loss, found.loss_unit)} on average{most}"
     between = ", from centre to centre" if found.cell is not None and found.kind in ("distance", "squared") else ""
-    return f"A report {loses(found, worth)}{between}"
+    return f"A report {loss_clause(found, worth)}{between}"
 
 
-def loses(found: Explanation, worth: str) -> str:
-    """Return what a loss means: "is 0.84 km from the true place on average"."""
+def loss_clause(found: Explanation, worth: str) -> str:
+    """Return the predicate on a report with a mean loss `worth`: "is 0.84 km from the true place on average"."""
     if worth == three_digits(math.inf):
         return "costs infinitely much on average"
     match found.kind if found.title != "adversary's error" else "":
         case "distance":
-            return f"is {worth} from {_truth(found)} on average"
+            return f"is {worth} from {_truth_noun(found)} on average"
         case "squared":
-            return f"has a squared distance of {worth} from {_truth(found)} on average"
+            return f"has a squared distance of {worth} from {_truth_noun(found)} on average"
         case "binary":
-            return f"does not name {_truth(found)} with probability {worth}"
+            return f"does not name {_truth_noun(found)} with probability {worth}"
     return f"costs {worth} on average"
 
 
-def _named(found: Explanation, label: str | None) -> str:
-    """Return one of the secrets: "place A"."""
+def _name_secret(found: Explanation, label: str | None) -> str:
+    """Return words for the secret with a label, with its position where that is known: "place A at 45.5, -73.6"."""
     where = found.where.get(label or "", "")
     return f"{singular_of(found.noun)} {label}{f' at {where}' if where else ''}"
 
 
-def _truth(found: Explanation) -> str:
+def _truth_noun(found: Explanation) -> str:
+    """Return "the true place", or "the truth" where secrets have no noun of their own."""
     return "the truth" if found.noun == "secrets" else f"the true {singular_of(found.noun)}"
 
 
 def from_positions(found: Explanation) -> str:
-    """Return what positions lose, whose way to the centre of their cell is not in the value."""
+    """Return the loss of positions, which have the way to the centre of their cell on top of the value."""
     ways = found.mean_way or 0.0, found.cell or 0.0
     mean, most = (amount_at_most(way, found.unit) for way in ways)
     usual, furthest = (amount_at_most((found.value or 0.0) + way, found.value_unit) for way in ways)
@@ -487,11 +492,11 @@ def from_positions(found: Explanation) -> str:
     )
 
 
-def radius(found: Explanation, worst: float) -> str:
-    """Return how far reports are from the truth, 95 % of them."""
-    truth, far = _truth(found), within(worst, found.unit)
+def radius_sentence(found: Explanation, worst: float) -> str:
+    """Return within what distance of the truth 95 % of reports lie, and half of them, on average and at worst."""
+    truth, far = _truth_noun(found), within(worst, found.unit)
     if found.few:
-        return f"For {_named(found, found.radius_at)}, 95 % of reports lie {far} of {truth}."
+        return f"For {_name_secret(found, found.radius_at)}, 95 % of reports lie {far} of {truth}."
     if found.radius is None:
         return f"Whatever the {singular_of(found.noun)}, 95 % of reports lie {far} of {truth}."
     text = f"95 % of reports lie {within(found.radius, found.unit)} of {truth}"
@@ -500,11 +505,11 @@ def radius(found: Explanation, worst: float) -> str:
         text += f", half of them {close}" if found.half else f"; half of the reports name {truth}"
     if found.worst_radius == found.radius:
         return f"{text}; that holds for each of the {found.noun}."
-    return f"{text}; for {_named(found, found.radius_at)}, where this is worst, 95 % lie {far}."
+    return f"{text}; for {_name_secret(found, found.radius_at)}, where this is worst, 95 % lie {far}."
 
 
 def largest_error(found: Explanation, most_off: float) -> str:
-    """Return how far off a single report may be."""
+    """Return how far off a single report may be, and how rare such errors are, whatever the secret."""
     most, chance = amount(most_off, found.unit), share(found.most_off_chance or 0.0)
     ever = f"whatever the {singular_of(found.noun)}"
     if not found.rare_chance or found.rare is None:
@@ -515,24 +520,24 @@ def largest_error(found: Explanation, most_off: float) -> str:
     )
 
 
-def together(found: Explanation, all_within: float) -> str:
-    """Return how far off several published values are, all of them and their total."""
+def several_values(found: Explanation, all_within: float) -> str:
+    """Return how far off several published values are together: each of them, and their total on average."""
     text = (
         f"{found.values:,} published {found.noun}, each drawn by itself, all lie {within(all_within, found.unit)} of "
-        f"the true {found.noun} with at least 95 %."
+        f"the true {found.noun} with probability at least 95 %."
     )
     if found.total_off is not None:
         usual = ""
         if found.total_off_prior is not None:
             mean = amount_at_most(found.total_off_prior, found.unit)
-            usual = f"{mean} if they are as likely as the prior says, each by itself, and at most "
+            usual = f"{mean} if the true {found.noun} are independent and follow the prior, and at most "
         most = amount_at_most(found.total_off, found.unit)
         text += f" On average their total is off by at most {usual}{most} whatever they are."
-    return f"{text} A person costs ε once for each of these {found.noun} that counts that person."
+    return f"{text} Each of these {found.noun} that includes a person uses up ε of that person's budget."
 
 
-def unlikely(found: Explanation) -> str:
-    """Return what secrets of prior 0 lose."""
+def prior_zero(found: Explanation) -> str:
+    """Return how many secrets have prior 0, and what they lose, as the mechanism was not made for them."""
     have = "has" if found.prior_zero == 1 else "have"
     text = (
         f"{found.prior_zero:,} of {found.secrets:,} {found.noun} {have} prior 0, and the mechanism owes them nothing"
@@ -540,11 +545,11 @@ def unlikely(found: Explanation) -> str:
     if found.prior_zero_mean is None:
         return f"{text}."
     mean, most = (amount(loss, found.loss_unit) for loss in (found.prior_zero_mean, found.prior_zero_worst))
-    return f"{text}: their mean loss is {mean}, the largest {most} for {_named(found, found.prior_zero_at)}."
+    return f"{text}: their mean loss is {mean}, the largest {most} for {_name_secret(found, found.prior_zero_at)}."
 
 
-def never(found: Explanation, count: int) -> str:
-    """Return which outputs never come out, and what that means for the ends of a line."""
+def never_reported(found: Explanation, count: int) -> str:
+    """Return which outputs (`count` of them) never come out, and what the ends of a line are reported as instead."""
     named = listed(found.never_labels, len(found.never_labels), total=count)
     hardly = f", {found.hardly:,} of them with a probability below one in a million" if found.hardly else ""
     practically = "practically " if found.hardly else ""
@@ -563,7 +568,7 @@ _OF_SEVERAL = {"all_within": "all {:,} within", "total_off": "total off by at mo
 
 
 def table_of(found: Explanation) -> Sequence[Sequence[str]]:
-    """Return the table of what other ε cost, the names of its columns first; the level of the result has a mark."""
+    """Return the table of what each ε of `choices` costs, header first; the ε of the result itself has a "*"."""
     far, unit, lost = (f" ({one})" if one else "" for one in (found.unit, found.value_unit, found.loss_unit))
     apart = three_digits(found.apart)
     at = with_unit(apart, found.unit) if found.unit else f"distance {apart}"
@@ -579,5 +584,6 @@ def table_of(found: Explanation) -> Sequence[Sequence[str]]:
         told = ["" if number is None else three_digits(number) for number in numbers]
         at_once = [getattr(choice, name) for name in several]
         told += ["" if number is None else at_most(number) for number in at_once]
+        # without the remark that `factor` adds to large ones
         rows.append([f"{three_digits(asked)}{mark}", factor(asked * found.between).split(" ")[0], *told])
     return [head, *rows]

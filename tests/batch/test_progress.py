@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.batch.outcome import Line, summary
-from dxopt.batch.printing import settling
+from dxopt.batch.printing import progress_printer
 from dxopt.cli.application import app
 from dxopt.results.page import save_page
 from dxopt.runtime.progress import Live
@@ -27,7 +27,7 @@ def test_what_is_done_and_what_has_failed_is_counted(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("JPY_PARENT_PID", "1")
     stream = io.StringIO()
     with Live(stream, several=True) as live:
-        settled = settling(live)
+        settled = progress_printer(live)
         settled(Line("good", status="optimal", seconds=1.0), 1, 3)
         settled(Line("bad", status="crashed", delivered=False), 2, 3)
     assert stream.getvalue() == "good: optimal, 1.0 s (1 of 3 done)\nbad: crashed (2 of 3 done, 1 failed)\n"

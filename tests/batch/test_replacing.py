@@ -63,6 +63,15 @@ def test_a_changed_problem_replaces_nothing_unasked(tmp_path: Path, change: tupl
     assert (folder / "frontier.json").exists() or saved(tmp_path) != before
 
 
+def test_a_level_between_positions_is_another_one(tmp_path: Path) -> None:
+    box = "kind: bounding_box, south: 45.5, west: -73.6, north: 45.52, east: -73.57, shape: [2, 2]"
+    town = f"name: town\nspace: {{{box}}}\nprivacy: {{level: 1, radius: 3, for: places}}\n"
+    assert call(tmp_path, "solve", town).exit_code == 0
+    before = saved(tmp_path)
+    assert call(tmp_path, "solve", town.replace("places", "positions")).exit_code == 2
+    assert saved(tmp_path) == before
+
+
 def test_sweeps_at_other_levels_and_comparisons_of_changed_files(tmp_path: Path) -> None:
     levels = ("--method", "tight", "--epsilon")
     for command, options in (("sweep", (*levels, "1,2")), ("compare", ())):

@@ -30,6 +30,13 @@ def test_loss_by_distance_is_from_secret_to_report() -> None:
     assert dx.Loss.of("distance", space).matrix.tolist() == [[0, 1], [3, 0]]
 
 
+def test_columns_of_asymmetric_distances_are_those_of_the_matrix() -> None:
+    for space in (dx.MetricSpace.from_distances([[0, 1, 2], [3, 0, 1], [4, 5, 0]]), dx.line(4)):
+        for name in ("distance", "squared", "binary"):
+            loss = dx.Loss.of(name, space)
+            assert loss.columns(np.arange(len(space))).tolist() == loss.matrix.tolist()
+
+
 def test_matrices(grid: dx.MetricSpace) -> None:
     source = np.array([[0.0, 1.0], [2.0, -1.0], [np.inf, 4.0]])
     loss = dx.Loss.of(source, grid)

@@ -48,6 +48,15 @@ def test_sizes_must_agree(line: dx.MetricSpace, prior: dx.Prior) -> None:
         dx.Problem(line, epsilon=1.0, prior=prior, loss=other)
 
 
+def test_reports_are_those_of_a_given_loss(line: dx.MetricSpace, prior: dx.Prior) -> None:
+    loss = dx.Loss.of("distance", line)
+    assert dx.Problem(line, epsilon=1.0, prior=prior, loss=loss, reports=dx.Reports.of(line)).reports is loss.reports
+    for others in (dx.Reports(["a", "b"]), dx.Reports.at([[0.5], [1.5], [2.5]], labels=line.labels)):
+        with pytest.raises(dx.SpecError, match="others than those of the loss") as caught:
+            dx.Problem(line, epsilon=1.0, prior=prior, loss=loss, reports=others)
+        assert caught.value.field == "reports"
+
+
 def test_infinite_losses(line: dx.MetricSpace, prior: dx.Prior) -> None:
     fine = np.array([[0, 1.0], [np.inf, np.inf], [1, 0]])
     problem = dx.Problem(line, epsilon=1.0, prior=prior, loss=fine)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dxopt as dx
 from dxopt.results.page.document import save_page
-from dxopt.results.page.words import certificate, headline
+from dxopt.results.page.words import certificate_section, headline
 from tests.material.believed import believed, trace
 
 
@@ -19,7 +19,7 @@ def test_a_report_says_for_which_beliefs() -> None:
 
 def test_the_page_promises_what_was_proven_and_no_more() -> None:
     report = dx.solve(trace())
-    words = str(certificate(report))
+    words = str(certificate_section(report))
     assert headline(report).startswith("Proven private for 6 pairs of beliefs and optimal")
     assert "For the pairs of beliefs below, and for nothing else." in words
     assert "Nobody who holds one of these beliefs can change the odds" in words
@@ -30,7 +30,7 @@ def test_the_page_promises_what_was_proven_and_no_more() -> None:
 
 def test_both_promises_beside_each_other() -> None:
     report = dx.solve(believed(1, private=True))
-    words = str(certificate(report))
+    words = str(certificate_section(report))
     assert "For any two secrets" in words
     assert "e^(εd), which is a factor of" in words
     assert "Nothing is promised" not in words
@@ -41,7 +41,7 @@ def test_what_was_left_out_is_told() -> None:
     space = dx.line(4)
     report = dx.solve(dx.Problem(space, epsilon=None, prior="uniform", beliefs=pairs.at(1.0)))
     assert "1 left out, as at a against at b, time 0: at b has probability 0" in report.details()
-    assert "Left out are 1 that nobody deems possible: at a against at b, time 0" in str(certificate(report))
+    assert "Left out are 1 that nobody deems possible: at a against at b, time 0" in str(certificate_section(report))
 
 
 def test_the_page_shows_the_level(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.analysis.radii import radii
 from dxopt.numerics.number_syntax import at_most, three_digits
-from dxopt.studies.explaining import saved
+from dxopt.studies.explaining import load_explainable
 
 PLACES = [[45.0, 4.0], [45.0, 4.02], [45.01, 4.0], [45.02, 4.03]]
 
@@ -278,15 +278,15 @@ def test_a_table_of_levels(counts: dx.Report, tmp_path: Path) -> None:
     assert [row.split()[1] for row in rows][1] == "*"
     assert "<table>" in found._repr_html_()
     folder = dx.sweep(counts.problem, levels).save(tmp_path / "sweep")
-    assert [choice.value for choice in dx.explain(saved(folder)).choices] == pytest.approx(values)
+    assert [choice.value for choice in dx.explain(load_explainable(folder)).choices] == pytest.approx(values)
 
 
 def test_what_cannot_be_explained_says_what_to_give(counts: dx.Report, tmp_path: Path) -> None:
     counts.save(tmp_path / "one")
     with pytest.raises(dx.SpecError, match=r"is a folder of 1 results; name those to explain"):
-        saved(tmp_path)
+        load_explainable(tmp_path)
     with pytest.raises(dx.SpecError, match="is no result folder"):
-        saved(tmp_path / "nothing")
+        load_explainable(tmp_path / "nothing")
     with pytest.raises(dx.SpecError, match="give a report, a mechanism or a problem"):
         dx.explain(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(dx.SpecError, match=r"^prior"):

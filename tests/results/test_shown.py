@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.runtime.display import Shown, told
+from dxopt.runtime.display import Shown, value_text
 
 
 @cache
@@ -184,7 +184,7 @@ def test_a_large_mechanism_shows_its_corner() -> None:
     ],
 )
 def test_values(value: Any, text: str) -> None:
-    assert told(value) == text
+    assert value_text(value) == text
 
 
 def test_every_answer_of_the_public_names_is_shown() -> None:

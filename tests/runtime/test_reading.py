@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dxopt.runtime import reading
-from dxopt.runtime.reading import content, is_file, is_folder, opened, read_arrays
+from dxopt.runtime.reading import content, is_file, is_folder, open_file, read_arrays
 from tests.material.endless import boasting, endless, pipe
 
 
@@ -31,11 +31,11 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
     for damage in (endless, pipe):
         damage(tmp_path / "odd")
         with pytest.raises(ValueError, match="no plain file"):
-            opened(tmp_path / "odd", 100)
+            open_file(tmp_path / "odd", 100)
     with pytest.raises(IsADirectoryError):
-        opened(tmp_path, 100)
+        open_file(tmp_path, 100)
     with pytest.raises(FileNotFoundError):
-        opened(tmp_path / "missing", 100)
+        open_file(tmp_path / "missing", 100)
     assert len(list(Path("/proc/self/fd").iterdir())) == open_before
 
 

@@ -10,7 +10,7 @@ import pytest
 from dxopt.errors import SpecError
 from dxopt.release.applying.files import publish, whole
 from dxopt.runtime.atomic_write import replacing
-from dxopt.runtime.locking import held
+from dxopt.runtime.locking import locked
 
 
 def names(folder: Path) -> list[str]:
@@ -66,10 +66,10 @@ def test_no_link_that_somebody_put_there_is_followed(tmp_path: Path) -> None:
 
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     for _ in range(2):
-        with held(tmp_path / ".lock"), pytest.raises(BlockingIOError), held(tmp_path / ".lock"):
+        with locked(tmp_path / ".lock"), pytest.raises(BlockingIOError), locked(tmp_path / ".lock"):
             pass
     assert names(tmp_path) == []
-    with pytest.raises(FileNotFoundError), held(tmp_path / "no" / ".lock"):
+    with pytest.raises(FileNotFoundError), locked(tmp_path / "no" / ".lock"):
         pass
     assert names(tmp_path) == []
 
@@ -77,7 +77,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
 def test_what_a_killed_run_left_is_published_once(tmp_path: Path) -> None:
     (tmp_path / ".c.json.part").write_bytes(b"")
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    with held(tmp_path / ".c.json.part.lock"):
+    with locked(tmp_path / ".c.json.part.lock"):
         assert not publish(tmp_path / "c.json", empty)
     assert not publish(tmp_path / "c.json", empty[::-1])
     assert publish(tmp_path / "c.json", empty)

@@ -17,7 +17,7 @@ import pytest
 import dxopt as dx
 from dxopt.errors import SpecError
 from dxopt.results.report import Report
-from dxopt.runtime.cluster import opened, using
+from dxopt.runtime.cluster import open_client, using
 from dxopt.solving.solvers.columns.forest import Forest
 from dxopt.solving.solvers.columns.pricing_backend import OnWorkers
 from tests.material.batches import below, gone
@@ -133,7 +133,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPat
 
 def test_a_worker_here_that_dies_is_replaced() -> None:
     problem = town(10)
-    with opened("local:1") as client:
+    with open_client("local:1") as client:
         first = client.run(os.getpid)
         # whoever reaches a worker may let it run anything: nobody from elsewhere does
         listening = [

@@ -160,6 +160,6 @@ def test_what_refines_what_on_a_grid() -> None:
     """Noise by coordinates: the geometric mechanism makes the Laplace mechanism that is snapped to the grid."""
     space = dx.grid((5, 5))
     names = ("geometric", "exponential", "laplace", "planar_laplace")
-    found = ordering.ordered({name: getattr(dx.classic, name)(space, epsilon=0.8) for name in names})
+    found = ordering.find_refinements({name: getattr(dx.classic, name)(space, epsilon=0.8) for name in names})
     assert {(one.better, one.worse) for one in found if one.holds} == {("geometric", "laplace")}
     assert None not in {one.holds for one in found}

@@ -242,6 +242,7 @@ def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
 
 _ROW_NAME = r"(.*/)?comparison\.json: rows\.\d+\.name"
 _REFINED = r"(.*/)?comparison\.json: refinements\.\d+\.(better|worse)"
+_COUNTED = ("product of coordinates", "hamming", "discrete")
 _FIXED = ("cells", "places", "places again", "miles")
 _NO_POINTS = ("given", "graph", "tree", "parts", "streets")
 _IMPLICIT = (
@@ -275,8 +276,8 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
         return "names that do not read as coordinates"
     if reader == "verify" and chosen <= {"degrees", "names"}:
         return "where places are on a map, which `load` compares with the points"
-    if kind == "product of coordinates" and chosen <= {"points", "names"}:
-        return "Hamming distances count the coordinates that differ"
+    if kind in _COUNTED and chosen <= {"points", "names", *(("losses",) if reader == "load" else ())}:
+        return "such distances count the coordinates that differ; `verify` compares losses"
     if kind == "streets" and (reader == "load" or (chosen >= {"degrees"} and float(by) < 1)):
         return "roads may be longer than straight ways on the map; `verify` compares them"
     if kind == "normalised" and reader == "load":

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from dxopt.batch.answering import asked_amiss
+from dxopt.batch.answering import task_warnings
 from dxopt.spec import load
 from tests.material.documents import DOCS, ROOT, resolve
 
@@ -143,7 +143,7 @@ def test_the_problem_files_load(page: Path, folder: Path) -> None:
         content = YAML(typ="safe").load(example)
         tasks = load(path)
         assert tasks
-        assert not [warning for task in tasks for warning in asked_amiss(task)]
+        assert not [warning for task in tasks for warning in task_warnings(task)]
         if not any(isinstance(content.get(key), list | dict) for key in SEVERAL):
             assert len(tasks) == 1
 

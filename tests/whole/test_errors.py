@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from dxopt.cli.shared import in_options
+from dxopt.cli.shared import command_line_message
 from dxopt.errors import BudgetExceeded, MethodRefused, NoTightMechanism, Option, SpecError, UnsupportedError
 from dxopt.spec import SpecFileError
 from tests.material.imports import modules
@@ -80,10 +80,12 @@ def test_a_fix_is_written_where_it_is_read() -> None:
     )
     assert error.fix == "leave it out, or give over_budget='drop' or index="
     assert error.fix_in(Option.in_file) == 'leave it out, or give {over_budget: "drop"} or {index: …}'
-    assert in_options(error) == "--over-budget: is short; leave it out, or give --over-budget drop or --index"
+    assert (
+        command_line_message(error) == "--over-budget: is short; leave it out, or give --over-budget drop or --index"
+    )
     assert error.options == {"over_budget", "index"}
     in_file = SpecFileError("a.yaml", 2, 1, "time_limit", "is 0", "raise it")
-    assert in_options(in_file) == "a.yaml:2:1: time_limit: is 0; raise it"
+    assert command_line_message(in_file) == "a.yaml:2:1: time_limit: is 0; raise it"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.batch.jobs import Job, jobs_of
 from dxopt.batch.overrides import Overrides
-from dxopt.batch.resume import finished
+from dxopt.batch.resume import finished_before
 from dxopt.cli.application import app
 from dxopt.runtime.plugins import Found, Plugin
 from dxopt.runtime.stopping import Status
@@ -117,7 +117,7 @@ def test_the_example_in_a_problem_file_without_it_and_at_another_version(
     def resumable() -> bool:
         ((job, _),) = jobs_of([file], tmp_path / "results", Overrides())
         assert isinstance(job, Job)
-        return finished(job) is not None
+        return finished_before(job) is not None
 
     assert resumable()
     monkeypatch.syspath_prepend(with_version(site, tmp_path / "newer", "1.1"))

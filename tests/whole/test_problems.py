@@ -10,7 +10,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.analysis.held_out import worth_on
-from dxopt.batch.answering import asked_amiss
+from dxopt.batch.answering import task_warnings
 from dxopt.solving.solve import solve
 from dxopt.spec import Task, load
 from dxopt.studies.questions import EpsilonFrontier, LossFrontier
@@ -71,7 +71,7 @@ def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.problem.name)
 def test_no_problem_is_warned_of(task: Task) -> None:
-    assert asked_amiss(task) == ()
+    assert task_warnings(task) == ()
 
 
 def test_every_published_or_real_problem_is_there() -> None:

@@ -23,7 +23,7 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.runtime.display import Shown
-from dxopt.runtime.progress import Progress, shows, told
+from dxopt.runtime.progress import Progress, or_silence, shows
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
@@ -382,7 +382,7 @@ def threshold(
         return product_threshold([threshold(factor, part, **options) for factor, part in pairs.values()], tolerance)
     # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
-        return sample_threshold(space, probabilities, tolerance, floor, told(progress))
+        return sample_threshold(space, probabilities, tolerance, floor, or_silence(progress))
     # What no ε changes: priors that are never regular, and those that always are.
     never = why_never_regular(space, probabilities)
     if never:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.inference import rate_distortion
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.mechanisms.classic.base import BASELINES
+from dxopt.mechanisms.classic.base import BASELINES, Baseline
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.problem import Problem
@@ -156,7 +156,7 @@ _LOWERED = 1e-9
 
 
 @BASELINES.register("rate_distortion")
-class RateDistortionChannel:
+class RateDistortionChannel(Baseline):
     """The channel of least mutual information at its expected loss, for the slope ε/2 (Blahut 1972).
 
     With the distance as loss it is ε·d-private, an exponential mechanism whose reports are weighted for the prior;

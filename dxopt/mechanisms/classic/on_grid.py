@@ -239,7 +239,7 @@ class OnGrid(Mechanism):
         return table
 
     def packed(self) -> Arrays:
-        return self.packed_identity() | {"noise": NAME}
+        return self.packed_common() | {"noise": NAME}
 
 
 def _seen_from(positions: Indices, size: int) -> Indices:

@@ -1,4 +1,4 @@
-"""Conditional distributions as pairs of beliefs: given events, along Markov chains, and for correlated records."""
+"""Pairs of conditional distributions, which `BeliefPairs` collects: given events, in Markov chains, of records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Secrets = MetricSpace | Universe
 Event = Callable[[Any], bool] | Iterable[Any]
 Named = tuple[str, NDArray[np.bool_]]
 """Name of an event, and the mask `(n,)` of its secrets."""
-_SHOWN = 3
+_SHOWN = 3  # labels of an event in a name
 _SECRETS = "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe"
 
 
@@ -36,7 +36,7 @@ def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
 
 
 def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tuple[Named, Named]]:
-    """Return pairs of events; SpecError about `secrets` where one is none."""
+    """Return pairs of events with their names and masks; SpecError about `secrets` where one is no event."""
     required("space", space, Secrets, _SECRETS)
     required("secrets", pairs, Iterable, "give a list of pairs of events")
     found = []
@@ -52,7 +52,7 @@ def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tupl
 
 
 def event_of(space: Secrets, given: Event) -> Named:
-    """Return the secrets that a predicate holds for, or that are listed: by label or index, or as in a universe."""
+    """Return name and mask of an event: a predicate, or secrets listed by label or index, or as in a universe."""
     size = len(space)
     if callable(given):
         of = space.secrets if isinstance(space, Universe) else space.labels
@@ -73,12 +73,13 @@ def event_of(space: Secrets, given: Event) -> Named:
 
 
 def _index(space: Secrets, secret: Any) -> int:
+    """Return the index of a secret; of a universe it may be given as it is, or by its label."""
     if isinstance(space, MetricSpace):
         return space.naming.one(secret, called="secrets")
     try:
         if secret in space.places:
             return space.places[secret]
-    except TypeError:
+    except TypeError:  # a list, say, which cannot be looked up
         pass
     if isinstance(secret, str) and secret in space.labels:
         return space.labels.index(secret)
@@ -86,7 +87,7 @@ def _index(space: Secrets, secret: Any) -> int:
 
 
 def _listed(space: Secrets, inside: NDArray[np.bool_]) -> str:
-    """Return some labels of an event."""
+    """Name an event by its first labels, and the number of the others."""
     members = np.flatnonzero(inside)
     shown = ", ".join(space.labels[int(index)] for index in members[:_SHOWN])
     more = f" and {len(members) - _SHOWN:,} more" if len(members) > _SHOWN else ""
@@ -98,7 +99,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """Two beliefs `(n,)` that must not be told apart, given `one` and given `other`; None where impossible."""
+    """Two beliefs `(n,)` that must not be told apart, and what they are given, `one` and `other`.
+
+    A belief is None if what it is given has probability 0. `under` is the rest of the name, such as the prior.
+    """
 
     one: str
     other: str
@@ -109,7 +113,7 @@ class Conditional:
 
 
 def priors_of(space: Secrets, given: Any, field: str = "beliefs") -> list[Prior]:
-    """Return one belief or several, as priors over the secrets; SpecError where one is none."""
+    """Return a list of priors over the secrets from one belief or several; SpecError where one is no prior."""
     if isinstance(given, Prior | str) or _is_row(given):
         return [prior_of(space, given)]
     required(field, given, Iterable, "give a prior, or a list of priors")
@@ -120,7 +124,7 @@ def priors_of(space: Secrets, given: Any, field: str = "beliefs") -> list[Prior]
 
 
 def prior_of(space: Secrets, given: Any) -> Prior:
-    """Return a prior over a space as `Prior.of` reads it, or over a universe, whose secrets it must be about."""
+    """Return a prior over a space, as by `Prior.of`, or over a universe; SpecError if it is about other secrets."""
     if isinstance(space, MetricSpace):
         return Prior.of(given, space)
     size = len(space)
@@ -136,7 +140,7 @@ def prior_of(space: Secrets, given: Any) -> Prior:
 
 
 def as_given(space: Secrets, pairs: Iterable[Any], distances: ArrayLike | None) -> list[Conditional]:
-    """Return pairs of beliefs over the secrets, each at its distance; SpecError where one is none."""
+    """Return pairs of beliefs that a user gave, each at its distance; SpecError where one is no such pair."""
     required("space", space, Secrets, _SECRETS)
     required("pairs", pairs, Iterable, fix := "give two beliefs for each")
     listed = [tuple(priors_of(space, pair, "pairs")) for pair in pairs]
@@ -160,7 +164,7 @@ def _is_row(given: Any) -> bool:
 
 
 def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:
-    """Return a belief given an event, `(n,)`; None where that has probability 0."""
+    """Condition a belief on an event, `(n,)`; None where the event has probability 0."""
     likely = np.where(inside, belief, 0.0)
     # dividing by the largest first keeps tiny probabilities from underflowing
     largest = likely.max()
@@ -171,7 +175,7 @@ def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:
 
 
 def conditionals(events: Sequence[tuple[Named, Named]], beliefs: Iterable[Prior]) -> Iterator[Conditional]:
-    """Pair each belief given the one event with the same given the other one."""
+    """Yield, for each belief and each pair of events, the belief given the one event and given the other."""
     for belief in beliefs:
         for (one, inside), (other, elsewhere) in events:
             given = given_event(belief.probabilities, inside)
@@ -186,7 +190,10 @@ TRACES = 20_000
 def markov_conditionals(
     labels: Sequence[str], length: int, transition: ArrayLike, start: ArrayLike | None, times: Iterable[int] | None
 ) -> Iterator[Conditional]:
-    """Pair all traces given either of two states, `(k^length,)`, for each time; at most 20,000 traces."""
+    """Yield, for each time and each two states, the distribution of traces `(k^length,)` given either state then.
+
+    There may be at most 20,000 traces.
+    """
     states = len(labels)
     if states < 2:
         raise SpecError("states", f"are {states}", "give two or more")
@@ -222,31 +229,32 @@ def markov_conditionals(
 
 
 def stationary(transition: Array) -> Array:
-    """Return the distribution that a chain keeps, `(k,)`; SpecError where it keeps several."""
+    """Return the stationary distribution π = πP of a chain, `(k,)`; SpecError where there are several."""
     states = len(transition)
     # π (P - 1) = 0 and Σ π = 1 have one solution where P - 1 has rank k - 1
     equations = np.concatenate([transition.T - np.eye(states), np.ones((1, states))])
     if np.linalg.matrix_rank(equations[:-1], tol=1e-10) < states - 1:
         raise SpecError("start", "is missing, and the chain keeps several distributions", "give one")
     found = np.linalg.lstsq(equations, np.append(np.zeros(states), 1.0), rcond=None)[0]
-    found = np.where(found > 1e-12, found, 0.0)
+    found = np.where(found > 1e-12, found, 0.0)  # rounding of 0
     return found / found.sum()
 
 
 def _stochastic(given: ArrayLike, field: str, *shape: int) -> Array:
-    """Return rows of probabilities, each divided by its sum."""
+    """Check probabilities, and return them with each row divided by its sum, which may be off by rounding."""
     array = as_distributions(given, field, f"give probabilities of shape {shape}", *shape)
     return array / array.sum(axis=-1, keepdims=True)
 
 
 EVENTS = 200_000
-"""The most events that are gone through."""
+"""The most events that `by_records` conditions on."""
 
 
 def by_records(universe: Universe, beliefs: Iterable[Prior], known: int | None) -> Iterator[Conditional]:
-    """Pair the databases given either of two values of a person's record.
+    """Yield, for each two values of a person's record, the distribution of databases given either value.
 
-    Given as well are the records of up to `known` other persons, any of them with any values (Yang et al. 2015).
+    Both are also given the records of up to `known` other persons, any number by default: one pair for each choice of
+    these persons and of their values (Yang et al. 2015).
     """
     codes = _codes(universe)
     records = codes.shape[1]
@@ -258,12 +266,12 @@ def by_records(universe: Universe, beliefs: Iterable[Prior], known: int | None) 
     subsets = sum(math.comb(records - 1, size) * values**size for size in range(most + 1))
     if records * subsets * values**2 > EVENTS:
         raise UnsupportedError("known", f"makes over {EVENTS:,} events", "give a smaller number, or fewer records")
-    written = _written(universe)
+    written = _names_of_values(universe)
     for belief, person in itertools.product(beliefs, range(records)):
         for others, theirs in _known_records(records, person, most, values):
             inside = (codes[:, others] == theirs).all(axis=1)
             if not belief.probabilities[inside].any():
-                continue
+                continue  # these known records are impossible
             also = "".join(f", record {x} = {written[value]}" for x, value in zip(others, theirs, strict=True))
             each = [given_event(belief.probabilities, inside & (codes[:, person] == v)) for v in range(values)]
             for one, other in itertools.combinations(range(values), 2):
@@ -272,7 +280,7 @@ def by_records(universe: Universe, beliefs: Iterable[Prior], known: int | None) 
 
 
 def _known_records(records: int, person: int, most: int, values: int) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-    """Yield up to `most` other records, with any values."""
+    """Yield each choice of up to `most` records other than a person's, with each combination of their values."""
     others = [other for other in range(records) if other != person]
     for size in range(most + 1):
         for some in itertools.combinations(others, size):
@@ -281,7 +289,7 @@ def _known_records(records: int, person: int, most: int, values: int) -> Iterato
 
 
 def without_records(universe: Universe, beliefs: Iterable[Prior]) -> Iterator[Conditional]:
-    """Pair the databases given a value of a person's record with the same databases without that record.
+    """Yield, for each value of a person's record, the distribution of databases given it, and that with it removed.
 
     Raises
     ------
@@ -299,7 +307,7 @@ def without_records(universe: Universe, beliefs: Iterable[Prior]) -> Iterator[Co
             wrong = f"lacks {without[gone.index(-1)]}, a database without record {person}"
             raise SpecError("universe", wrong, "keep the databases that are left when a record is taken out")
         images.append(np.array(gone, dtype=np.int64))
-    written = _written(universe)
+    written = _names_of_values(universe)
     present = [value for value, name in enumerate(universe.values) if name is not None]
     for belief, (person, image), value in itertools.product(beliefs, enumerate(images), present):
         given = given_event(belief.probabilities, codes[:, person] == value)
@@ -309,7 +317,7 @@ def without_records(universe: Universe, beliefs: Iterable[Prior]) -> Iterator[Co
 
 
 def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float) -> Prior:
-    """Count the observations of each database; SpecError where one is none of the universe."""
+    """Return the prior of relative frequencies of observed databases; SpecError where one is none of the universe."""
     required("observed", observed, Iterable, "give a list of databases")
     if not 0 <= as_number(smoothing, "smoothing", fix := "give a number of 0 or more") < math.inf:
         raise SpecError("smoothing", f"is {smoothing}", fix)
@@ -330,16 +338,17 @@ def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float
 
 
 def _databases(universe: Universe) -> list[tuple[Any, ...]]:
+    """Return the secrets as tuples of records; SpecError unless they are databases."""
     if universe.kind != "databases":
         raise SpecError("universe", f"has {universe.kind}, no databases", "use pufferfish, with predicates")
     return [tuple(one) for one in universe.secrets]  # pyright: ignore[reportArgumentType]
 
 
 def _codes(universe: Universe) -> NDArray[np.int64]:
-    """Return the values of all databases by their index, `(n, records)`."""
+    """Return each record of each database as the index of its value in the universe, `(n, records)`."""
     number = {value: index for index, value in enumerate(universe.values)}
     return np.array([[number[value] for value in one] for one in _databases(universe)])
 
 
-def _written(universe: Universe) -> list[str]:
+def _names_of_values(universe: Universe) -> list[str]:
     return ["absent" if value is None else str(value) for value in universe.values]

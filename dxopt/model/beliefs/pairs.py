@@ -35,7 +35,7 @@ from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe
 
 Array = NDArray[np.float64]
-_TOLD = 2
+_TOLD = 2  # pairs that `described` names
 PAIR_CELLS = 20_000_000
 """The most entries of the beliefs of all pairs."""
 
@@ -144,7 +144,7 @@ class BeliefPairs:
         distances : sequence of float, optional
             One for each of the pairs given; 1 by default.
         both_ways : bool
-            Whether each is meant in both orders.
+            True if each pair is meant in both orders.
 
         Examples
         --------
@@ -311,7 +311,10 @@ class BeliefPairs:
 
     @classmethod
     def _made(cls, space: Secrets | None, found: Iterable[Conditional], *, both_ways: bool = True) -> BeliefPairs:
-        """Collect the pairs, each once; those of equal beliefs ask for nothing."""
+        """Make the object of the pairs, by default both ways; of those that occur twice the smaller distance counts.
+
+        Pairs of equal beliefs are left out, as they ask for nothing; those with an impossible belief are `left_out`.
+        """
         kept: dict[tuple[bytes, bytes], tuple[Array, Array, str, float]] = {}
         missing = []
         cells = 0
@@ -356,7 +359,7 @@ class BeliefPairs:
 
     @property
     def level(self) -> float:
-        """The level that was given.
+        """ε of the pairs.
 
         Raises
         ------
@@ -400,14 +403,14 @@ class BeliefPairs:
 
 
 def _distributions(given: ArrayLike, field: str) -> Array:
-    """Return rows of probabilities that sum to 1; SpecError where they cannot be made so."""
+    """Return a read-only matrix whose rows are probabilities; SpecError where they are not."""
     array = as_distributions(given, field, "give a row of n probabilities for each pair", None, None)
     array.flags.writeable = False
     return array
 
 
 def require_match(beliefs: Any, space: MetricSpace, delta: float, objective: Objective) -> None:
-    """Raise SpecError unless these are pairs of beliefs about a space, with a level, that a problem may have."""
+    """Raise SpecError unless a problem on this space, with this δ and objective, may have these pairs of beliefs."""
     required("beliefs", beliefs, BeliefPairs, "give dx.BeliefPairs")
     _ = beliefs.level  # an error where none was given
     if beliefs.secrets != len(space):

@@ -1,4 +1,4 @@
-"""A mechanism applied to the positions, values or labels of many people."""
+"""Replace the secrets in people's data by reports: `dx.apply`, its destination and its result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _Group = TypeVar("_Group")
 _SHOWN = 10
-"""Lines that were left out, in the text."""
+"""Most numbers of lines left out that a text lists."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Output:
     file : str or Path, or None
         The file to write; None for a frame, which is returned.
     sidecar : str or Path, or None
-        Where to write what was done, for frames; for files it is `FILE.dxopt.json`.
+        The file for the record of what was done, for frames; for files it is `FILE.dxopt.json`.
     force : bool
-        Whether files that are there are replaced.
+        True to replace files that are there.
     command : sequence of str, or None
         The command that is recorded.
 
@@ -75,9 +75,9 @@ class Applied(Shown):
     sidecar : Path
         The file beside it that says what was done.
     record : Sidecar
-        What that file holds.
+        The content of that file.
     moved : Moved
-        How many values on a line were no secrets themselves, and how far the nearest secret was at most, for which
+        Number of values on a line that were no secrets themselves, and how far the nearest was at most, for which
         they were taken: `values` and `furthest`.
 
     Examples
@@ -130,10 +130,11 @@ class Applied(Shown):
         return "\n".join([*lines, f"what was done: {self.sidecar}"])
 
     def _moved(self) -> str:
+        """Return how many values were no secrets, and how far they were moved, in words."""
         furthest = with_unit(f"{self.moved.furthest:.4g}", self.record.secret.within_unit)
         return f"{self.moved.values:,}, taken for the nearest secret, at most {furthest} away"
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.output.name}: {self.record.rows.out:,} rows"
 
     def _lines(self) -> Lines:
@@ -188,20 +189,20 @@ def apply(
     columns : Columns, optional
         Other columns of the data (two coordinates in a plane, labels), which of them are kept, and what is added.
     outside : {"refuse", "nearest", "drop"}
-        What becomes of rows further than `within` from every secret: an error, the nearest secret all the same, or
+        Treatment of rows further than `within` from every secret: an error, the nearest secret all the same, or
         the row is left out. Rows without a usable position are refused, or left out as well under "drop".
     within : float, optional
-        How far a position may be from its secret, in the unit of positions (km on the Earth, as the space has it). By
-        default what follows from the space alone: the half diagonal of cells, half of the widest gap on a line, else
-        the largest distance of a secret to its nearest neighbour.
+        Largest distance of a position to its secret, in the unit of positions (km on the Earth, as the space has it).
+        By default what follows from the space alone: the half diagonal of cells, half of the widest gap on a line,
+        else the largest distance of a secret to its nearest neighbour.
     person : str, optional
         The column that says whose row it is, for `key` and `ledger`.
     ledger : Budgets, optional
-        What each row is paid from, before anything is written; a draw with a key that a person has had before costs
-        nothing, so that what is spent and refused depends on the true secrets. The output of a run that was stopped
-        does not exist: the same call again goes on.
+        Ledger that rows are paid from before anything is written; a draw with a key that a person has had before
+        costs nothing, so that what is spent and refused depends on the true secrets. The output of a run that was
+        stopped does not exist: the same call again goes on.
     over_budget : {"refuse", "drop"}
-        What becomes of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
+        Treatment of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
         first rows of each person are kept in the order of the data, as many as the budget pays for.
     key : Key, optional
         Draws that can be repeated: the same person at the same secret gets the same report, in all data of a release.
@@ -269,7 +270,7 @@ def apply(
 
 
 def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:
-    """Return a group of options, or one of defaults; SpecError where it is none."""
+    """Return a group of options, that of defaults if none is given; SpecError for anything else."""
     required(field, given, kind | None, f"give a dx.{kind.__name__}")
     return kind() if given is None else given
 
@@ -277,13 +278,13 @@ def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:
 def _planned(
     table: Any, columns: Columns, secrets: dict[str, str | None], source: Any, options: dict[str, Any]
 ) -> Plan:
-    """Return the plan for data; SpecError where the columns are not there, or do not suit the table."""
+    """Return the plan for a frame or file, `source`; SpecError if columns are missing, or do not suit the table."""
     known, believed = table_and_prior(table, columns.prior)
     where = Where.of(known.space, **secrets, geometry=source.geometry)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()
     plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)
-    # the columns of GeoJSON are known once it was read
+    # those of GeoJSON are known only once it was read, so that `apply_to_file` requires them
     if source.noun != "feature":
         plan.require_columns(source.names)
     return plan

@@ -1,4 +1,4 @@
-"""Map columns of the data to secrets, snap their values, and lay out the columns of the output."""
+"""Columns that have the secrets, the secret that each row's values stand for, and the columns of the output."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ class Where:
         label: str | None = None,
         geometry: str | None = None,
     ) -> Where:
-        """Return the columns that are named, or else the geometry; SpecError where they do not suit the space."""
+        """Return the columns that are named, or else `geometry`, the data's own column of points.
+
+        SpecError if the names are no known combination, or do not suit the secrets of the space.
+        """
         pairs = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
         given = {key: name for key, name in pairs.items() if name is not None}
         match tuple(given):
@@ -90,13 +93,13 @@ class Where:
 
 
 def require_column(name: str, names: Sequence[str], field: str) -> None:
-    """Raise SpecError where data with these columns has no such one."""
+    """Raise SpecError, which lists the data's columns `names`, if `name` is not one of them."""
     if name not in names:
         raise SpecError(field, *no_column(name, names))
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
-    """Return the coordinates of the reports as the data has them, `(m, k)`; none for labels.
+    """Return the coordinates of the reports in the units of the data's columns, `(m, k)`; None for labels.
 
     UnsupportedError if the reports have none that suit the columns.
     """
@@ -127,7 +130,7 @@ def _are_numbers(space: MetricSpace, axes: int) -> bool:
 
 
 GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN = range(5)
-"""Codes of rows: a secret; empty or no number; no latitude and longitude; too far from all secrets; another label."""
+"""Codes of rows: a secret; empty or no number; no latitude and longitude; too far from all secrets; unknown label."""
 _SLACK = 1e-9
 """Tolerance of rounding beyond `within`, relative to it and to the largest coordinate."""
 
@@ -143,9 +146,10 @@ class Snapped:
 
 @dataclass(frozen=True, eq=False)
 class Snapper:
-    """Map from the values of a row to its secret, which may be `within` away; 0 for labels.
+    """Map from the values of a row to the secret that is drawn for: the nearest, at most `within` away.
 
-    The unit is that of `within`, blank for coordinates without one; it is derived where it follows from the space.
+    `within` is 0 for labels, which are secrets or not. `unit` is its unit, blank for coordinates without one;
+    `derived` is True where `within` follows from the space and was not given.
     """
 
     space: MetricSpace
@@ -156,7 +160,7 @@ class Snapper:
 
     @classmethod
     def of(cls, space: MetricSpace, where: Where, within: float | None) -> Snapper:
-        """Return the snapper of a space; without `within`, that which follows from the space alone.
+        """Return the snapper of a space; `within` is `reach(space)` if it is not given.
 
         SpecError if `within` is no finite number from 0, is given for labels, or does not follow from the space;
         UnsupportedError if SciPy is not installed, which finds the nearest secrets.
@@ -178,14 +182,14 @@ class Snapper:
         return cls(space, where, reach(space) if within is None else float(within), unit, within is None)
 
     def snap(self, values: Sequence[Any], *, swapped: bool = False) -> Snapped:
-        """Return the secrets of rows with these values in their columns; `swapped` exchanges the first two."""
+        """Return the secrets of rows; `swapped` exchanges the two columns, to find out if longitude is first."""
         if self.where.kind == "label":
             return self._labelled(values[0])
         columns = [numbers(column) for column in (reversed(values) if swapped else values)]
         located = np.column_stack(columns) if len(columns[0]) else np.empty((0, len(columns)))
         code = np.where(np.isfinite(located).all(axis=1), GOOD, BAD).astype(np.int8)
         if self.where.kind == "earth":
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore"):  # NaN, which is BAD already
                 off = (np.abs(located) > (90.0, 360.0)).any(axis=1)
             code[off & (code == GOOD)] = NO_DEGREES
         index = np.zeros(len(located), dtype=np.int64)
@@ -209,12 +213,14 @@ class Snapper:
         return distance + _SLACK * (distance + scale)
 
     def _labelled(self, values: Any) -> Snapped:
+        """Return the secrets of rows with these labels; each different one is looked up once."""
         met: dict[Any, tuple[int, int]] = {}
         listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
         index = np.zeros(len(listed), dtype=np.int64)
         code = np.zeros(len(listed), dtype=np.int8)
         for row, value in enumerate(listed):
-            # True is 1 and 7.0 is 7, so that the type belongs to the key; text does as well for what has no hash
+            # True == 1 and 7.0 == 7, but may be other labels, so that the type is part of the key; text stands for
+            # what has no hash
             key = type(value), value if isinstance(value, Hashable) else str(value)
             if key not in met:
                 met[key] = self._label(value)
@@ -222,7 +228,7 @@ class Snapper:
         return Snapped(index, np.zeros(len(listed)), code)
 
     def _label(self, value: Any) -> tuple[int, int]:
-        """Return the secret of a label, and what the row is."""
+        """Return the secret of a label, 0 if there is none, and the code of the row."""
         try:
             if not isinstance(value, tuple) and not identity(value):
                 return 0, BAD
@@ -247,7 +253,7 @@ def numbers(column: Any) -> NDArray[np.float64]:
 
 
 def _number(value: Any) -> float:
-    # Python takes 1_0 for ten
+    """Return a value as a number, NaN if it is none; `float` would take True for 1, and "1_0" for 10."""
     if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
         return math.nan
     try:
@@ -274,28 +280,31 @@ class Radii:
 
 
 def radii(table: IntegerTable, prior: NDArray[np.float64], snapper: Snapper) -> Radii | None:
-    """Return the radii of a table, or None where there are no distances between secrets and reports."""
+    """Return the radii that rows state as their uncertainty; None if secrets have no distances to reports."""
     apart = _distances(table, snapper)
     if apart is None:
         return None
     chances = table.counts.astype(float) / float(table.total)
     joint = prior[:, None] * chances
+    # for each report over the secrets behind it; if none is likely, the farthest possible one
     columns = [
-        _smallest(apart[:, z], joint[:, z])
+        _smallest_radius(apart[:, z], joint[:, z])
         if joint[:, z].sum() > 0
         else float(apart[chances[:, z] > 0, z].max(initial=0.0))
         for z in range(len(table.reports))
     ]
-    worst = max(_smallest(row, weights) for row, weights in zip(apart, chances, strict=True))
+    # for each secret over its reports
+    worst = max(_smallest_radius(row, weights) for row, weights in zip(apart, chances, strict=True))
     found = np.array([*columns, worst]) + snapper.within
     if snapper.where.kind != "earth":
         return Radii(found[:-1], float(found[-1]), table.space.unit)
+    # distances are great circles; on the ellipsoid they may be longer by this factor
     metres = found * (1000.0 / Haversine.units[snapper.unit]) * ELLIPSOID
     whole = np.ceil(metres - _ROUNDING)
     return Radii(whole[:-1], float(whole[-1]), "m")
 
 
-def _smallest(apart: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+def _smallest_radius(apart: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return the smallest distance within which there is 95 % of the weight, which need not sum to 1."""
     order = np.argsort(apart, kind="stable")
     reached = np.cumsum(weights[order])
@@ -304,7 +313,7 @@ def _smallest(apart: NDArray[np.float64], weights: NDArray[np.float64]) -> float
 
 
 def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | None:
-    """Return distances from secrets to reports `(n, m)`: great circles on the Earth, else those of the space."""
+    """Return distances of secrets to reports `(n, m)`, great circles on the Earth; None if the metric has none."""
     space = table.space
     found = known(space)
     if snapper.where.kind == "earth" and found is not None:
@@ -354,10 +363,10 @@ class Layout:
         drop: Sequence[str] = (),
         hidden: Sequence[str] = (),
     ) -> Layout:
-        """Return the columns of an output: those that are made, and of the input's names those to keep, or all.
+        """Return the columns of an output: those of the input's `names` that are kept, and those that are `made`.
 
-        Hidden columns repeat the true position, and are never kept. SpecError if a column is not there, the input has
-        one of the name of a new one, or none is left with the report.
+        Hidden columns repeat the true position, and are never kept. SpecError if one to keep or drop is not there,
+        the input has one of the name of a new one, or none is left with the report.
         """
         for field, given in (("keep", keep), ("drop", drop)):
             if isinstance(given, str):
@@ -378,7 +387,7 @@ class Layout:
         if not {*where.names, "report"}.intersection(order):
             raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")
         if where.kind != "value":
-            # the place of a count is no secret
+            # a count is the secret here, not the place that it is of
             _warn_of([name for name in rest if name not in made])
         left_out = tuple(name for name in names if name in away)
         return cls(order, {name: made[name] for name in order if name in made}, left_out)
@@ -387,9 +396,10 @@ class Layout:
 def columns_of_reports(
     table: IntegerTable, where: Where, radii: Radii | None, said: str, *, worst: bool, lean: bool
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns that are made, each a value for every report `(m,)`: whoever has the report has all of them.
+    """Return the columns that are made, each a value for every report `(m,)`, which so tell no more than the report.
 
-    The lean ones are the report, where the secret was, and its radii.
+    They are the report in the place of the secret, its radii and, unless `lean`, its label, the level and `said`,
+    which says what was done. `worst` adds the radius for the worst secret.
     """
     labels = np.array(list(table.reports.labels), dtype=object)
     coordinates = report_coordinates(table, where)
@@ -420,7 +430,7 @@ def columns_of_reports(
 
 
 def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
-    """Return numbers as integers where all are whole."""
+    """Return numbers as integers if all are whole, to be written without a decimal point."""
     return numbers.astype(np.int64) if (np.isfinite(numbers) & (numbers == np.round(numbers))).all() else numbers
 
 
@@ -431,5 +441,5 @@ def _warn_of(kept: Sequence[str]) -> None:
         seen = f"columns are kept that may locate somebody: {', '.join(map(repr, found[:5]))}"
         more = f" and {len(found) - 5:,} more" if len(found) > 5 else ""
         fix = "often as well as the position does: leave them out by drop, or name those to keep"
-        # the caller of `apply`, which is as many calls up for frames as for files
+        # 6 calls up is the caller of `apply`, for frames as for files
         warnings.warn(PlausibilityWarning("columns_locate", "data", seen + more, fix), stacklevel=6)

@@ -1,4 +1,4 @@
-"""CSV: text as it stands, with the delimiter and line ends of the input."""
+"""Read and write CSV: columns that are kept stay as they are, as do delimiter, line ends and byte-order mark."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CsvFile:
         self.names = tuple(names)
 
     def _numbered(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
-        """Yield rows, each with the number of its first line."""
+        """Yield rows, also the header, each with the number of its first line, as quoted text may have several."""
         reader = csv.reader(stream, delimiter=self.delimiter, strict=True)
         while True:
             line = reader.line_num + 1
@@ -85,7 +85,7 @@ class CsvFile:
         return [row[place].strip() for row in chunk.rows]
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
-        """Return a number for each row `(k,)`, the same for rows of the same text."""
+        """Return a fingerprint for each row `(k,)`, the same for rows of the same text."""
         return np.fromiter(map(hash, map(tuple, chunk.rows)), np.int64, len(chunk.rows)).view(np.uint64)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> CsvSink:
@@ -94,7 +94,7 @@ class CsvFile:
 
 
 class CsvSink:
-    """Writes rows of CSV."""
+    """Writer of the output in CSV, in the dialect of the input."""
 
     def __init__(self, source: CsvFile, stream: IO[bytes], layout: Layout) -> None:
         if source.marked:
@@ -110,7 +110,7 @@ class CsvSink:
         self._writer.writerow(layout.order)
 
     def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
-        """Write the rows that are kept."""
+        """Write the rows of a chunk that are kept, each with its report of those `drawn`."""
         rows = [row for row, wanted in zip(chunk.rows, kept.tolist(), strict=True) if wanted]
         columns: list[Any] = []
         for name in self._layout.order:
@@ -122,7 +122,7 @@ class CsvSink:
         self._writer.writerows(zip(*columns, strict=True))
 
     def close(self) -> None:
-        """Hand the stream back to whoever opened it."""
+        """Write what is buffered, and leave the stream open: whoever opened it publishes the file."""
         self._stream.flush()
         self._stream.detach()
 
@@ -133,6 +133,7 @@ def _delimiter(first: str) -> str:
 
 
 def _text(first: bytes) -> str:
+    """Return the first line as text, without byte-order mark and line end."""
     try:
         return re.split("[\r\n]", first.removeprefix(_MARK).decode("utf-8"), maxsplit=1)[0]
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""A file, in two passes: everything is checked before the first report is drawn."""
+"""Apply a plan to a file in two passes: everything is checked before the first report is drawn."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.runtime.atomic_write import replacing, require_free, unwritable
-from dxopt.runtime.locking import held
+from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
 
 
 def partial_of(file: Path) -> Path:
-    """Return the hidden file beside an output that has its content until it is whole."""
+    """Return the hidden file beside an output into which it is written until it is whole."""
     return file.with_name(f".{file.name}.part")
 
 
 @contextmanager
 def whole(file: Path, resumes: Callable[[], bool]) -> Iterator[IO[bytes]]:
-    """Give a stream to a file, which is there under its name once the context ends well, and not before.
+    """Open a stream to a file that gets its name once the context ends well, and not before.
 
-    Where the context ends badly and the run `resumes`, its hidden file is left behind, empty; not after
-    BudgetExceeded, which nothing goes on from. SpecError if it cannot be written, or another run is writing it.
+    If it ends badly and the run `resumes`, its hidden file is left behind, empty, which says that a run was paid for
+    and can go on; not after BudgetExceeded, as that run cannot. SpecError if it cannot be written, or another run is
+    writing it.
     """
     partial = partial_of(file)
     with ExitStack() as stack:
@@ -58,7 +59,7 @@ def whole(file: Path, resumes: Callable[[], bool]) -> Iterator[IO[bytes]]:
 
 
 def publish(file: Path, sha256: str) -> bool:
-    """Give the hidden file of a run that was killed its name, where it has this digest and nobody writes it."""
+    """Give the hidden file of a killed run its name if it has this digest and nobody writes it; True if it did."""
     partial = partial_of(file)
     if not is_file(partial) or partial.is_symlink():
         return False
@@ -75,7 +76,8 @@ def publish(file: Path, sha256: str) -> bool:
 
 
 def _held(partial: Path) -> AbstractContextManager[None]:
-    return held(partial.with_name(f"{partial.name}.lock"))
+    """Return a lock that one run has at a time; BlockingIOError if another has it."""
+    return locked(partial.with_name(f"{partial.name}.lock"))
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:
@@ -105,7 +107,7 @@ FORMATS: dict[str, type[Source]] = {
 
 
 def opened(data: Path) -> Source:
-    """Return the rows of a file, by its ending.
+    """Open a file in the format that its ending says.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
     if FORMATS.get(output.suffix.lower()) is not FORMATS.get(data.suffix.lower()):
         fix = f"name it {output.stem}{data.suffix}"
         raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)
-    # a sidecar alone is of a run that was killed
+    # a sidecar without its output is that of a killed run, and may be replaced
     for file, replaced in ((output, force), (sidecar_of(output), force or not output.exists())):
         if file.exists() and file.samefile(data):
             raise SpecError("output", f"{file} is the input", "name another file")
@@ -140,7 +142,7 @@ def apply_to_file(
 ) -> tuple[Sidecar, Moved]:
     """Check the rows of a file, draw a report for each, and write them and the sidecar.
 
-    The sidecar is returned, and which values were moved; none that an earlier run has moved.
+    Return the sidecar, and the values that were moved; none of them if the output is that of an earlier, killed run.
 
     With a ledger each chunk is paid for before its reports are drawn. A run that is stopped has published nothing:
     the same command again goes on with it, draws anew and pays for no row twice.
@@ -203,7 +205,10 @@ def apply_to_file(
 
 
 def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar | None:
-    """Publish the output of the run of this name, if it was killed when all was written, and return its sidecar."""
+    """Publish the output that a run of this name left, if it was killed after all was paid and written.
+
+    Return its sidecar; None if there is no such output, so that everything is still to be done.
+    """
     if plan.persons is None or plan.persons.ledger is None or not partial_of(output).exists():
         return None
     try:
@@ -218,7 +223,10 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 
 
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
-    """Return the name of a run in a ledger: the same for the same data, table, options and output."""
+    """Return a function that gives the name of a run: the same for the same data, table, options and output.
+
+    It is called only with a ledger, as it reads all of the data for its digest.
+    """
 
     def name() -> str:
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
@@ -232,7 +240,7 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
 
 
 def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: str) -> Iterator[tuple[Chunk, Settled]]:
-    """Yield each chunk, with what is known of its rows."""
+    """Yield each chunk with the rows of it that are kept, and count all in the tally; both passes begin so."""
     for chunk in source.chunks():
         persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
         yield chunk, plan.settle(_secrets(plan, source, chunk), persons, chunk.lines, tally)

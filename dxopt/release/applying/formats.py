@@ -1,4 +1,4 @@
-"""Chunks of rows, and points of geometry columns."""
+"""Parts that several formats share: chunks of rows, and points of geometry columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POINT = struct.Struct("<BIdd")
 
 
 def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return latitudes and longitudes of points in well-known binary `(k,)`; NaN for other shapes and missing ones.
+    """Return latitudes and longitudes of points in well-known binary (WKB), `(k,)`; NaN for whatever is no point.
 
     UnsupportedError if shapely is not installed; SpecError if it is no well-known binary.
     """
@@ -105,7 +105,7 @@ class Chunk:
 
 
 def chunked(rows: Iterator[tuple[int, Any]], share: Callable[[], float]) -> Iterator[Chunk]:
-    """Yield chunks of rows that come one by one, each with its line or number."""
+    """Gather rows that come one by one, each with its line or number, into chunks of `ROWS`."""
     while some := list(islice(rows, ROWS)):
         lines = np.array([line for line, _ in some])
         yield Chunk([row for _, row in some], lines, share())

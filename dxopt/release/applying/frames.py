@@ -53,7 +53,7 @@ class Frame:
         return len(self._frame)
 
     def hidden(self, plan: Plan) -> list[str]:
-        """Return the columns of geometry that are not replaced."""
+        """Return further columns of geometry, which are left out, as they may tell the true position."""
         return [name for name in self._shapes if name not in plan.where.names]
 
     def require_points(self) -> None:
@@ -155,7 +155,7 @@ def _with_index_as_columns(native: Any) -> tuple[Any, list[str]]:
 def apply_to_frame(
     plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
 ) -> tuple[Any, Layout, Tally]:
-    """Return a frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
+    """Return a frame of reports, its columns, and the tally of rows; SpecError if rows are refused or not paid."""
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
     unnamed = plan.unnamed(frame.names, frame.hidden(plan))

@@ -1,4 +1,4 @@
-"""GeoJSON: points, read and written feature by feature."""
+"""Read and write GeoJSON of points feature by feature, as files may be larger than memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class JsonStream:
             raise _no_collection()
 
     def _parts(self, begin: str, end: str) -> Iterator[None]:
-        """Pass the marks of a list or an object, and yield where each of its parts is to be read."""
+        """Read the marks of a list or object, and yield at each part, which the caller reads before going on."""
         self._expect(begin)
         if self._peek() != end:
             yield
@@ -62,12 +62,13 @@ class JsonStream:
         self._expect(end)
 
     def _expect(self, mark: str) -> None:
+        """Read a mark; SpecError if another one is next."""
         if self._peek() != mark:
             raise _no_collection()
         self._place += 1
 
     def _peek(self) -> str:
-        """Return the next character that is no blank; none at the end."""
+        """Return the next character that is no blank, without reading it; "" at the end."""
         while True:
             while self._place < len(self._text) and self._text[self._place] in _BLANK:
                 self._place += 1
@@ -77,7 +78,7 @@ class JsonStream:
                 return ""
 
     def _value(self) -> Any:
-        """Return the value that is next."""
+        """Read the value that is next, with as much more text as it takes."""
         self._peek()
         while True:
             try:
@@ -94,7 +95,7 @@ class JsonStream:
             self._more(len(self._text) - self._place)
 
     def _more(self, least: int = 0) -> bool:
-        """Read on, at least so much, and forget what was used; false at the end."""
+        """Get more text, `least` characters or more, and forget what was read; False at the end of the stream."""
         try:
             block = self._stream.read(max(_BLOCK, least))
         except UnicodeDecodeError:
@@ -144,6 +145,7 @@ class GeoJsonFile:
             self._check_members()
 
     def _checked(self, number: int, feature: Any) -> dict[str, Any]:
+        """Return a feature, and remember the names of its properties; SpecError if it is none."""
         if not isinstance(feature, dict) or feature.get("type") != "Feature":
             raise SpecError("data", f"feature {number} is none", "give a FeatureCollection of features")
         properties = feature.get("properties") or {}
@@ -158,6 +160,7 @@ class GeoJsonFile:
         return {_ID: named, "properties": properties, GEOMETRY: feature.get(GEOMETRY)}
 
     def _check_members(self) -> None:
+        """Raise SpecError unless the members besides `features` are those of a collection in WGS 84."""
         if self.members.get("type") != "FeatureCollection":
             raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
         if self.members.get("crs") is not None:
@@ -178,7 +181,7 @@ class GeoJsonFile:
         return found[:, 0], found[:, 1]
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
-        """Return a number for each feature `(k,)`, the same for features that are written in the same way."""
+        """Return a fingerprint for each feature `(k,)`, the same for features with equal members in equal order."""
         return np.fromiter(map(hash, map(repr, chunk.rows)), np.int64, len(chunk.rows)).view(np.uint64)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> GeoJsonSink:
@@ -187,7 +190,7 @@ class GeoJsonFile:
 
 
 class GeoJsonSink:
-    """Writes features."""
+    """Writer of the output in GeoJSON."""
 
     def __init__(self, source: GeoJsonFile, stream: IO[bytes], layout: Layout) -> None:
         self._stream = stream
@@ -201,7 +204,7 @@ class GeoJsonSink:
         stream.write(b'{"type": "FeatureCollection", "features": [')
 
     def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
-        """Write the features that are kept."""
+        """Write the features of a chunk that are kept, each with its report of those `drawn`."""
         wanted = (feature for feature, taken in zip(chunk.rows, kept.tolist(), strict=True) if taken)
         for feature, report in zip(wanted, drawn.tolist(), strict=True):
             text = json.dumps(self._feature(feature, report), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Parquet, and GeoParquet with points, by row batches."""
+"""Read and write Parquet, and GeoParquet with points, in batches of rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ParquetFile:
         return places_of(chunk.rows.column(self.geometry).to_pylist())
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
-        """Return a number for each row `(k,)`, the same for rows that are the same in every column."""
+        """Return a fingerprint for each row `(k,)`, the same for rows equal in every column."""
         return of_frame(chunk.rows.to_pandas(ignore_metadata=True, types_mapper=_nullable))
 
     def sink(self, stream: IO[bytes], layout: Layout) -> ParquetSink:
@@ -114,12 +114,13 @@ class ParquetFile:
                 yield path[0]
 
     def _damaged(self, error: Exception) -> SpecError:
+        """Return the error of a file that cannot be read, with the reason that Arrow gives, cut short."""
         reason = " ".join(str(error).split())[:120]
         return SpecError("data", f"is no Parquet, or damaged ({reason})", "write it again")
 
 
 class ParquetSink:
-    """Writes rows of Parquet."""
+    """Writer of the output in Parquet."""
 
     def __init__(self, source: ParquetFile, stream: IO[bytes], layout: Layout) -> None:
         import pyarrow as pa
@@ -140,7 +141,7 @@ class ParquetSink:
         self._writer = pq.ParquetWriter(stream, self._schema)
 
     def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
-        """Write the rows that are kept."""
+        """Write the rows of a batch that are kept, each with its report of those `drawn`."""
         import pyarrow as pa
 
         rows = chunk.rows if kept.all() else chunk.rows.filter(pa.array(kept))
@@ -152,12 +153,12 @@ class ParquetSink:
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def close(self) -> None:
-        """Write the end of the file."""
+        """Write the end of the file, without which it cannot be read."""
         self._writer.close()
 
 
 def _nullable(kind: pa.DataType) -> Any:
-    """Return a type of pandas that has missing values, so that every batch of a column has the same."""
+    """Return a type of pandas that has missing values, None for the usual one, so that all batches have the same."""
     import pandas as pd
     from pyarrow import types
 

@@ -1,4 +1,4 @@
-"""Persons of the rows: payments from a ledger, and repeatable draws with a key."""
+"""Options about the persons whose rows they are: a ledger to pay from, and a key for repeatable draws."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Persons:
     def of(
         cls, column: str | None, key: Key | None, release: str | None, ledger: Any, over_budget: str = "refuse"
     ) -> Persons | None:
-        """Return the persons that are asked for, if any; SpecError where something is missing."""
+        """Return these options, None without key and ledger; SpecError if they do not fit together."""
         required("key", key, Key | None, "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
             fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
@@ -70,7 +70,7 @@ class Persons:
     def tags(
         self, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]
     ) -> list[bytes | None] | None:
-        """Return a tag for each draw with a key, which hides the secret from everybody without it."""
+        """Return a tag for each draw, by which a ledger knows it again, and nobody its secret; None without a key."""
         if self.key is None:
             return None
         labels = table.space.labels

@@ -1,4 +1,4 @@
-"""Plan of an application, made from the table and the options before any row is read."""
+"""Plan of an application, made before any row is read, and the payments from a ledger for it."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Columns:
     label : str or None
         The column of labels of secrets.
     keep, drop : sequence of str
-        Which other columns are kept, all by default, and which are not.
+        Other columns that are kept, all by default, and those that are not.
     worst : bool
-        Whether to add the radius for the worst secret.
+        True to add the radius for the worst secret.
     lean : bool
-        Whether to add radii alone: without the label of the report where its coordinates or value stand, and without
+        True to add radii alone: without the label of the report where its coordinates or value stand, and without
         what is the same in every row and stands in the sidecar (the level, and what was done).
     prior : Prior, str or array, or None
-        What the radius is about; that of the table where it has one, else uniform.
+        Prior of the radii; that of the table where it has one, else uniform.
 
     Examples
     --------
@@ -90,9 +90,10 @@ class Settled:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A table, the columns that have the secrets, and what the output says.
+    """Plan of `dx.apply` for each chunk of rows: the table, the columns that have the secrets, and the options.
 
-    Its radius is that within which the level was asked for, where that is known.
+    `snapper` finds the secret of a row. `radii` are those that the output states. `radius` is the distance within
+    which the level was asked for, None where that is unknown.
     """
 
     table: IntegerTable
@@ -118,7 +119,7 @@ class Plan:
         within: float | None,
         **options: Any,
     ) -> Plan:
-        """Return the plan for these columns; SpecError where options do not suit the table."""
+        """Return the plan for these columns; `options` are other fields. SpecError if they do not suit the table."""
         snapper = Snapper.of(table.space, where, within)
         found = radii(table, prior.probabilities, snapper)
         if columns.worst and found is None:
@@ -139,11 +140,11 @@ class Plan:
         return [] if self.columns.keep is not None else [name for name in names if name not in away]
 
     def tally(self, noun: str) -> Tally:
-        """Return a counter of rows under the policy of the plan."""
+        """Return a new counter of rows under the policy for those outside; `noun` is what its errors call a row."""
         return Tally(self.snapper, self.outside, noun)
 
     def settle(self, values: Sequence[Any], persons: Any, lines: NDArray[np.int64], tally: Tally) -> Settled:
-        """Return the secrets and persons of the rows that are kept."""
+        """Return the secrets and persons of the rows that are kept, and count all rows in the tally."""
         snapped = self.snapper.snap(values)
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
@@ -153,14 +154,14 @@ class Plan:
         return Settled(kept, snapped.index[kept], texts)
 
     def drawn(self, settled: Settled) -> NDArray[np.int64]:
-        """Return one report for each secret, with the exact probabilities of the table; with a key the same again."""
+        """Draw one report for each secret, with the table's exact probabilities; with a key the same each time."""
         asked = self.persons
         if asked is None or asked.key is None:
             return self.table.sample(index=settled.secrets)[:, 0]
         return self.table.sample_for(settled.persons, index=settled.secrets, key=asked.key, release=asked.release)
 
     def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
-        """Return the columns of the output for data with such columns."""
+        """Return the columns of the output for data with columns `names`, of which `hidden` tell true positions."""
         columns, table = self.columns, self.table
         said = generalization(
             self.where.noun,
@@ -176,7 +177,11 @@ class Plan:
 
 @dataclass(eq=False)
 class Payment:
-    """The run of a ledger that pays for the rows of a plan, one chunk after another."""
+    """The run of a ledger that pays for the rows of a plan, one chunk after another.
+
+    `name` is that by which a run that was stopped is found again. `rest` is how many rows of each person are still to
+    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row.
+    """
 
     plan: Plan
     persons: Persons
@@ -188,9 +193,9 @@ class Payment:
 
     @classmethod
     def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
-        """Return the run of this name, which may have been stopped before; None without a ledger.
+        """Begin the run, or go on with the one of this name that was stopped; None without a ledger.
 
-        The tally is told of rows that are left out, as they cannot be paid for.
+        `needed` is how many rows each person has. Rows that cannot be paid for are counted in the tally.
 
         Raises
         ------
@@ -211,10 +216,14 @@ class Payment:
         return payment
 
     def _affordable(self, needed: Counter[str]) -> dict[str, int]:
-        """Return the number of rows each person can afford; none with a key, as a charge tells that later."""
+        """Return how many of the rows `needed` each person can afford; empty with a key.
+
+        With a key a row costs nothing if the person has had the draw before, which only the charge can tell.
+        """
         asked = needed if self.persons.key is None else {}
         found = self.ledger.affordable(asked, **self._cost, run=self.name, drop=self.dropping)
         if asked and not any(found.values()):
+            # no row is left: refuse, in the words of the error without dropping
             try:
                 self.ledger.affordable(asked, **self._cost, run=self.name)
             except BudgetExceeded as error:
@@ -233,13 +242,13 @@ class Payment:
 
     @property
     def _cost(self) -> dict[str, Any]:
-        """The level of a row, and its unit."""
+        """The level of a row, and its unit, as arguments of `Budgets.charge`."""
         table = self.plan.table
         unit = per(table.space.unit) if table.space.unit else "per unit"
         return {"level": Fraction(table.epsilon), "delta": Fraction(table.delta), "unit": unit}
 
     def charge(self, settled: Settled) -> Settled:
-        """Pay for the next rows, and say which of them are kept; BudgetExceeded gives up the run."""
+        """Pay for the next rows, and return those that are kept; after BudgetExceeded the run is given up."""
         paid = self._payable(settled) if self.dropping else settled
         key = self.persons.key
         tags = self.persons.tags(self.plan.table, paid.secrets, paid.persons)
@@ -261,7 +270,7 @@ class Payment:
                 self.rest[person] -= 1
                 payable[row] = True
         kept = settled.kept.copy()
-        kept[kept] = payable
+        kept[kept] = payable  # of the rows kept so far, those that are paid for
         persons = [person for person, pays in zip(settled.persons, payable.tolist(), strict=True) if pays]
         return Settled(kept, settled.secrets[payable], persons)
 
@@ -281,7 +290,7 @@ def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, 
     if isinstance(given, str | Path):
         table = IntegerTable.load(given)
     elif isinstance(given, Mechanism):
-        # what makes tables needs more than what applies them
+        # imported here only: making tables loads modules that applying one does without
         from dxopt.release.tables.making import integer_table
 
         table = integer_table(given, prior=prior)
@@ -295,7 +304,7 @@ def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, 
 
 
 def asked_radius(given: Any) -> float | None:
-    """Return the radius that the level was asked for by, of a report or a result folder; None where it is unknown."""
+    """Return the radius by which a report, or a result folder, was asked for its level; None if it is unknown."""
     if not isinstance(given, str | Path):
         within = getattr(getattr(given, "problem", None), "within", None)
         return None if within is None else within.radius
@@ -307,9 +316,9 @@ def asked_radius(given: Any) -> float | None:
 
 
 def _believed(table: IntegerTable, given: PriorLike | None) -> Prior:
-    """Return the prior that was given, or else that of the table, or else the same probability everywhere."""
+    """Return the prior given, or else that of the table, or else the uniform one; radii are about it."""
     if given is not None:
         return Prior.of(given, table.space)
-    if table.prior is not None and np.ptp(table.prior) > 0:
+    if table.prior is not None and np.ptp(table.prior) > 0:  # one that is uniform is called so
         return Prior(table.prior, "of the table")
     return Prior.uniform(table.space)

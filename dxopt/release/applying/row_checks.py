@@ -1,4 +1,4 @@
-"""Check the rows of the data: what is found by line, repeated rows, and why data is refused."""
+"""Check the rows of the data: count what cannot be used, refuse data for it, and warn of repeated rows."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Moved:
     Attributes
     ----------
     values : int
-        How many.
+        Their number.
     furthest : float
-        How far the nearest is at most, in the unit of distances.
+        Largest distance of one to its nearest secret, in the unit of distances.
     """
 
     values: int = 0
@@ -39,7 +39,10 @@ class Moved:
 
 
 class Tally:
-    """Counter of rows by kind; lines that are outside or unusable are dropped."""
+    """Counter of rows by the code of their secret, with the first lines of each code, for errors.
+
+    Says by `policy` which rows are kept as they are added, and once all are, refuses the data by `require`.
+    """
 
     def __init__(self, snapper: Snapper, policy: str, noun: str) -> None:
         required_choice("outside", policy, OUTSIDE_POLICIES)
@@ -59,7 +62,7 @@ class Tally:
 
     @property
     def outside(self) -> int:
-        """Number of rows outside of the space."""
+        """Number of rows too far from every secret, or with a label of none."""
         return int(self._counts[OUTSIDE] + self._counts[UNKNOWN])
 
     @property
@@ -68,7 +71,7 @@ class Tally:
         return int(self._counts[BAD] + self._counts[NO_DEGREES])
 
     def add(self, lines: NDArray[np.int64], values: list, snapped: Snapped) -> NDArray[np.bool_]:
-        """Count rows, and say which of them are kept `(k,)`."""
+        """Count rows, and return a mask `(k,)` of those that are kept."""
         self.rows += len(lines)
         code = snapped.code
         self._counts += np.bincount(code, minlength=5)
@@ -77,6 +80,7 @@ class Tally:
             first += lines[code == kind][: _SHOWN - len(first)].tolist()
         off = (code == OUTSIDE) | (code == NO_DEGREES)
         if len(values) == 2 and off.any():
+            # rows that fit with their coordinates swapped explain what is wrong with the data
             tried = self._snapper.snap([np.asarray(column)[off] for column in values], swapped=True)
             self._swapped += int((tried.code == GOOD).sum())
         kept = code == GOOD
@@ -91,17 +95,17 @@ class Tally:
         return kept
 
     def add_nameless(self, lines: list[int]) -> None:
-        """Count rows that are kept and say not whose they are."""
+        """Count rows that are kept, but do not say whose they are; `require` refuses them."""
         self._without += len(lines)
         self._nameless += lines[: _SHOWN - len(self._nameless)]
 
     def add_unpaid(self, rows: list[int]) -> None:
-        """Count the rows of persons who lose some for want of budget."""
+        """Count rows that are left out for want of budget, `rows` of each person who loses some."""
         self.unpaid_rows += sum(rows)
         self.unpaid_persons += len(rows)
 
     def require(self) -> None:
-        """Raise SpecError where the data is refused."""
+        """Raise SpecError if the data is refused, with the first reason that applies."""
         if not self.rows:
             raise SpecError("data", "has no rows", "give at least one")
         off = int(self._counts[OUTSIDE] + self._counts[NO_DEGREES])
@@ -131,6 +135,7 @@ class Tally:
             raise SpecError("data", f"has no row whose {what} is within the space", "check columns, unit and space")
 
     def _outside(self) -> SpecError:
+        """Return the error about rows too far from every secret, with what would mend it for their kind."""
         snapper = self._snapper
         points = snapper.space.points
         share = self._share(OUTSIDE)
@@ -143,21 +148,21 @@ class Tally:
             wrong = f"{share} none of the secrets"
             meaning = " (how far a value may be from the secret that stands for it)"
             fix = ("mend them, take a line that has them, or ", *_WIDER, meaning)
-        # of the space, not of the data: how far a row is away would tell what it has
+        # the values of the space alone are named: how far a row is off would tell its value
         whole = len(points) > 1 and bool((np.diff(np.sort(points[:, 0])) == 1).all() and points[0, 0] % 1 == 0)
         run = "are the whole numbers" if whole else "run"
         wrong += f", which {run} from {points.min():.10g} to {points.max():.10g}"
         return SpecError("data", wrong, *fix, *_OTHERWISE)
 
     def _share(self, kind: int) -> str:
-        """Return the number of rows of one kind, with the first of them."""
+        """Return the start of a sentence about rows of one kind: "2 of 9 rows (lines 3, 5) are"."""
         count = int(self._counts[kind])
         verb = "is" if count == 1 else "are"
         return f"{count:,} of {self.rows:,} rows ({listed(self._first[kind], self._noun, count)}) {verb}"
 
 
 def listed(lines: Iterable[int], noun: str, count: int) -> str:
-    """Return the first of `count` lines as text."""
+    """Return lines as text, "lines 3, 5, …", where they are the first of `count`."""
     first = [f"{line:,}" for line in lines]
     more = ", …" if count > len(first) else ""
     return f"{noun}{'s' if count > 1 else ''} {', '.join(first)}{more}"
@@ -169,7 +174,7 @@ Fingerprints = NDArray[np.uint64]
 
 
 class Repeats:
-    """Counter of rows that equal earlier ones, by their fingerprints."""
+    """Counter of rows that equal earlier ones by their fingerprints, to warn of data that was joined twice."""
 
     def __init__(self) -> None:
         self._seen: list[Fingerprints] = []
@@ -177,14 +182,14 @@ class Repeats:
         self._all = True
 
     def add(self, found: Fingerprints) -> None:
-        """Look at rows `(k,)`."""
+        """Take the fingerprints of rows `(k,)`, up to `LOOKED_AT` of all."""
         room = LOOKED_AT - self._rows
         self._all &= len(found) <= room
         self._seen.append(found[:room])
         self._rows += len(self._seen[-1])
 
     def warn(self, noun: str) -> None:
-        """Warn of rows that are the same as earlier ones, as the second function that `apply` calls."""
+        """Warn of rows that equal earlier ones. The warning names the caller of `apply`, 3 calls further up."""
         count = self._rows - len(np.unique(np.concatenate(self._seen))) if self._seen else 0
         if not count:
             return
@@ -199,11 +204,11 @@ class Repeats:
 
 
 def of_frame(frame: Any) -> Fingerprints:
-    """Return a number for each row of a frame of pandas `(k,)`, the same for rows that are the same everywhere."""
+    """Return a fingerprint for each row of a frame of pandas `(k,)`, the same for rows equal in every column."""
     from pandas.api.types import is_object_dtype
     from pandas.util import hash_pandas_object
 
-    # lists and the like have no hash, and texts of long arrays are cut
+    # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
     texts = {
         name: [repr(value.tolist() if isinstance(value, np.ndarray) else value) for value in frame[name]]
         for name, kind in frame.dtypes.items()

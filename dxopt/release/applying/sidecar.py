@@ -32,7 +32,7 @@ from dxopt.verify.published.sidecar import (
 )
 
 _LARGEST = 700.0
-"""Exponents of numbers that doubles have."""
+"""Exponent whose power a double still has; larger ones count as this, as JSON has no infinity."""
 
 
 def sidecar(
@@ -45,7 +45,10 @@ def sidecar(
     command: Sequence[str] | None,
     run: tuple[str, ...] | None = None,
 ) -> Sidecar:
-    """Return the sidecar of an output; `run` names the run of a ledger that paid for it."""
+    """Return the record of what was done, which is written beside an output.
+
+    `output` is None for a frame; `run` has name and token of the run that paid for it, None without a ledger.
+    """
     table, space, snapper = plan.table, plan.table.space, plan.snapper
     metric = "given distances" if space.metric is None else space.metric.name
     prior = hashlib.sha256(plan.prior.probabilities.astype("<f8").tobytes()).hexdigest()
@@ -81,7 +84,10 @@ def sidecar(
 
 
 def _near(plan: Plan) -> Near | None:
-    """Return two positions on the Earth that are not outside; None for other data, and other distances."""
+    """Return the factor e^{εd} for two positions on the Earth within the radius asked for, or a round one.
+
+    d is the distance that their secrets may have. None for other data, and where no such distance is known.
+    """
     space = plan.table.space
     if plan.where.kind != "earth":
         return None
@@ -93,6 +99,7 @@ def _near(plan: Plan) -> Near | None:
 
 
 def _radius(plan: Plan, layout: Layout) -> Radius | None:
+    """Return which columns of the output have radii, and the worst one; None if there are no radii."""
     if plan.radii is None:
         return None
     named = tuple(name for name in layout.made if "ncertainty" in name)
@@ -109,7 +116,7 @@ def _draws(plan: Plan) -> Draws:
 
 
 def _paid(plan: Plan, tally: Tally, run: tuple[str, ...] | None) -> Paid | None:
-    """Return what rows were paid from, and how many were not, without saying whose."""
+    """Return the budget that rows were paid from, and how many were not, but not whose; None without a ledger."""
     persons = plan.persons
     if persons is None or persons.ledger is None:
         return None

@@ -1,4 +1,4 @@
-"""Accounts of persons, their payments, and what these compose to."""
+"""Accounts of persons, their payments, what these compose to, and amounts as text for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYED = (
     "With a key, two different reports of a person in one release prove two different secrets, and what is spent "
     "covers only histories that have equal secrets in the same rows."
 )
-"""Guarantee for rows that were drawn with a key (docs/theory/proofs.md)."""
+"""Limit of the guarantee for rows that were drawn with a key (docs/theory/proofs.md), which histories show."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,9 +34,9 @@ class Account(Shown):
     person : str
         As stored: as given, or hashed.
     budget, budget_delta : Fraction or None
-        What may be spent in all; None where neither the person nor the ledger has a budget.
+        Most that may be spent in all; None where neither the person nor the ledger has a budget.
     own : bool
-        Whether the budget is the person's own, and not the default.
+        True if the budget is the person's own, and not the default.
     spent, spent_delta : Fraction
         Exactly; `float(account.spent)` is the nearest double.
     """
@@ -59,13 +59,14 @@ class Account(Shown):
         return max(Fraction(0), (self.budget_delta or Fraction(0)) - self.spent_delta)
 
     def allows(self, spent: Fraction, spent_delta: Fraction) -> bool:
-        """Return whether the budget covers this total."""
+        """Return whether the budget covers these totals of ε and δ; without a budget nothing is covered."""
         return self.budget is not None and spent <= self.budget and spent_delta <= (self.budget_delta or 0)
 
     def __str__(self) -> str:
-        budget = "no budget" if self.budget is None else f"{shown(self.left, up=False)} left of {shown(self.budget)}"
-        delta = f", delta {shown(self.spent_delta)}" if self.spent_delta else ""
-        return f"{printable(self.person)}: spent {shown(self.spent)}{delta}, {budget}"
+        left = amount_text(self.left, up=False)
+        budget = "no budget" if self.budget is None else f"{left} left of {amount_text(self.budget)}"
+        delta = f", delta {amount_text(self.spent_delta)}" if self.spent_delta else ""
+        return f"{printable(self.person)}: spent {amount_text(self.spent)}{delta}, {budget}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,17 +76,17 @@ class Payment(Shown):
     Attributes
     ----------
     release : str
-        What was released.
+        Name of what was released.
     first, last : str
         When the first and the last row of it was paid: UTC, as "2026-01-31T12:00:00Z".
     level, level_delta : Fraction
         ε and δ of each row.
     rows : int
-        How many rows were paid.
+        Number of rows that were paid.
     finished : bool
         False for a run that is under way or was killed, which goes on or is closed.
     keyed : bool
-        Whether the rows were drawn with a key.
+        True if the rows were drawn with a key.
     key : str or None
         The fingerprint of that key, where it is known.
     """
@@ -118,12 +119,12 @@ class Payment(Shown):
 
 @dataclass(frozen=True, repr=False)
 class Totals(Shown):
-    """A ledger in a few numbers.
+    """Summary of a ledger in a few numbers.
 
     Attributes
     ----------
     persons : int
-        Who has a budget of their own, or has paid.
+        Persons who have a budget of their own, or have had one, or have paid.
     rows : int
         Rows that were paid.
     spent : Fraction
@@ -154,13 +155,13 @@ class Totals(Shown):
         ]
 
 
-def shown(amount: Fraction, *, up: bool = True) -> str:
-    """Return an amount for people: seven digits, or as many as the double next to it has."""
+def amount_text(amount: Fraction, *, up: bool = True) -> str:
+    """Return an amount for people, with up to seven digits of the double next to it: not below it, or not above."""
     return f"{float_above(amount) if up else float_below(amount):.7g}"
 
 
-def apart(left: Fraction, asked: Fraction) -> tuple[str, str]:
-    """Format the amounts left and asked with three digits, or with enough more to show that too little is left."""
+def texts_of_shortfall(left: Fraction, asked: Fraction) -> tuple[str, str]:
+    """Return the amounts left and asked as text, with enough digits to show that too little is left."""
     for digits in range(3, 13):
         few = f"{float(left):.{digits}g}", f"{float(asked):.{digits}g}"
         if float(few[0]) < float(few[1]):
@@ -168,19 +169,19 @@ def apart(left: Fraction, asked: Fraction) -> tuple[str, str]:
     return f"{float(left):.7g}", "a little more"
 
 
-def enough(amount: Fraction) -> str:
-    """Return a budget that is not below an amount, rounded up to four digits, as people write it."""
+def sufficient_text(amount: Fraction) -> str:
+    """Return a budget that covers an amount, for people to set: the amount rounded up to four digits."""
     up = Context(prec=4, rounding=ROUND_CEILING)
     return f"{float(up.divide(Decimal(amount.numerator), Decimal(amount.denominator))):.4g}"
 
 
 def printable(text: str) -> str:
-    """Return a name from outside for a terminal: without control characters."""
+    """Return a name for a terminal, without control characters, by which names from outside could change it."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
-def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pairs: str) -> Composition:
-    """Return the releases of payments together; see `Budgets.composed`."""
+def compose_payments(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pairs: str) -> Composition:
+    """Compose what payments were for, each release as often as it has rows; see `Budgets.composed`."""
     from dxopt.analysis.composition import compose
 
     counts: Counter[str] = Counter()
@@ -190,17 +191,17 @@ def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pa
         if table is None:
             raise SpecError("tables", f"lack the one of release {payment.release!r}", "give one for each release")
         if (Fraction(table.epsilon), Fraction(table.delta)) != (payment.level, payment.level_delta):
-            wrong = (
-                f"have one at {shown(Fraction(table.epsilon))} for release {payment.release!r}, which was paid for at"
-            )
-            raise SpecError("tables", f"{wrong} {shown(payment.level)}", "give the table that was drawn from")
+            level, paid = amount_text(Fraction(table.epsilon)), amount_text(payment.level)
+            wrong = f"have one at {level} for release {payment.release!r}, which was paid for at {paid}"
+            raise SpecError("tables", wrong, "give the table that was drawn from")
         counts[payment.release] += payment.rows
         if payment.keyed:
             keyed[payment.release][payment.key] += payment.rows
     if not counts:
         raise SpecError("person", "has paid for nothing", "there is nothing to compose")
     for release, rows in keyed.items():
-        # two draws with one key are about two secrets; None stands for a key that was not given
+        # a repeated draw is not paid again: two rows of one key are two secrets, and those of None, a key that was
+        # not given, may be of any key
         surely = max((count for key, count in rows.items() if key is not None), default=0)
         if surely + rows[None] > 1:
             has = "has" if surely > 1 else "may have"

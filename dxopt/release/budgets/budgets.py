@@ -15,7 +15,7 @@ from dxopt.errors import DxoptError, SpecError
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import Amount, amount_of
 from dxopt.release.budgets import charges
-from dxopt.release.budgets.accounts import Account, Payment, Totals, composed
+from dxopt.release.budgets.accounts import Account, Payment, Totals, compose_payments
 from dxopt.release.budgets.charges import Level, Purse
 from dxopt.release.budgets.ledger_file import LedgerFile, Tags, mark, stored, text
 from dxopt.release.keys import Key
@@ -74,10 +74,10 @@ class Budgets(Shown):
         create : bool
             Make the file where there is none.
         unit : str, optional
-            What levels are per, such as "per km". A ledger has one unit: that of the first charge where none is
-            given.
+            Unit of levels, such as "per km". A ledger has one unit; where none is given, it takes that of the
+            first charge.
         default : amount, optional
-            Budget of persons without their own, where none is set yet; see `set`.
+            Default budget, for persons who have none of their own; kept only where no default is set yet. See `set`.
         key : Key, optional
             When the ledger is made and whenever it is opened: persons are stored as keyed hashes alone (HMAC-SHA256).
         wait : float
@@ -129,13 +129,13 @@ class Budgets(Shown):
 
     @property
     def default(self) -> Fraction | None:
-        """The budget of persons without their own."""
+        """Default ε budget, for persons who have none of their own; None if no default is set."""
         with self._file.reading() as db:
             return charges.default_of(db)[0]
 
     @property
     def default_delta(self) -> Fraction | None:
-        """The budget of persons without their own, of δ."""
+        """Default δ budget, for persons who have none of their own; None if no default is set."""
         with self._file.reading() as db:
             return charges.default_of(db)[1]
 
@@ -216,7 +216,7 @@ class Budgets(Shown):
         ...     print(round(budgets.composed("ann", {"May": table}).epsilon(0.01).epsilon, 3))
         1.966
         """
-        return composed(self.history(person), tables, pairs)
+        return compose_payments(self.history(person), tables, pairs)
 
     def totals(self) -> Totals:
         """Return the ledger in a few numbers.
@@ -279,7 +279,7 @@ class Budgets(Shown):
         amounts = amount_of(budget, "budget"), amount_of(delta, "delta")
         name = None if person is None else stored([person], self._key)[0]
         with self._file.writing() as db:
-            if name is None or person is None:
+            if name is None or person is None:  # both or neither: type checkers need to see it
                 charges.set_default(db, *amounts)
             else:
                 charges.set_person(db, name, person, *amounts)
@@ -296,15 +296,15 @@ class Budgets(Shown):
         Parameters
         ----------
         name : str
-            What tells the run from others: the same for the same data, mechanism and output.
+            Name that tells the run from others: the same for the same data, mechanism and output.
         release : str, optional
-            What persons read in their history; the name by default.
+            Name that persons read in their history; that of the run by default.
 
         Returns
         -------
         str
-            What `charge` and `finish` take. From now on they refuse what an earlier `begin` of the same run gave, so
-            that one process at most finishes a run and publishes what it has drawn.
+            Token that `charge` and `finish` take. From now on they refuse those of earlier `begin`s of the run,
+            so that one process at most finishes a run and publishes what it has drawn.
 
         Examples
         --------
@@ -334,11 +334,11 @@ class Budgets(Shown):
         """
         with self._file.writing() as db:
             number, finished = charges.run_of(db, run)
-            if not finished:
+            if not finished:  # again is allowed
                 charges.finish(db, number)
 
     def finished(self, run: str) -> bool:
-        """Return whether a run is finished and its output may be published; SpecError if it is another process's."""
+        """Return whether a run is finished, so that its output may be published; SpecError if it was taken over."""
         with self._file.reading() as db:
             return charges.run_of(db, run)[1]
 
@@ -379,13 +379,13 @@ class Budgets(Shown):
         Parameters
         ----------
         needed : mapping of str to int
-            How many rows each person has.
+            Number of rows of each person.
         level, delta, unit : amounts and str
             As in `charge`.
         run : str, optional
             The name of a run that may be unfinished: what it has paid for is paid for.
         drop : bool
-            Whether there may be rows that cannot be paid for.
+            True if there may be rows that cannot be paid for.
 
         Raises
         ------
@@ -437,7 +437,7 @@ class Budgets(Shown):
         first : int
             The number of the first of these rows in the run.
         persons : (k,) sequence of str
-            Who pays for each row; a person may be in several rows, and pays for each.
+            The person who pays for each row; one may be in several rows, and pays for each.
         level, delta, unit : amounts and str
             ε and δ of each row, and what they are per.
         tags : (k,) sequence of bytes or None, optional
@@ -449,12 +449,12 @@ class Budgets(Shown):
         Returns
         -------
         (k,) array of bool
-            Which rows were paid for now.
+            True for rows that were paid for now, False for those that were paid for before, and cost nothing.
 
         Raises
         ------
         BudgetExceeded
-            Naming the first person who has not that much left. Nothing is charged.
+            If somebody has not that much left; the error names the first of them. Nothing is charged.
         SpecError
             If the unit is another, the run is not this process's or is finished, or has paid for other rows before.
 
@@ -538,7 +538,7 @@ class Budgets(Shown):
         ...     print(kinds, float(budgets.left(["ann"])[0]))
         ['hard', 'hard'] 0.0
         """
-        stored([person], self._key)
+        stored([person], self._key)  # refuses what is no name now, not at the first draw
         return Purse(self, person, unit, text(release, "release"))
 
     def close(self) -> None:
@@ -560,7 +560,7 @@ class Budgets(Shown):
     ) -> None:
         self.close()
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return str(self.file)
 
     def _lines(self) -> Lines:
@@ -580,7 +580,7 @@ class Budgets(Shown):
         return repr(self)
 
     def _accounts(self, persons: Sequence[str]) -> list[Account]:
-        """Return the account of each person `(k,)`."""
+        """Return the account of each person `(k,)`; of those who are not in the ledger, one with nothing spent."""
         names = stored(persons, self._key)
         with self._file.reading() as db:
             known = {account.person: account for _, account in charges.find(db, list(dict.fromkeys(names)))}
@@ -588,7 +588,7 @@ class Budgets(Shown):
         return [known.get(name) or Account(name, *default, own=False) for name in names]
 
     def _require_key(self) -> None:
-        """Raise SpecError unless the ledger was made with this key, or without one."""
+        """Raise SpecError unless the key given is that which the ledger was made with, or neither has one."""
         with self._file.reading() as db:
             kept = charges.setting(db, "key")
         if kept != mark(self._key):

@@ -1,4 +1,4 @@
-"""Charge rows in one transaction: runs, what persons can afford, what budgets are set to, totals and histories."""
+"""Read and change a ledger within one transaction: charges, runs, budgets, totals and histories, in SQL."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
 from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
-from dxopt.release.budgets.accounts import Account, Payment, Totals, apart, enough, shown
-from dxopt.release.budgets.ledger_file import NEW, Tags, read, text
+from dxopt.release.budgets.accounts import Account, Payment, Totals, amount_text, sufficient_text, texts_of_shortfall
+from dxopt.release.budgets.ledger_file import NEW, Tags, key_of_payment, text
 
 _AT_A_TIME = 500
 """Parameters of one statement; SQLite takes 999 everywhere."""
@@ -26,7 +26,7 @@ _AT_A_TIME = 500
 
 @dataclass(frozen=True)
 class Level:
-    """Cost of a row: ε and δ, exactly, and their unit."""
+    """Cost of one row: ε and δ, exactly, and their unit."""
 
     epsilon: Fraction
     delta: Fraction
@@ -35,7 +35,7 @@ class Level:
 
 @dataclass
 class Found:
-    """A person's account as a transaction found it, and the rows that it pays for: all, and those with a key."""
+    """An account as it was before a charge, its id, and how many rows it now pays for: in all, and with a key."""
 
     id: int
     account: Account
@@ -59,8 +59,9 @@ def charge(
 ) -> NDArray[np.bool_]:
     """Charge rows within a transaction that writes, and return a mask `(k,)` of those that were paid for now.
 
-    The number of the first row is None where rows are not numbered, and nothing goes on later. Persons `(k,)` are as
-    errors name them, names `(k,)` as stored. See `Budgets.charge`.
+    `first` is the number of the first row in the run, by which a run that was killed goes on without paying twice;
+    None where rows are single draws, not numbered. Persons `(k,)` are as errors name them, names `(k,)` as stored.
+    See `Budgets.charge`.
     """
     keep_unit(db, level.unit)
     texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
@@ -93,7 +94,7 @@ def charge(
     payers = [payer for payer in found.values() if payer.rows]
     short = [payer for payer in payers if not payer.account.allows(*spent_after(payer.account, payer.rows, level))]
     if short:
-        row_of = {name: at for at, name in reversed(list(enumerate(names)))}
+        row_of = {name: at for at, name in reversed(list(enumerate(names)))}  # the first row of each
         short.sort(key=lambda payer: row_of[payer.account.person])
         person = persons[row_of[short[0].account.person]]
         raise refusal(person, [(payer.account, payer.rows) for payer in short], level)
@@ -106,7 +107,7 @@ def charge(
 
 
 def keep_unit(db: sqlite3.Connection, unit: str) -> None:
-    """Set the unit of the ledger where it has none; SpecError if it has another."""
+    """Make a unit that of the ledger if it has none yet; SpecError if it has another, as levels would not add up."""
     text(unit, "unit", 'say what a level is per, such as "per km"')
     kept = setting(db, "unit")
     if kept is None:
@@ -116,7 +117,7 @@ def keep_unit(db: sqlite3.Connection, unit: str) -> None:
 
 
 def require_unit(kept: str | None, unit: str) -> None:
-    """Raise SpecError where a ledger has another unit than a level."""
+    """Raise SpecError if the unit of a ledger, where it has one, is not that of a level."""
     if kept is not None and kept != unit:
         wrong = f"is {unit!r}, but the ledger is in {kept!r}"
         fix = f'keep a ledger for each unit: dxopt budget LEDGER --set AMOUNT --unit "{unit}"'
@@ -124,14 +125,14 @@ def require_unit(kept: str | None, unit: str) -> None:
 
 
 def setting(db: sqlite3.Connection, name: str) -> str | None:
-    """Return a setting of the ledger, or None."""
+    """Return a setting of the ledger by its name; None if it is not set."""
     row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     return None if row is None else row[0]
 
 
 @lru_cache(maxsize=1 << 16)
 def rational(text: str) -> Fraction:
-    """Return an amount from the text that is stored; many persons have the same."""
+    """Return an amount from the text that is stored; kept, as many persons have the same ones."""
     try:
         return Fraction(text)
     except (ValueError, TypeError):
@@ -139,7 +140,7 @@ def rational(text: str) -> Fraction:
 
 
 def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
-    """Return the budget of persons without their own, ε and δ."""
+    """Return the default budget, ε and δ, for persons who have none of their own; None for one that is not set."""
     epsilon, delta = setting(db, "epsilon"), setting(db, "delta")
     return None if epsilon is None else rational(epsilon), None if delta is None else rational(delta)
 
@@ -147,7 +148,7 @@ def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None
 def each_account(
     db: sqlite3.Connection, where: str = "", values: Sequence[str] = ()
 ) -> Iterator[tuple[int, Account]]:
-    """Yield the ids and accounts of persons: of all, or of those that a clause of SQL selects."""
+    """Yield the id and the account of each person, or of those that a clause of SQL with its values selects."""
     default = default_of(db)
     columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
     for number, person, epsilon, delta, *spent in db.execute(f"SELECT {columns} FROM persons {where}", values):
@@ -157,30 +158,30 @@ def each_account(
 
 
 def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Account]]:
-    """Yield the ids and accounts of those among different names who are in the ledger."""
+    """Yield the id and the account of each of the names that is in the ledger; no name may be there twice."""
     for start in range(0, len(names), _AT_A_TIME):
         some = names[start : start + _AT_A_TIME]
         yield from each_account(db, f"WHERE person IN ({', '.join('?' * len(some))})", some)
 
 
 def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
-    """Return the accounts of all persons by name; who is new gets one."""
+    """Return the accounts of persons by name as stored; a person who has none yet is given one."""
     different = list(dict.fromkeys(names))
     db.executemany("INSERT OR IGNORE INTO persons (person) VALUES (?)", ((name,) for name in different))
     return {account.person: Found(at, account) for at, account in find(db, different)}
 
 
 def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:
-    """Return the totals of ε and δ that are spent once some more rows are paid."""
+    """Return what an account has spent, ε and δ, once it has paid for so many more rows."""
     return account.spent + rows * level.epsilon, account.spent_delta + rows * level.delta
 
 
 def refusal(
     person: str, short: Sequence[tuple[Account, int]], level: Level, *, other: Fix = ("release nothing, or ",)
 ) -> BudgetExceeded:
-    """Return the error about persons, the first of them by name, whose accounts are too short for so many rows.
+    """Return the error that refuses a charge: `short` has the accounts that cannot pay, and the rows asked of each.
 
-    It offers `other` ways than a larger budget.
+    It names the first, `person`, with what is left, and says what budget would do; `other` is offered before that.
     """
     account, count = short[0]
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
@@ -191,19 +192,19 @@ def refusal(
         fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
         return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
     needed, needed_delta = (max(totals) for totals in zip(*(spent_after(*one, level) for one in short), strict=True))
-    if asked <= left:
+    if asked <= left:  # then δ is what is missing
         asked, left, kind, needed = count * level.delta, account.left_delta, "delta ", needed_delta
         budget = account.budget_delta or Fraction(0)
-    has, more = apart(left, asked)
+    has, more = texts_of_shortfall(left, asked)
     rows = f" for {count:,} rows" if count > 1 else ""
     unit = f" {level.unit}" if not kind else ""
     wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
     whom = " for each of them" if len(short) > 1 else ""
-    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{enough(needed)} or more{whom}")
+    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{sufficient_text(needed)} or more{whom}")
 
 
 def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Found], level: Level, key: str) -> None:
-    """Write what persons have spent afterwards, and their payments: for new draws, and for those with the key."""
+    """Write what payers have spent now, and add to their payments: one for new draws, one for those with `key`."""
     spent = (
         (as_text(epsilon, "spent"), as_text(delta, "spent"), payer.id)
         for payer in payers
@@ -224,10 +225,11 @@ def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Fou
 
 
 _UNFINISHED = "finished IS NULL AND token IS NOT NULL"
+"""Clause for runs that go on or were killed; single draws are paid in runs without a token, which never end."""
 
 
 def history(db: sqlite3.Connection, name: str) -> list[Payment]:
-    """Return the payments of a person, stored under a name, in the order of time."""
+    """Return the payments of a person, by the name as stored, in the order of time."""
     rows = db.execute(
         "SELECT runs.release, payments.first, payments.last, levels.epsilon, levels.delta, payments.rows, "
         "runs.finished IS NOT NULL OR runs.token IS NULL, payments.key "
@@ -237,13 +239,13 @@ def history(db: sqlite3.Connection, name: str) -> list[Payment]:
         (name,),
     )
     return [
-        Payment(release, first, last, rational(epsilon), rational(delta), count, bool(finished), *read(key))
+        Payment(release, first, last, rational(epsilon), rational(delta), count, bool(finished), *key_of_payment(key))
         for release, first, last, epsilon, delta, count, finished, key in rows
     ]
 
 
 def totals(db: sqlite3.Connection) -> Totals:
-    """Return the ledger in a few numbers."""
+    """Return a summary of the ledger; see `Budgets.totals`."""
     spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
     rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
@@ -253,7 +255,7 @@ def totals(db: sqlite3.Connection) -> Totals:
 
 
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
-    """Raise SpecError unless the database is whole and accounts, payments, rows, tags and budgets agree."""
+    """Raise SpecError (`damaged()` if it is not whole) unless accounts, payments, rows, tags and budgets agree."""
     if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"]:
         raise damaged()
 
@@ -269,7 +271,8 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
 
     for number, account in each_account(db):
         if [account.spent, account.spent_delta] != paid.pop(number, [0, 0]):
-            wrong = f"says that {account.person!r} has spent {shown(account.spent)}, but the payments say otherwise"
+            said = amount_text(account.spent)
+            wrong = f"says that {account.person!r} has spent {said}, but the payments say otherwise"
             raise SpecError("ledger", wrong, "it was altered; take a copy from before")
         if account.budget is not None and not account.allows(account.spent, account.spent_delta):
             raise SpecError("ledger", f"says that {account.person!r} has overspent", "it was altered")
@@ -298,14 +301,15 @@ _OTHER = ("keep the first rows of each person that the budget pays for: ", Optio
 def affordable(
     accounts: Sequence[Account], needed: Mapping[str, int], paid: Mapping[str, int], level: Level, *, drop: bool
 ) -> dict[str, int]:
-    """Return the number of rows each person can afford; without `drop`, BudgetExceeded where there are more.
+    """Return the number of rows, of those `needed`, that each person can afford.
 
-    Accounts are those of the persons in `needed`, in that order; some rows are `paid` for already.
+    Accounts are those of the persons in `needed`, in that order; some rows are `paid` for already, and so affordable.
+    BudgetExceeded if somebody cannot afford all of them, unless rows may be left out (`drop`).
     """
     found: dict[str, int] = {}
     short: dict[str, tuple[Account, int]] = {}
     for (person, rows), account in zip(needed.items(), accounts, strict=True):
-        found[person] = min(rows, paid[person] + _rows(account, level, rows))
+        found[person] = min(rows, paid[person] + _affordable_rows(account, level, rows))
         if found[person] < rows:
             short[person] = account, rows - paid[person]
     if short and not drop:
@@ -313,8 +317,8 @@ def affordable(
     return found
 
 
-def _rows(account: Account, level: Level, most: int) -> int:
-    """Return the number of rows, up to a limit, that an account can afford."""
+def _affordable_rows(account: Account, level: Level, most: int) -> int:
+    """Return the number of rows that an account can afford with what is left of ε and of δ, `most` at most."""
     if account.budget is None:
         return 0
     pairs = ((account.left, level.epsilon), (account.left_delta, level.delta))
@@ -322,7 +326,7 @@ def _rows(account: Account, level: Level, most: int) -> int:
 
 
 def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> None:
-    """Set the budget of persons without their own."""
+    """Set the default budget; SpecError if somebody with no budget of their own has spent more already."""
     for _, account in each_account(db, "WHERE epsilon IS NULL"):
         _require_not_below(budget, delta, account, account.person)
     amounts = ("epsilon", as_text(budget, "budget")), ("delta", as_text(delta, "delta"))
@@ -330,7 +334,7 @@ def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> No
 
 
 def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction, delta: Fraction) -> None:
-    """Set the budget of a person, stored under a name."""
+    """Set a person's own budget; `name` is as stored, `person` as errors say. SpecError if more is spent."""
     found = _accounts(db, [name])[name]
     _require_not_below(budget, delta, found.account, person)
     texts = as_text(budget, "budget"), as_text(delta, "delta")
@@ -338,7 +342,7 @@ def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction,
 
 
 def unset_person(db: sqlite3.Connection, name: str, person: str) -> None:
-    """Give a person the default budget again."""
+    """Give a person the default budget again; SpecError if more than that is spent."""
     budget, delta = default_of(db)
     for number, account in find(db, [name]):
         if budget is not None:
@@ -347,9 +351,10 @@ def unset_person(db: sqlite3.Connection, name: str, person: str) -> None:
 
 
 def _require_not_below(budget: Fraction, delta: Fraction, account: Account, person: str) -> None:
+    """Raise SpecError if a budget is below what the account has spent, which `check` would refuse as overspent."""
     for field, wanted, least in (("budget", budget, account.spent), ("delta", delta, account.spent_delta)):
         if wanted < least:
-            said = f"is {float(wanted)!r}, but person {person!r} has spent {shown(least)}"
+            said = f"is {float(wanted)!r}, but person {person!r} has spent {amount_text(least)}"
             raise SpecError(field, said, f"set {float_above(least)!r} or more")
 
 
@@ -364,7 +369,10 @@ def begin(db: sqlite3.Connection, name: str, release: str) -> str:
 
 
 def open_ended(db: sqlite3.Connection, release: str) -> int:
-    """Return the run of a release's single draws: without an end, and without a token, so no `begin` finds it."""
+    """Return the id of the run in which single draws of a release are paid for; it is made at the first one.
+
+    It never ends, and has no token, so that no `begin` goes on with it.
+    """
     found = db.execute("SELECT id FROM runs WHERE name = ? AND token IS NULL", (release,)).fetchone()
     if found:
         return found[0]
@@ -373,7 +381,7 @@ def open_ended(db: sqlite3.Connection, release: str) -> int:
 
 
 def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
-    """Return the run of a token, and whether it is finished."""
+    """Return the id of the run that a token is for, and True if it is finished; SpecError if the token is invalid."""
     found = db.execute("SELECT id, finished FROM runs WHERE token = ?", (token,)).fetchone()
     if found is None:
         wrong = "is another process's now, or was closed, or never begun"
@@ -382,13 +390,13 @@ def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
 
 
 def finish(db: sqlite3.Connection, run: int) -> None:
-    """End a run. Which rows it paid for is known by person from now on, no longer one by one."""
+    """End a run. Its rows are no longer kept one by one, as nothing goes on from them; its payments stay."""
     db.execute("UPDATE runs SET finished = ? WHERE id = ?", (now(), run))
     db.execute("DELETE FROM rows WHERE run = ?", (run,))
 
 
 def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
-    """Return the number of rows that the unfinished run of a name has paid for, by persons as stored."""
+    """Return the number of rows that the unfinished run of a name has paid for, by the names of persons as stored."""
     asked = (
         "SELECT persons.person, sum(payments.rows) FROM payments JOIN persons ON persons.id = payments.person "
         f"WHERE payments.run IN (SELECT id FROM runs WHERE name = ? AND {_UNFINISHED}) GROUP BY payments.person"
@@ -420,7 +428,10 @@ def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
 
 
 def close(db: sqlite3.Connection, name: str | None) -> int:
-    """End all unfinished runs, or those of one name, and take their tokens away: their output is not whole."""
+    """End all unfinished runs, or those of one name, and return how many.
+
+    Their tokens become invalid, so that a process that still runs publishes nothing that is not whole.
+    """
     unfinished = db.execute(f"SELECT id, name FROM runs WHERE {_UNFINISHED}").fetchall()
     closed = [run for run, its_name in unfinished if name in (None, its_name)]
     for run in closed:
@@ -430,7 +441,7 @@ def close(db: sqlite3.Connection, name: str | None) -> int:
 
 
 class Payee(Protocol):
-    """A ledger that one person pays in."""
+    """Methods that a purse needs of a ledger; `Budgets` has them."""
 
     def account(self, person: str) -> Account: ...
 
@@ -439,7 +450,7 @@ class Payee(Protocol):
 
 @dataclass(frozen=True)
 class Purse:
-    """One person's part of a ledger; made by `Budgets.purse`.
+    """One person's part of a ledger, from which a stream pays draw by draw; made by `Budgets.purse`.
 
     Attributes
     ----------
@@ -455,11 +466,11 @@ class Purse:
 
     @property
     def left(self) -> Fraction:
-        """Amount that may still be spent."""
+        """Amount of ε that may still be spent."""
         return self.budgets.account(self.person).left
 
     def require(self, level: Amount) -> None:
-        """Ask whether a draw could be paid now, and pay nothing.
+        """Require that a draw could be paid for now, and pay nothing.
 
         Raises
         ------

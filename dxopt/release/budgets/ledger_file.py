@@ -1,4 +1,4 @@
-"""The tables in the file of a ledger."""
+"""Open, make and check the SQLite file of a ledger, and write texts, persons and keys as it stores them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TABLES = {"settings", "persons", "levels", "runs", "payments", "rows", "tags"}
 
 
 def head(db: sqlite3.Connection, name: str) -> int:
-    """Return a number in the head of the database."""
+    """Return a number in the head of the database by the name of its pragma: `application_id` or `user_version`."""
     return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
@@ -78,7 +78,7 @@ def stored(persons: Sequence[Any], key: Key | None) -> list[str]:
 
 
 def text(given: str, field: str, fix: str = "give it a name") -> str:
-    """Return a name of something; SpecError if it is none."""
+    """Return a text that names something (a run, a release, a unit); SpecError if it is empty or no text."""
     if not isinstance(given, str) or not given.strip():
         raise SpecError(field, f"is {given!r}", fix)
     encodable(given, field)
@@ -86,7 +86,7 @@ def text(given: str, field: str, fix: str = "give it a name") -> str:
 
 
 def encodable(given: str, field: str) -> None:
-    """Raise SpecError unless a text can be stored."""
+    """Raise SpecError unless a text has UTF-8, in which SQLite stores it: half a surrogate pair has none."""
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -94,21 +94,21 @@ def encodable(given: str, field: str) -> None:
 
 
 NEW = "none"
-"""Text stored in place of a key for new draws,"""
+"""Stored in place of the fingerprint of a key for draws without a key."""
 UNNAMED = "unnamed"
-"""and of draws with a key that was not given."""
+"""Stored for draws with tags whose key the ledger was not told."""
 
 
 @dataclass(frozen=True)
 class Tags:
-    """Fingerprints of draws `(k,)`, None for new draws, and what is stored of their key."""
+    """Fingerprints of draws `(k,)`, None for draws without a key, and the text that is stored for their key."""
 
     fingerprints: Sequence[bytes | None]
     key: str
 
     @classmethod
     def of(cls, tags: Sequence[bytes | None] | None, key: Key | None, rows: int) -> Tags | None:
-        """Return the tags of so many rows, if there are any; SpecError where they do not fit."""
+        """Return the tags of so many rows, None without tags; SpecError where they do not fit the rows or the key."""
         required("key", key, Key | None, "give a dx.Key")
         if tags is None:
             if key is not None:
@@ -121,14 +121,14 @@ class Tags:
         return cls(tags, UNNAMED if key is None else key.fingerprint)
 
 
-def read(stored: str) -> tuple[bool, str | None]:
-    """Return whether rows were drawn with a key, and its fingerprint as far as it is known."""
+def key_of_payment(stored: str) -> tuple[bool, str | None]:
+    """Return what a payment has stored of its key: if there was one, and its fingerprint, None if not known."""
     if stored == NEW:
         return False, None
     return True, None if stored == UNNAMED else stored
 
 
-# What SQLite says, by its result code, extended or primary, in plain words.
+# Errors of SQLite in plain words, by its result code, extended or primary: what is wrong, and what to do.
 _WORDS = {
     sqlite3.SQLITE_BUSY: ("is locked by another process", "wait until it ends, and try again"),
     sqlite3.SQLITE_LOCKED: ("is locked by another process", "wait until it ends, and try again"),
@@ -146,8 +146,8 @@ _WORDS = {
 class LedgerFile:
     """An open ledger. One object may be used by several threads, but not by a forked copy of the process.
 
-    Where there is no file, it is made if asked for, with the settings that are `kept`. Other processes are waited for
-    some seconds.
+    With `create` a missing file is made, with the settings that are `kept` in it. It waits for `wait` seconds while
+    another process writes.
     """
 
     def __init__(self, file: Path, *, create: bool, kept: Mapping[str, str], wait: float) -> None:
@@ -186,13 +186,13 @@ class LedgerFile:
             raise
 
     def close(self) -> None:
-        """Close the file; again is allowed."""
+        """Close the file; it may be closed already."""
         self._closed = True
         self._db.close()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Yield one transaction that no other process is in: all of it is written, or nothing."""
+        """Open a transaction, one at a time over all processes, for the context: all of it is written, or nothing."""
         with self._lock, self._plainly():
             self._same_process()
             self._db.execute("BEGIN IMMEDIATE")
@@ -207,7 +207,7 @@ class LedgerFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Yield one transaction that sees a single state of the ledger, and changes nothing."""
+        """Open a transaction for the context that sees a single state of the ledger, and changes nothing."""
         with self._lock, self._plainly():
             self._same_process()
             self._db.execute("BEGIN")
@@ -218,11 +218,12 @@ class LedgerFile:
                     self._db.execute("ROLLBACK")
 
     def _same_process(self) -> None:
+        """Raise SpecError in a forked copy of the process: connections of SQLite must not be used in one."""
         if os.getpid() != self._process:
             raise SpecError("ledger", f"{self.file} was opened by another process", "open it anew in each process")
 
     def _make(self, kept: Mapping[str, str]) -> None:
-        """Make the tables, unless there are some: another process may be as quick."""
+        """Make the tables, unless another process has made them in the meantime, or the file is another program's."""
         with self.writing() as db:
             empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if empty and not head(db, "application_id"):
@@ -247,13 +248,13 @@ class LedgerFile:
                 raise self.damaged()
 
     def damaged(self) -> SpecError:
-        """Return the error about contents that no ledger has."""
+        """Return the error to raise where the contents are those of no ledger that dxopt has written."""
         wrong, fix = _WORDS[sqlite3.SQLITE_CORRUPT]
         return SpecError("ledger", f"{self.file} {wrong}", fix)
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:
-        """Yield a context in which errors of SQLite become one line in plain words."""
+        """Turn errors of SQLite within the context into SpecError, in plain words with what to do."""
         try:
             yield
         except sqlite3.Error as error:
@@ -261,5 +262,5 @@ class LedgerFile:
             if isinstance(error, sqlite3.ProgrammingError) and self._closed:
                 raise SpecError("ledger", f"{self.file} is closed", "open it again") from None
             unknown = f"cannot be used: {error}", "look at the file"
-            wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown
+            wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown  # extended, then primary code
             raise SpecError("ledger", f"{self.file} {wrong}", fix) from error

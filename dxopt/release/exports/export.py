@@ -1,6 +1,6 @@
-"""A table in another language, in one file.
+"""Write a table in another language, as one file that draws the same reports from the same random bits.
 
-Bytes are compared as text is, in PostgreSQL (bytea) and DuckDB (blob) alike.
+Random numbers and steps are compared as strings of bytes, which PostgreSQL (bytea) and DuckDB (blob) compare alike.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dxopt.spaces.units import per
 
 
 def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """Yield for each secret its reports, each with the first random number that gives it, as hexadecimal digits.
+    """Yield each secret's index and row: pairs of the first random number that gives a report, and the report.
 
-    All numbers have `bits` bits. They are compared as the bytes that the digits stand for.
+    Numbers have `bits` bits, in hexadecimal digits; those between two first numbers give the report of the lower one.
     """
     digits = table.bits // 4
     for x, row in enumerate(table.counts):
@@ -35,7 +35,7 @@ def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
 
 
 def heading(table: IntegerTable) -> str:
-    """Return the name of a table and its level in one line: "town: epsilon 0.5 per km"."""
+    """Return the name of a table and its level in one line, for comments: "town: epsilon 0.5 per km"."""
     relaxed = f", delta {table.delta!r}" if table.delta else ""
     return " ".join(f"{table.name}: epsilon {table.epsilon!r} {per(table.space.unit)}{relaxed}".split())
 
@@ -59,21 +59,21 @@ else Object.assign(globalThis, {{ dxopt, dxoptTable }});
 
 
 def sampler() -> str:
-    """Return the script that draws from tables, without a table."""
+    """Return the script for browsers and Node that draws from tables; it has no table yet."""
     return files("dxopt.release.exports").joinpath("assets", "sampler.js").read_text(encoding="utf-8")
 
 
 def javascript(table: IntegerTable) -> str:
     """Return the script with a table in it: `dxoptTable` in a browser, `require(file).table` in Node.
 
-    What only a proof needs, distances and the prior, is left out; the head has the digest of the whole file.
+    Distances and prior, which only a proof needs, are left out; the head has the digest of the whole file.
     """
     content = b64encode(table.encoded(small=True)).decode("ascii")
     return f"// {heading(table)}, made of the table {table.digest}\n{sampler()}{_END.format(content=content)}"
 
 
-_TOGETHER = 1000
-"""Rows of one statement."""
+_ROWS_OF_INSERT = 1000
+"""Rows of one statement, far fewer than what is too long for a database."""
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
 
 _TABLES = """-- {about}, made of the table {digest}
@@ -155,7 +155,7 @@ _CONTROL = r"[\u0001-\u001f\u007f-\u009f]"
 _BLANK = r"[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 
 _DUCKDB = """
--- The report of a secret at {width} random bytes, which are to come from a source fit for cryptography. They are bound
+-- The report of a secret at {width} random bytes, from a source fit for cryptography. They are bound
 -- to a variable, so that an expression which draws them is evaluated once for each row.
 CREATE MACRO {name}_report(of_secret, bits) AS (
     list_transform(
@@ -185,7 +185,7 @@ CREATE MACRO {name}_report(of_secret, bits) AS (
 def postgresql(table: IntegerTable, name: str = "dxopt") -> str:
     """Write tables and functions for PostgreSQL 13 or later, without extensions, in one transaction.
 
-    Their names begin with `name`. SpecError if that is no plain one, or a label has the character 0.
+    Their names begin with `name`. SpecError if that needs quotes in SQL, or a label has the character 0.
     """
     script = _script(table, name, _POSTGRESQL, lambda digits: rf"'\x{digits}'", "bytea", "double precision")
     return f"BEGIN;\n{script}COMMIT;\n"
@@ -200,6 +200,10 @@ def duckdb(table: IntegerTable, name: str = "dxopt") -> str:
 def _script(
     table: IntegerTable, name: str, functions: str, literal: Callable[[str], str], blob: str, double: str
 ) -> str:
+    """Return the SQL that makes the tables of steps and of points, fills them, and defines the `functions`.
+
+    `literal` writes hexadecimal digits as bytes; `blob` and `double` are the types of bytes and of coordinates.
+    """
     if not _NAME.fullmatch(name):
         raise SpecError("name", f"is {name!r}", "give small letters, digits and underscores, 48 at most")
     points = table.head["report_points"]
@@ -226,19 +230,21 @@ def _script(
 
 
 def _inserts(name: str, entries: Iterator[str]) -> Iterator[str]:
-    """Yield statements that insert rows, many at a time."""
-    while some := list(islice(entries, _TOGETHER)):
-        together = ",\n".join(some)
-        yield f"INSERT INTO {name} VALUES\n{together};"
+    """Yield statements that insert entries into the table `name`, many at a time, as one by one is slow."""
+    while some := list(islice(entries, _ROWS_OF_INSERT)):
+        values = ",\n".join(some)
+        yield f"INSERT INTO {name} VALUES\n{values};"
 
 
 def _quoted(text: str) -> str:
+    """Return text as a literal of SQL; SpecError for the character 0, which PostgreSQL cannot store."""
     if "\0" in text:
         raise SpecError("labels", f"{text!r} has the character 0", "give labels without it")
     return "'" + text.replace("'", "''") + "'"
 
 
 Writer = Callable[[IntegerTable], str]
+# for each target the ending of its files and what writes them; None for the bytes of the table file itself
 _WRITERS: dict[str, tuple[str, Writer | None]] = {
     "js": (".js", javascript),
     "sql": (".sql", postgresql),
@@ -283,7 +289,7 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     if to not in _WRITERS:
         raise SpecError("to", f"there is no {to!r}", f"choose one of {', '.join(TARGETS)}")
     ending, writer = _WRITERS[to]
-    path = Path(file) if file is not None else Path(_plain(table.name) + ending)
+    path = Path(file) if file is not None else Path(_file_name(table.name) + ending)
     require_free(path, force=force)
     content = table.encoded() if writer is None else writer(table).encode("utf-8")
     with replacing(path, "output") as stream:
@@ -291,6 +297,6 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     return path
 
 
-def _plain(name: str) -> str:
-    """Return a name as that of a file: letters, digits and dashes."""
+def _file_name(name: str) -> str:
+    """Return the name of a table as that of a file: its letters and digits, with dashes for anything else."""
     return "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()) or "table"

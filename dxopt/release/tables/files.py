@@ -1,9 +1,9 @@
 """Read and write tables in files, for Python and for any language (docs/reference/table-file.md).
 
-A head of JSON is followed by sections of raw numbers and by a SHA-256 of everything before it. Row x has the reports
-of positive count, and the steps between them: sums of counts, in bytes of which the highest is the first. A random
-number of as many bytes gives the report at the place that is the number of steps it is not below. So bytes are
-compared as text is, and no language needs large integers.
+A head of JSON is followed by sections of raw numbers and by a SHA-256 of everything before it. Row x has its reports
+of positive count, and the steps between them: sums of counts, as bytes, the highest first. The number of steps that a
+random number of as many bytes is not below is the place of its report. Bytes are compared as text is, so that no
+language needs large integers.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from dxopt.spaces.archive import pack, unpack
 Parts = dict[str, Any]
 DXT = ".dxt"
 IN_RESULTS = "table.dxt"
+"""Name of the table in a result folder."""
 MAGIC = b"dxtable1"
 VERSION = 1
 _AGAIN = "write it again, by dxopt export or IntegerTable.save"
@@ -40,7 +41,7 @@ _FOR_PROOFS = ("space", "cost", "variation")
 def load_table(file: Path) -> Parts:
     """Read the parts of a table that `IntegerTable.save` wrote, not yet proven; see `IntegerTable.load`."""
     if is_folder(file):
-        file = _inside(file)
+        file = _table_of_folder(file)
     if file.suffix != DXT and is_file(file):
         fix = f"name the folder that `dxopt solve` wrote, or a file *{DXT}"
         raise no_result(file, "table", "is no result folder, and no table file", fix)
@@ -54,8 +55,8 @@ def load_table(file: Path) -> Parts:
         raise SpecError("table", f"{file} cannot be read: {error}", "name the file of a table") from None
 
 
-def _inside(folder: Path) -> Path:
-    """Return the table of a result folder; SpecError, with the reason that the result gives, where it has none."""
+def _table_of_folder(folder: Path) -> Path:
+    """Return the file of a result folder's table; SpecError if it has none, with the reason that its claims give."""
     table = folder / IN_RESULTS
     if not is_file(table):
         try:
@@ -72,7 +73,11 @@ def _inside(folder: Path) -> Path:
 
 
 def encoded(parts: Parts, source: str | None = None) -> bytes:
-    """Return the bytes of the file; with the digest of a `source`, of a smaller one that only draws, unproven."""
+    """Return the bytes of the file of a table.
+
+    If `source` is given, the digest of that file, they are those of a smaller one for scripts that only draw: without
+    distances and prior, so that its privacy cannot be proven.
+    """
     # 1. rows without the reports that they never give
     counts: Counts = parts["counts"]
     width = parts["bits"] // 8
@@ -125,13 +130,13 @@ def decoded(written: bytes) -> Parts:
 
 
 def head(parts: Parts) -> dict[str, Any]:
-    """Return the head's description of a table, without its sections."""
+    """Return what the head of the file says of a table; `encoded` adds the places of the sections."""
     space = parts["space"]
     reports: Reports = parts["reports"]
     packed = pack(space)
     metric = space.metric
     if str(packed["space.kind"]) in ("tree", "distances"):
-        # a tree is read back by its distances, as nothing but NumPy is needed then; points of numbers stand apart
+        # a tree is read back by its distances, for which NumPy is enough; points of numbers are in `secret_points`
         texts = ("space.points",) if "space.points" in packed and packed["space.points"].dtype.kind == "U" else ()
         kept = ("space.labels", "space.unit", *texts, *(key for key in packed if key.startswith("space.positions.")))
         packed = {"space.kind": np.asarray("distances")} | {key: packed[key] for key in kept if key in packed}
@@ -156,7 +161,7 @@ def head(parts: Parts) -> dict[str, Any]:
 
 
 def _points(points: NDArray[Any] | None) -> list[Any] | None:
-    """Return coordinates where they are numbers; of null values they are null."""
+    """Return coordinates as JSON has them, None for a point without any; None if points are no numbers."""
     if points is None or points.dtype.kind != "f":
         return None
     found = points.astype(object)
@@ -165,6 +170,7 @@ def _points(points: NDArray[Any] | None) -> list[Any] | None:
 
 
 def _parts(written: bytes) -> Parts:
+    """Return the fields of a table from the bytes of its file; one of the errors DAMAGED if it is inconsistent."""
     # 1. the head, and where sections are
     length = int.from_bytes(written[8:16], "little")
     found = json.loads(written[16 : 16 + length].decode("utf-8"))
@@ -191,20 +197,22 @@ def _parts(written: bytes) -> Parts:
     reports = Reports.of(space) if found["secrets_are_reports"] else named
 
     # 3. counts are the differences of steps
-    counts = _counts(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
+    counts = _counts_of(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
     prior = section("prior", "<f8").astype(np.float64) if "prior" in found["sections"] else None
     claims = {name: math.nan if found[name] is None else float(found[name]) for name in _NUMBERS}
     known = {"space": space, "reports": reports, "counts": counts, "bits": found["bits"], "prior": prior}
     return known | claims | {"pairs": found["pairs"], "name": found["name"]}
 
 
-def _counts(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]) -> Counts:
+def _counts_of(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]) -> Counts:
+    """Return the counts `(n, m)`, differences of steps; row x has reports[starts[x] : starts[x + 1]]."""
     counts = np.zeros((len(content["secrets"]), len(content["reports"])), dtype=object)
     width = content["bits"] // 8
     numbers = steps.tobytes()
+    # Python integers, as a negative x - start of unsigned ones would wrap around
     ends: Callable[[int], int] = starts.astype(np.int64).tolist().__getitem__
     for x in range(len(counts)):
-        # a row of k reports has k - 1 steps, so that those of row x begin after start - x others
+        # each row has one step fewer than reports, so that the steps of row x begin at its start less x
         first, last = ends(x), ends(x + 1)
         row = range(first - x, last - x - 1)
         sums = [int.from_bytes(numbers[width * i : width * (i + 1)], "big") for i in row]

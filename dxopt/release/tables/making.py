@@ -1,8 +1,16 @@
 """Round a mechanism in doubles to a private table of integers near it.
 
-A private channel K with m reports becomes integers N that sum to T = 2^bits in each row. With T' = T - D, N[x, z] is
-floor(T'K[x, z]) + a where K[x, z] > 0, and 0 elsewhere; the rest of the row, what it is short of T, is added to one
-report. What follows says which a and D make N private. Every table is proven by integers afterwards all the same.
+Symbols (and their names in the code):
+
+    K   the private channel, with m reports (`channel`)
+    T   the sum of each row of integers, 2^bits (`total`)
+    D   the part of T that is kept back for the rests of rows (`reserved`)
+    T'  T - D, what K is multiplied by (`scale`)
+    a   what is added to each positive entry against rounding down (`raised`)
+    r   the rest of a row: what its entries are short of T
+    N   the table: N[x, z] = floor(T'K[x, z]) + a where K[x, z] > 0, else 0; r is added to one report of each row
+
+What follows says which a and D make N private. Every table is proven by integers afterwards all the same.
 
 A component is a set of secrets that finite distances join; g < 1 is at least e^{-εd} for any two different rows of
 it. With u = floor(T'K[x, z]) and u' = floor(T'K[x', z]), K[x, z] ≤ e^{εd} K[x', z] gives u < e^{εd}(u' + 1), so that
@@ -23,7 +31,7 @@ Where both entries are positive it adds at most 1, for every a ≥ 1:
     u + a - e^{εd}(u' + a) ≤ T'(K[x, z] - e^{εd} K[x', z]) + 1.
 
 Where only the first one is positive, it adds up to a, as an entry of 0 stays 0. With a = 2 (1 would do) that is at
-most 2 in each report. The rests add max(0, r - e^{εd} r'). `_constant` has the D at which δD pays for both.
+most 2 in each report. The rests add max(0, r - e^{εd} r'). `_constants` has the D at which δD pays for both.
 """
 
 from __future__ import annotations
@@ -44,7 +52,7 @@ from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.partition import Partition
 from dxopt.release.tables.proof import Counts, Difference, over_power_of_two
 from dxopt.release.tables.table import BITS, IntegerTable
-from dxopt.runtime.progress import Progress, shows, told
+from dxopt.runtime.progress import Progress, or_silence, shows
 
 Array = NDArray[np.float64]
 _UP = 1 + 2.0**-30
@@ -79,7 +87,7 @@ class Rounding:
 
     @classmethod
     def of(cls, mechanism: Mechanism, privacy: Privacy, prior: Array, losses: Array | None) -> Rounding:
-        """Find components, and in each the report whose expected loss is least, or else the likeliest."""
+        """Find the components of a mechanism, each with the report that gets its rests (`_report_for_rests`)."""
         space = mechanism.space
         channel = mechanism.matrix
         # One row for each class of secrets that share it, and the least budget between two classes. Without δ what
@@ -91,7 +99,7 @@ class Rounding:
         np.fill_diagonal(apart, np.inf)
         # Infinite ones stay so at ε = 0.
         budgets = np.multiply(privacy.epsilon, apart, out=apart.copy(), where=np.isfinite(apart))
-        # What finite distances join, directly or by a chain.
+        # Classes that finite distances join, directly or by a chain.
         joined = Partition.joining(np.isfinite(apart) | np.eye(len(apart), dtype=bool))
         # Privacy binds nothing across components, so that each has constants and a report for the rests of its own.
         components = []
@@ -99,34 +107,38 @@ class Rounding:
             rows = joined.members(which)
             groups = [classes.members(row) for row in rows]
             members = np.concatenate(groups)
-            wanted = _report(channel[members], prior[members], None if losses is None else losses[members])
+            wanted = _report_for_rests(channel[members], prior[members], None if losses is None else losses[members])
             components.append(_Component(groups, float(budgets[np.ix_(rows, rows)].min()), wanted))
-        # (One secret twice if no two rows are bound, when nothing is too close.)
+        # (If no two rows are bound, both are the first secret; nothing is too close then, and none is named.)
         one, other = (classes.members(int(row))[0] for row in np.unravel_index(budgets.argmin(), budgets.shape))
         closest = f"{space.labels[one]} and {space.labels[other]}"
         return cls(channel, components, privacy.delta, closest)
 
-    def counts(self, bits: int, normalised: bool) -> Counts | None:
-        """Return integers `(n, m)` with row sums T = 2^bits, or None where a D of more than 2^-20 of T is needed.
+    def rounded_counts(self, bits: int, normalised: bool) -> Counts | None:
+        """Round the channel to integers `(n, m)` with row sums T = 2^bits.
 
-        K is divided by its row sums where it is to be `normalised`.
+        Return None if more than 2^-20 of T would have to be reserved for the rests of rows (D, see `_constants`).
+        The channel is divided by its row sums first where it is to be `normalised`.
         """
         counts = np.zeros(self.channel.shape, dtype=object)
         for component in self.components:
-            found = self._constant(component, bits, normalised)
+            found = self._constants(component, bits, normalised)
             if found is None:
                 return None
             raised, reserved = found
             for group in component.groups:
                 # Rounded down on the scale of T' = T - D and raised by a, and the rest of the row to one report.
                 # Secrets of a group that are at distance 0 may differ by rounding; the row of the first is for all.
-                row = _row(self.channel[group[0]], (1 << bits) - reserved, raised, normalised)
+                row = _rounded_row(self.channel[group[0]], (1 << bits) - reserved, raised, normalised)
                 row[component.report] += (1 << bits) - sum(row)
                 counts[group] = row
         return counts
 
-    def _constant(self, component: _Component, bits: int, normalised: bool) -> tuple[int, int] | None:
-        """Return a and D, or None where D would be too large a part of T."""
+    def _constants(self, component: _Component, bits: int, normalised: bool) -> tuple[int, int] | None:
+        """Return `raised` (a, added to each positive entry) and `reserved` (D, the part of T kept for the rests).
+
+        The header proves a component private with them. None if D would move the channel too far (`_MOST_PART`).
+        """
         reports = self.channel.shape[1]
         total = 2.0**bits
         # e, how far row sums are from 1 at most; nothing where rows are divided by their sums.
@@ -154,17 +166,18 @@ class Rounding:
         return (int(raised), math.ceil(reserved * _UP)) if reserved < _MOST_PART * total else None
 
 
-def _row(row: Array, scale: int, raised: int, normalised: bool) -> list[int]:
-    """Return floor(scale · K[z]) + a where K[z] > 0, for a = `raised`, with K divided by its sum if `normalised`."""
+def _rounded_row(row: Array, scale: int, raised: int, normalised: bool) -> list[int]:
+    """Return floor(scale · K[z]) + raised for each K[z] > 0, else 0; if `normalised`, of K divided by its sum."""
     entries, shift = over_power_of_two(row)
     whole = sum(entries) if normalised else 1 << shift
     return [scale * entry // whole + raised if entry else 0 for entry in entries]
 
 
 def _classes(channel: Array, distances: Array, *, exact: bool) -> Partition:
-    """Return classes of secrets with equal rows; `exact`, without δ, also of secrets at distance 0, one way or both.
+    """Return classes of secrets that are to get the same row of integers: those with equal rows of the channel.
 
-    Without δ, d(x, x') = 0 says that K[x, z] ≤ K[x', z] in every report; both rows sum to 1, so that they are equal.
+    If privacy is `exact` (without δ), secrets at distance 0, in one direction or both, share a class as well:
+    d(x, x') = 0 says that K[x, z] ≤ K[x', z] in every report, and both rows sum to 1, so that they are equal.
     """
     kinds: dict[bytes, int] = {}
     kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
@@ -172,8 +185,11 @@ def _classes(channel: Array, distances: Array, *, exact: bool) -> Partition:
     return Partition.joining(same | (distances == 0) if exact else same)
 
 
-def _report(rows: Array, prior: Array, losses: Array | None) -> int:
-    """Return the report that loses least among those possible for every secret; without losses the likeliest."""
+def _report_for_rests(rows: Array, prior: Array, losses: Array | None) -> int:
+    """Return the report that is to get the rests of a component's rows, where they cost least.
+
+    It is that of least expected loss among those possible for every secret; without losses the likeliest.
+    """
     weights = prior if prior.any() else np.ones(len(prior))
     if losses is None:
         return int((weights @ rows).argmax())
@@ -215,8 +231,8 @@ def integer_table(
     prior : Prior, optional
         Uniform by default.
     loss : str, array `(n, m)`, callable or Loss, optional
-        What the cost is measured in, and which report gets the rest of each row: the one that loses least. By
-        default the distance, where reports are secrets or have coordinates; else the likeliest report gets it.
+        Measure of the cost; the rest of each row goes to the report that loses least by it. By default the distance,
+        where reports are secrets or have coordinates; else the likeliest report gets it.
     progress : bool or callable, optional
         True shows a bar, as in `dx.solve`; a callable is given lines that report how far it is.
 
@@ -243,19 +259,20 @@ def integer_table(
     >>> print(table.total == 2**64, sum(table.counts[0]) == table.total, table.epsilon)
     True True 1.0
     """
-    privacy = _claimed(mechanism)
+    privacy = _claimed_privacy(mechanism)
     beliefs = matching(mechanism, "uniform" if prior is None else prior)
     losses = _losses(mechanism, loss)
     rounding = Rounding.of(mechanism, privacy, beliefs, losses)
     difference = Difference(mechanism.matrix, beliefs, losses)
-    tell = told(progress)
+    tell = or_silence(progress)
     refused = None
-    # First over the row sums, which leaves more to the channel; without δ, and where the proof fails, as it is.
-    # Larger T cost less: the first that costs little enough is taken.
+    # Without δ, first with the channel divided by its row sums, which needs a smaller D. With δ, or if that gives no
+    # proven table, with the channel as it is. Larger T cost less: the first that costs little enough is taken.
     for normalised in (False,) if privacy.delta else (True, False):
         for bits in BITS:
             tell(f"rounding to integers out of 2^{bits}")
-            table = _table_within_cost(mechanism, privacy, rounding.counts(bits, normalised), difference, bits)
+            counts = rounding.rounded_counts(bits, normalised)
+            table = _table_within_cost(mechanism, privacy, counts, difference, bits)
             if table is None:
                 continue
             try:
@@ -274,8 +291,8 @@ def integer_table(
     )
 
 
-def _claimed(mechanism: Mechanism) -> Privacy:
-    """Return the privacy of a mechanism that can be made a table; SpecError or UnsupportedError of another."""
+def _claimed_privacy(mechanism: Mechanism) -> Privacy:
+    """Return the privacy that the table is to have; an error if the mechanism has none proven, or is too large."""
     required_mechanism(mechanism, Mechanism)
     privacy = mechanism.privacy
     secrets = len(mechanism.space)
@@ -292,7 +309,10 @@ def _claimed(mechanism: Mechanism) -> Privacy:
 def _table_within_cost(
     mechanism: Mechanism, privacy: Privacy, counts: Counts | None, difference: Difference, bits: int
 ) -> IntegerTable | None:
-    """Return the table of these counts, not yet proven, or None where there are none or they cost too much."""
+    """Return the table of these counts, not yet proven; None if there are no counts, or they cost too much.
+
+    UnsupportedError if they cost infinitely much, as no larger T would help.
+    """
     if counts is None:
         return None
     cost = difference.cost(counts, bits)
@@ -319,7 +339,7 @@ def _table_within_cost(
 
 
 def _losses(mechanism: Mechanism, loss: LossLike | Loss | None) -> NDArray[np.float64] | None:
-    """Return the losses of reports `(n, m)`, or None where none were given and no distance is known."""
+    """Return the losses of reports `(n, m)`; None if no loss is given, and reports have no distance to secrets."""
     space = mechanism.space
     reports = mechanism.reports
     if loss is None:

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DIGITS = 53
+"""Binary digits of a double."""
 
 
 def over_power_of_two(numbers: NDArray[np.float64]) -> tuple[list[int], int]:
-    """Return integers k and s of 0 or more with numbers = k / 2^s exactly, for finite numbers `(m,)`."""
+    """Return finite numbers `(m,)` as exact fractions: integers k, and the s of 0 or more with numbers = k / 2^s."""
     # Each number is an integer of 53 bits times a power of two; 0 has none, and asks for no shift.
     parts, exponents = np.frexp(numbers)
     exponents = np.where(parts == 0, 0, exponents - _DIGITS)
@@ -34,13 +35,15 @@ PRECISION = 320
 MOST = 700
 """Larger budgets count as this one, which is safe in a lower bound."""
 _FINE = 8
+"""The budget is halved to at most 2^-8, where Taylor's series needs few terms."""
 
 
 def power_below(epsilon: float, distance: float) -> int:
-    """Return P with P / 2^320 ≤ e^{εd}, at least 2^320, for finite ε and d of 0 or more.
+    """Return an integer P with P / 2^320 ≤ e^{εd}, at least 2^320, for finite ε and d of 0 or more.
 
-    The budget is halved until it is at most 2^-8; Taylor's polynomial, all of whose terms are positive, is summed
-    with every rounding downwards, and squared as often.
+    What is proven with this lower bound holds for e^{εd} itself. The budget is halved until it is at most 2^-8;
+    Taylor's polynomial, all of whose terms are positive, is summed with every rounding downwards, and squared as
+    often.
     """
     # The budget εd as a quotient of integers, exactly.
     epsilon_top, epsilon_bottom = epsilon.as_integer_ratio()
@@ -70,6 +73,7 @@ def power_below(epsilon: float, distance: float) -> int:
 Words = NDArray[np.uint64]
 Counts = NDArray[np.object_]
 _LEADING = 63
+"""Leading bits that are compared; one less than a word has, so that sums of their products do not overflow."""
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 _BLOCK_CELLS = 1 << 16
@@ -85,8 +89,8 @@ def violation(
 ) -> tuple[int, int, int] | None:
     """Find a pair (x, x') of those bound with Σ_z max(0, N[x, z] - e^{εd} N[x', z]) > δT, and its worst report.
 
-    None proves that there is no such pair. The converse fails only where an inequality holds by less than 2^-280 of
-    its sides, or by a budget beyond 700.
+    None proves that there is no such pair, so that the table is private. A pair may be found wrongly only where its
+    inequality holds by less than 2^-280 of its sides, or only thanks to a budget εd beyond 700.
 
     Parameters
     ----------
@@ -126,7 +130,10 @@ def violation(
 
 @dataclass(frozen=True)
 class _Factors:
-    """For each distinct distance e^{εd} ≥ P / 2^320, and e^{-εd} ≤ G 2^{-62-q} with G of 63 bits, rounded up."""
+    """Bounds for each distinct distance: e^{εd} ≥ P / 2^320 (`powers`), and e^{-εd} ≤ G 2^{-62-q}, rounded up.
+
+    G has 63 bits (`tops`), q are the `shifts`; `which` `(n, n)` has the place of each pair's distance in them.
+    """
 
     which: NDArray[np.int64]
     powers: list[int]
@@ -147,7 +154,10 @@ class _Factors:
 
 @dataclass(frozen=True)
 class _Tops:
-    """The leading 63 bits n of each count and how many follow: n 2^shift ≤ N < (n + 1) 2^shift."""
+    """The leading 63 bits n of each count N, and how many bits follow: n 2^shift ≤ N < (n + 1) 2^shift.
+
+    The shift is negative for a count of fewer bits, which is filled up with zeros.
+    """
 
     leading: Words
     shifts: NDArray[np.int64]
@@ -162,9 +172,11 @@ class _Tops:
         return cls(np.array(leading, dtype=np.uint64).reshape(counts.shape), np.array(shifts).reshape(counts.shape))
 
     def unsettled(self, x: int, others: NDArray[np.int64], factors: _Factors) -> NDArray[np.bool_]:
-        """Return a mask `(k, m)`, for k of the x': the leading bits do not show N[x', z] ≥ G 2^{-62-q} N[x, z].
+        """Return a mask `(k, m)` of the reports that leading bits do not settle, for secret x and k others x'.
 
-        G (n + 1) < 2^64 (h + 4), h being the product of the upper halves and the upper halves of the mixed products.
+        A report is settled if they show N[x', z] ≥ G 2^{-62-q} N[x, z], and so N[x, z] ≤ e^{εd} N[x', z]. Words hold
+        no product G n of 126 bits, so that its upper word is bounded: G (n + 1) < 2^64 (h + 4), where h is the
+        product of the upper halves plus the upper halves of the two mixed products.
         """
         kind = factors.which[x, others]
         left = self.leading[x]
@@ -189,7 +201,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """Compare a table with a channel K `(n, m)`: cost and distance, under a prior `(n,)` and losses `(n, m)`."""
+    """Changes from a channel K `(n, m)` to its table N, in exact arithmetic: the cost that is claimed and limited.
+
+    `prior` is π `(n,)`; `losses` are l `(n, m)`, None where there is no loss.
+    """
 
     channel: Array
     prior: Array
@@ -197,15 +212,16 @@ class Difference:
 
     @cached_property
     def expected(self) -> float:
-        """Σ_x π_x Σ_z K[x, z] l(x, z) over finite losses; 0 without losses."""
+        """The channel's expected loss, Σ_x π_x Σ_z K[x, z] l(x, z) over finite losses; 0 without losses."""
         return (
             0.0 if self.losses is None else float((self.prior[:, None] * self.channel * _finite(self.losses)).sum())
         )
 
     def cost(self, counts: Counts, bits: int) -> float:
-        """Σ_x π_x Σ_z (N[x, z] / T - K[x, z]) l(x, z), rounded once; NaN without losses.
+        """Return how much more the table loses: Σ_x π_x Σ_z (N[x, z] / T - K[x, z]) l(x, z); NaN without losses.
 
-        Infinite losses count where one of the two has none.
+        It is infinite if, at a secret of positive prior, a report of infinite loss is possible in one of the two and
+        not in the other. Where it is possible in both, only finite losses are compared.
         """
         if self.losses is None:
             return math.nan
@@ -216,25 +232,26 @@ class Difference:
             if endless.any():
                 return math.inf
             # A sum of products of integers over a power of two, and one fraction for each secret.
-            moved, shift = self._moved(x, counts, bits)
+            moved, shift = self._changes(x, counts, bits)
             paid, unit = over_power_of_two(losses[x])
             total += Fraction(float(self.prior[x])) * Fraction(sum(map(mul, moved, paid)), 1 << shift + unit)
         return float(total)
 
     def variation(self, counts: Counts, bits: int) -> float:
-        """max_x ½ Σ_z |N[x, z] / T - K[x, z]|, rounded once."""
+        """Return the largest total variation between rows of the two, max_x ½ Σ_z |N[x, z] / T - K[x, z]|."""
         worst = Fraction(0)
         for x in range(len(counts)):
-            moved, shift = self._moved(x, counts, bits)
+            moved, shift = self._changes(x, counts, bits)
             worst = max(worst, Fraction(sum(map(abs, moved)), 1 << shift + 1))
         return float(worst)
 
-    def _moved(self, x: int, counts: Counts, bits: int) -> tuple[list[int], int]:
-        """N[x, z] / T - K[x, z] for all reports, as integers over a power of two."""
+    def _changes(self, x: int, counts: Counts, bits: int) -> tuple[list[int], int]:
+        """Return N[x, z] / T - K[x, z] of all reports as integers k and one s: each is k / 2^s exactly."""
         row, shift = over_power_of_two(self.channel[x])
         moved = [(count << shift) - (entry << bits) for count, entry in zip(counts[x], row, strict=True)]
         return moved, shift + bits
 
 
 def _finite(losses: Array) -> Array:
+    """Return losses with 0 for infinite ones, which would make sums infinite, or no numbers."""
     return np.where(np.isfinite(losses), losses, 0.0)

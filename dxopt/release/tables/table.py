@@ -37,7 +37,10 @@ WORD = 64
 
 
 class Stairs:
-    """The steps of a table of counts `(n, m)` out of 2^bits; those of a secret are made when it is drawn from."""
+    """Draws from counts `(n, m)` out of 2^bits, exactly: a random number is compared with the steps of a secret.
+
+    Steps are the sums of counts at which reports change; those of a secret are made when it is first drawn from.
+    """
 
     def __init__(self, counts: Counts, bits: int) -> None:
         self.counts = counts
@@ -54,21 +57,22 @@ class Stairs:
                 found = found << WORD | word
             return found
 
-        return self.reached(secrets, first, number)
+        return self._reports_at(secrets, first, number)
 
     def repeat(self, secrets: Indices, digests: list[bytes]) -> Indices:
-        """Draw one report for each of the secrets `(k,)`: that of the first bits of its digest, the highest first."""
+        """Return a report for each of the secrets `(k,)`; its random number is the first bits of its digest."""
         first = np.frombuffer(b"".join(digest[: WORD // 8] for digest in digests), dtype=">u8").astype(np.uint64)
-        return self.reached(secrets, first, lambda i: int.from_bytes(digests[i][: self.bits // 8], "big"))
+        return self._reports_at(secrets, first, lambda i: int.from_bytes(digests[i][: self.bits // 8], "big"))
 
-    def reached(self, secrets: Indices, first: NDArray[np.uint64], number: Callable[[int], int]) -> Indices:
-        """Return the number of steps that a random number is not below, `(k,)`.
+    def _reports_at(self, secrets: Indices, first: NDArray[np.uint64], number: Callable[[int], int]) -> Indices:
+        """Return the report of each of the secrets `(k,)`: the number of steps that its random number is not below.
 
-        Its first word decides, unless it is equal to that of a step: then `number` is asked for all its bits.
+        Usually the first word (64 bits) of a random number decides. Where it is equal to that of a step,
+        `number(i)` is asked for all bits of the i-th.
         """
         found = np.empty(len(secrets), dtype=np.int64)
         for secret, which in places_of_each(secrets):
-            steps, tops = self._of(secret)
+            steps, tops = self._steps_of(secret)
             word = first[which]
             below = np.searchsorted(tops, word, side="right")
             if self.bits > WORD and len(tops):
@@ -77,8 +81,8 @@ class Stairs:
             found[which] = below
         return found
 
-    def _of(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
-        """Return the sums Σ_{w ≤ z} N[x, w] below T, where z gives way to the next report, and their first words."""
+    def _steps_of(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
+        """Return the steps of a secret x, the sums Σ_{w ≤ z} N[x, w] that are below T, and the first word of each."""
         if secret not in self._made:
             steps = [step for step in accumulate(self.counts[secret]) if step < 1 << self.bits]
             tops = np.array([step >> self.bits - WORD for step in steps], dtype=np.uint64)
@@ -113,7 +117,7 @@ class IntegerTable(Sampler):
     pairs : {"all", "adjacent"}
         See `Privacy`.
     cost : float
-        How much more than the mechanism it is expected to lose: the exact difference, rounded to a double. Where
+        Its expected loss less that of the mechanism: the exact difference, rounded to a double. Where
         both may lose infinitely much, the finite losses are compared. NaN without a loss.
     variation : float
         The distance of a row from the mechanism's in total variation, at most.
@@ -187,7 +191,7 @@ class IntegerTable(Sampler):
         secret, report
             As a bare secret of `sample`, or as `by` says.
         by : {"label", "index", "point"}, optional
-            What both are given by.
+            The way in which both are given.
 
         Raises
         ------
@@ -211,11 +215,12 @@ class IntegerTable(Sampler):
         return portable.head(self._parts)
 
     def encoded(self, *, small: bool = False) -> bytes:
-        """Return the bytes of the file `*.dxt`; a small one has what draws need alone, and cannot be proven."""
+        """Return the bytes of the file `*.dxt`; a small one has only what draws need, and so cannot be proven."""
         return portable.encoded(self._parts, self.digest if small else None)
 
     @property
     def _parts(self) -> dict[str, Any]:
+        """The fields by name, as what writes files takes them: it cannot import this class."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def check(self, progress: Callable[[str], None] | None = None) -> None:
@@ -224,7 +229,7 @@ class IntegerTable(Sampler):
         Raises
         ------
         CertificateError
-            Naming a pair of secrets and a report.
+            If it is not; the error names a pair of secrets and a report.
         """
         labels = self.space.labels
         reports = self.reports.labels
@@ -342,8 +347,8 @@ class IntegerTable(Sampler):
             f"private at {promise}; rows within {self.variation:.1e} of the mechanism{cost}"
         )
 
-    def _said(self) -> str:
-        return f"{super()._said()}, out of 2^{self.bits}"
+    def _summary(self) -> str:
+        return f"{super()._summary()}, out of 2^{self.bits}"
 
     def _promise(self) -> tuple[float, float]:
         return self.epsilon, self.delta

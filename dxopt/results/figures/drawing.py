@@ -23,7 +23,7 @@ class Figure(figure.Figure):
         FigureCanvasAgg(self)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        """Return the picture at twice the resolution that it is shown at, for sharp screens."""
+        """Return the picture for a notebook, at twice the resolution at which it is shown, for sharp screens."""
         painted = BytesIO()
         self.savefig(painted, format="png", dpi=_DPI, metadata={"Software": None})
         width, height = (round(size * _SHOWN_DPI) for size in self.get_size_inches())

@@ -44,35 +44,35 @@ def panels(title: str, across: str, *several: Panel) -> Figure:
 
     The horizontal axis, and the vertical one of the upper panel, are logarithmic where their numbers range widely.
     """
-    above = _coloured(several[0])
+    above = _with_colours(several[0])
     with plots.style():
         figure = plots.blank(7.2, 5.4 if len(several) == 1 else 7.4)
         ratios = (3, 2)[: len(several)]
         every = figure.subplots(len(several), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
         for axes, panel in zip(every, several, strict=True):
-            plots.draw(axes, _coloured(panel))
+            plots.draw(axes, _with_colours(panel))
             axes.set(ylabel=panel.label)
         every[0].set(title=title)
         every[-1].set(xlabel=across)
-        if _wide([curve.levels for curve in above]):
+        if _ranges_widely([curve.levels for curve in above]):
             every[0].set_xscale("log")
             plots.logarithmic(every[-1].xaxis)
-        if _wide([curve.values for curve in above]):
+        if _ranges_widely([curve.values for curve in above]):
             every[0].set_yscale("log")
             plots.logarithmic(every[0].yaxis)
         plots.name_below(figure, *every[0].get_legend_handles_labels())
     return figure
 
 
-def _coloured(panel: Panel) -> list[plots.Curve]:
-    """Return the curves of a panel with colours and symbols by their positions, and the bound last."""
+def _with_colours(panel: Panel) -> list[plots.Curve]:
+    """Return the curves of a panel with colours and symbols by position, and the bound last, in its own colour."""
     others = _BOUND - 1
     coloured = []
     # Between two levels alone, a line would look like a curve that nobody has computed.
     few = len(np.unique(np.concatenate([np.asarray(curve.levels) for curve in panel.curves]))) < _JOINED
     for position, curve in enumerate(panel.curves):
         colour = 1 + (position - 1) % others if position else 0
-        marker = _MARKERS[max(position - 1, 0) // others % len(_MARKERS)]
+        marker = _MARKERS[max(position - 1, 0) // others % len(_MARKERS)]  # the next one when colours recur
         line = "points" if few else curve.line
         coloured.append(replace(curve, line=line, colour=colour, marker=marker))
     if panel.bound is not None:
@@ -81,7 +81,8 @@ def _coloured(panel: Panel) -> list[plots.Curve]:
     return coloured
 
 
-def _wide(arrays: Sequence[ArrayLike]) -> bool:
+def _ranges_widely(arrays: Sequence[ArrayLike]) -> bool:
+    """Return True if numbers are positive and of such different size that an axis of them is to be logarithmic."""
     numbers = np.concatenate([np.asarray(array, dtype=float) for array in arrays])
     finite = numbers[np.isfinite(numbers)]
     return len(finite) > 0 and bool(0 < finite.min() <= finite.max() / _WIDE)
@@ -98,7 +99,7 @@ _WIDTHS = (5, 3)
 
 @dataclass(frozen=True)
 class Row:
-    """Bars of one row: a name, a note below it, and whether they are hatched."""
+    """What all bars of one row share: a name, a note below it, and whether they are hatched."""
 
     name: str
     note: str = ""
@@ -140,7 +141,7 @@ def bars(
         )[0]
         first = panels[0]
         for axes, several in zip(panels, quantities.values(), strict=True):
-            _draw(axes, rows, several)
+            _draw_bars(axes, rows, several)
         for line in lines:
             style = (0, (4, 4)) if line.dashed else "solid"
             first.axvline(line.at, color=plots.COLOURS[line.colour], linewidth=1.2, linestyle=style, label=line.label)
@@ -152,6 +153,7 @@ def bars(
             axes.set(xlabel=quantity)
             axes.grid(visible=False, axis="y")
             axes.set_axisbelow(True)
+            # without any length matplotlib would choose an axis around 0, with negative numbers
             if not any(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)):
                 axes.set_xlim(0.0, 1.0)
         figure.suptitle(title, fontsize=11)
@@ -159,7 +161,7 @@ def bars(
     return figure
 
 
-def _draw(axes: Axes, rows: Sequence[Row], several: Sequence[Bars]) -> None:
+def _draw_bars(axes: Axes, rows: Sequence[Row], several: Sequence[Bars]) -> None:
     """Draw the bars of a panel: those of one row touch each other and are centred on it."""
     height = 0.6 if len(several) == 1 else 0.72 / len(several)
     hatches = [_HATCH if row.hatched else "" for row in rows]

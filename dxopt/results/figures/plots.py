@@ -40,7 +40,7 @@ _STYLE: dict[str, Any] = {
     "legend.fontsize": 8.5,
     "legend.frameon": False,
     "savefig.dpi": 150,
-    "svg.hashsalt": "dxopt",
+    "svg.hashsalt": "dxopt",  # else ids in an SVG are random
     "text.parse_math": False,  # names are not formulas
 }
 _FEW_POWERS = 20.0
@@ -66,7 +66,7 @@ class Curve:
 
 
 def style() -> AbstractContextManager[None]:
-    """Return the style of all figures, whatever the user's settings are; draw within it."""
+    """Return a context with the style of all figures, in which to draw, whatever the user's settings are."""
     import matplotlib
 
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
@@ -74,14 +74,14 @@ def style() -> AbstractContextManager[None]:
 
 
 def blank(width: float = 7.2, height: float = 4.6) -> Figure:
-    """Return an empty figure, in inches, that arranges its parts itself, needs no display and shows in notebooks."""
+    """Return an empty figure of a size in inches, which lays itself out, needs no display and shows in notebooks."""
     from dxopt.results.figures.drawing import Figure
 
     return Figure(width, height)
 
 
 def against_epsilon(curves: Sequence[Curve], *, title: str, quantity: str, level: str) -> Figure:
-    """Return a figure of curves against epsilon with a legend below; its axes show a quantity and a level."""
+    """Return a figure of curves with a legend below; `quantity` and `level` label its two axes, up and across."""
     with style():
         figure = blank(7.2, 5.4)
         axes = figure.add_subplot()
@@ -100,7 +100,7 @@ def name_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) ->
 
 
 def fit(figure: Figure, width: float) -> None:
-    """Make a figure so many inches wide, and less high if it is of curves; its letters keep their size."""
+    """Make a figure so many inches wide, with a new legend: bars keep their height, curves become less high."""
     wide, high = figure.get_size_inches()
     rows = any(axes.containers for axes in figure.axes)
     figure.set_size_inches(width, high if rows else high * (width / wide) ** 0.5)
@@ -119,7 +119,7 @@ def draw(axes: Axes, curves: Sequence[Curve]) -> None:
             np.asarray(curve.levels),
             np.asarray(curve.values),
             linestyle=curve.line if joined else "none",
-            marker=curve.marker or (None if joined else "o"),
+            marker=curve.marker or (None if joined else "o"),  # points alone need a symbol to be seen
             markersize=4 if joined else None,
             color=COLOURS[curve.colour],
             label=curve.label,
@@ -127,7 +127,7 @@ def draw(axes: Axes, curves: Sequence[Curve]) -> None:
 
 
 def logarithmic(axis: Axis) -> None:
-    """Name the powers of ten along a logarithmic axis without formulas, and all ticks where powers are few."""
+    """Label a logarithmic axis with plain numbers, as "0.01" and not as a formula; also between few powers of ten."""
     from matplotlib.ticker import FuncFormatter
 
     def minor(value: float, _: int | None) -> str:
@@ -138,10 +138,10 @@ def logarithmic(axis: Axis) -> None:
     axis.set_minor_formatter(FuncFormatter(minor))
 
 
-def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
-    """Return a figure as a file of one of the `ENDINGS`, without dates or versions.
+def figure_bytes(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
+    """Return the bytes of a figure as a file of one of the `ENDINGS`, without dates or versions.
 
-    With `inline`, it has no background, and its text is text and not shapes of letters.
+    With `inline`, for SVG within a page, it has no background, and letters are text rather than shapes.
     """
     import matplotlib
 
@@ -152,8 +152,8 @@ def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
 
 
 def pictures(name: str, figure: Figure) -> dict[str, bytes]:
-    """Return `name.svg` and `name.png` of a figure."""
-    return {f"{name}{ending}": painted(figure, ending) for ending in BOTH}
+    """Return the files `name.svg` and `name.png` of a figure, as bytes by name, for a result folder."""
+    return {f"{name}{ending}": figure_bytes(figure, ending) for ending in BOTH}
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
@@ -166,13 +166,15 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     return written
 
 
-def shown(figure: Figure, file: str | Path | None) -> Figure:
-    """Return a figure, written to a file where one is named: of the kind that it ends with, or as SVG and PNG.
+def saved_if_asked(figure: Figure, file: str | Path | None) -> Figure:
+    """Return the figure; if a file is given, write it there first, in the format of its extension.
+
+    Without an extension both an SVG and a PNG are written.
 
     Raises
     ------
     SpecError
-        If the ending is another one, or the file cannot be written.
+        If the extension is unknown or the file cannot be written; its field is "save", the argument of `plot`.
     """
     if file is None:
         return figure
@@ -184,7 +186,7 @@ def shown(figure: Figure, file: str | Path | None) -> Figure:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         for one in (ending,) if ending else BOTH:
-            target.with_suffix(target.suffix or one).write_bytes(painted(figure, one))
+            target.with_suffix(target.suffix or one).write_bytes(figure_bytes(figure, one))
     except OSError as error:
         raise SpecError("save", f"{target} cannot be written: {error.strerror}", "name another file") from None
     return figure

@@ -39,7 +39,7 @@ def as_panel(title: str, lines: Lines) -> Panel:
 
 
 def as_rich_tables(table: Grid) -> Iterator[Table]:
-    """Yield a table, the header first, for a rich console: in parts that fit, each with the first column."""
+    """Yield a table for a rich console, split by columns into parts that fit; each repeats the first column."""
     from rich.table import Table
     from rich.text import Text
 
@@ -48,6 +48,7 @@ def as_rich_tables(table: Grid) -> Iterator[Table]:
         (header, *body) = zip(first, *columns[start : start + _COLUMNS], strict=True)
         drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
         for position, column in enumerate(header):
+            # names of columns may wrap, also at underscores
             drawn.add_column(column.replace(" ", "\n").replace("_", "_\n"), justify="right" if position else "left")
         for row in body:
             drawn.add_row(*(Text(cell) for cell in row))
@@ -74,7 +75,7 @@ class Plotted(ABC):
 
     @abstractmethod
     def _parts(self, digits: str) -> Iterable[str | Grid]:
-        """Yield its lines and tables, whose values have so many digits."""
+        """Yield its lines and tables, with values in the format `digits`, such as ".3g"."""
 
     def __str__(self) -> str:
         lines = ([part] if isinstance(part, str) else aligned(part) for part in self._parts(".7f"))
@@ -118,4 +119,4 @@ class Plotted(ABC):
         >>> print(Path("figures/line.svg").is_file())
         True
         """
-        return plots.shown(self.figure(), save)
+        return plots.saved_if_asked(self.figure(), save)

@@ -102,13 +102,14 @@ def to_geodataframe(
 
 
 def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    # longitudes from -180 to 180 degrees; those that are so already stay
+    """Return a GeoJSON feature for each location, with its label and its entry of each column as properties."""
+    # longitudes from -180 to 180 degrees; those that are so already keep all digits
     longitudes = found.degrees[:, 1]
     longitudes = np.where(np.abs(longitudes) <= 180, longitudes, unrolled(longitudes, 0.0))
     points = np.column_stack([longitudes, found.degrees[:, 0]]).tolist()
     shapes: list[dict[str, Any]] = [{"type": "Point", "coordinates": point} for point in points]
     if found.outlines is not None:
-        shapes = [_area(outline, centre) for outline, centre in zip(found.outlines, shapes, strict=True)]
+        shapes = [_area_shape(outline, centre) for outline, centre in zip(found.outlines, shapes, strict=True)]
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [
         {"type": "Feature", "geometry": shape, "properties": {"label": label, **dict(zip(columns, row, strict=True))}}
@@ -116,8 +117,8 @@ def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArra
     ]
 
 
-def _area(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
-    """Return a polygon, cut in two at ±180° of longitude; the centre alone where a pole is inside."""
+def _area_shape(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
+    """Return an area as a polygon, or as two where ±180° of longitude cuts it; its centre where a pole is inside."""
     ring = outline[:, ::-1]
     # An outline is one piece around its location: it only spans half of all longitudes if it goes around a pole, and
     # then its corners alone do not bound a polygon.
@@ -127,12 +128,12 @@ def _area(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
     # one circle further west, as the format asks for.
     ring = ring - [360.0 * np.floor((ring[:, 0].min() + 180.0) / 360.0), 0.0]
     if ring[:, 0].max() <= 180:
-        return {"type": "Polygon", "coordinates": [_closed(ring)]}
-    pieces = (_cut(ring, 1.0), _cut(ring, -1.0) - [360.0, 0.0])
-    return {"type": "MultiPolygon", "coordinates": [[_closed(piece)] for piece in pieces]}
+        return {"type": "Polygon", "coordinates": [_closed_ring(ring)]}
+    pieces = (_cut_at_180(ring, 1.0), _cut_at_180(ring, -1.0) - [360.0, 0.0])
+    return {"type": "MultiPolygon", "coordinates": [[_closed_ring(piece)] for piece in pieces]}
 
 
-def _cut(ring: Ring, side: float) -> Ring:
+def _cut_at_180(ring: Ring, side: float) -> Ring:
     """Return the part of a convex ring that is west (1) or east (-1) of 180°."""
     kept = []
     # Sutherland and Hodgman: corners on the side that is kept stay, and each edge across 180° adds the point where it
@@ -148,8 +149,8 @@ def _cut(ring: Ring, side: float) -> Ring:
     return np.array(kept)
 
 
-def _closed(ring: Ring) -> list[list[float]]:
-    """Return a ring without corners that repeat, counterclockwise, with the first corner again at the end."""
+def _closed_ring(ring: Ring) -> list[list[float]]:
+    """Return a ring as GeoJSON asks for: counterclockwise, closed by its first corner, without repeated corners."""
     distinct = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
     x, y = (distinct - distinct[0]).T
     # Twice the area, positive where the corners go counterclockwise (the shoelace formula). Relative to a corner,

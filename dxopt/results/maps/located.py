@@ -1,4 +1,4 @@
-"""Locate the reports of a mechanism and their probabilities, for maps."""
+"""Positions on the Earth of the secrets and reports of a mechanism, and the part of a map that shows them."""
 
 from __future__ import annotations
 
@@ -51,20 +51,17 @@ class Located:
             prior = answer.problem.prior if isinstance(answer, Report) else Prior.uniform(space)
         believed = Prior.of(prior, space).probabilities
         found = positions(space)
-        return cls(mechanism, believed, found, _of_reports(mechanism, found))
+        return cls(mechanism, believed, found, _report_positions(mechanism, found))
 
     def expected(self) -> NDArray[np.float64]:
-        """Return Σ_x π_x K[x, z] for each report z, `(m,)`."""
+        """Return the probability Σ_x π_x K[x, z] of each report z under the prior, `(m,)`."""
         total = np.zeros(len(self.mechanism.reports))
         for secrets, rows in self.mechanism.blocks():
             total += self.prior[secrets] @ rows
         return total
 
     def index(self, secret: Any) -> int:
-        """Return the index of a secret given by its label.
-
-        A mapping with `label`, `index` or `point` says what is given.
-        """
+        """Return the index of a secret given by its label, or by a mapping with `label`, `index` or `point`."""
         space = self.mechanism.space
         if isinstance(secret, Mapping):
             return space.naming.one(**secret)
@@ -75,11 +72,13 @@ class Located:
             raise NoSuchPoint("secret", f"there is no location {secret!r}", *fix) from None
 
 
-def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:
+def _report_positions(mechanism: Mechanism, found: Positions) -> Positions:
+    """Return the positions of the reports; `found` are those of the secrets. UnsupportedError if they have none."""
     points = mechanism.space.points
     reports = mechanism.reports
     if reports.secrets:
         return found
+    # points are degrees only in a space whose own points are: others may be in a plane
     if reports.points is None or points is None or not np.array_equal(points, found.degrees):
         raise UnsupportedError("reports", "have no positions on the Earth", "report the locations themselves")
     return replace(found, degrees=np.array(reports.points), outlines=None)
@@ -88,13 +87,13 @@ def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:
 def secrets_of(
     bare: Sequence[str] | None, label: Sequence[str] | None, index: Sequence[int] | None, point: Sequence[str] | None
 ) -> list[Any]:
-    """Return the secrets that a command names, as `Located.index` takes them; a point is numbers with commas."""
+    """Return the secrets that a command names, as `Located.index` takes them; `bare` are labels without an option."""
     said = [{"label": one} for one in label or []] + [{"index": one} for one in index or []]
-    return [*(bare or []), *said, *({"point": _coordinates(one)} for one in point or [])]
+    return [*(bare or []), *said, *({"point": _parse_coordinates(one)} for one in point or [])]
 
 
-def _coordinates(text: str) -> tuple[float, ...]:
-    """Return the numbers of a text with commas between them."""
+def _parse_coordinates(text: str) -> tuple[float, ...]:
+    """Return the coordinates of a point written as "45.5,-73.6"; SpecError at any other text."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -121,9 +120,9 @@ class Window:
         """Return the window around all that is drawn, with room at the edges, more of it below for the scale bar."""
         both = (located.secrets, located.reports)
         # Longitudes are taken around the middle of the locations, so that a map across ±180° is in one piece.
-        middle = _middle(np.concatenate([found.degrees[:, 1] for found in both]))
+        middle = _central_longitude(np.concatenate([found.degrees[:, 1] for found in both]))
         shapes = [
-            _on_map(array, middle).reshape(-1, 2)
+            _as_map_coordinates(array, middle).reshape(-1, 2)
             for found in both
             for array in (found.degrees, found.outlines, found.streets)
             if array is not None
@@ -142,29 +141,31 @@ class Window:
 
     @property
     def shrinking(self) -> float:
-        """Ratio of a degree of longitude to one of latitude."""
+        """Length of a degree of longitude relative to one of latitude, in the middle of the window."""
         return max(math.cos(math.radians((self.south + self.north) / 2)), 0.05)
 
     @property
     def steepness(self) -> float:
-        """Height over width as drawn, between 1/3 and 2."""
+        """Height over width as drawn, between 1/3 and 2 so that long windows still make usable figures."""
         return min(max((self.north - self.south) / ((self.east - self.west) * self.shrinking), 1 / 3), 2.0)
 
     def on_map(self, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return locations `(n, 2)`, or shapes `(n, k, 2)`, as (longitude, latitude) in the window."""
-        return _on_map(degrees, (self.west + self.east) / 2)
+        return _as_map_coordinates(degrees, (self.west + self.east) / 2)
 
 
-def _middle(longitudes: NDArray[np.float64]) -> float:
-    """Return the longitude opposite to the middle of the widest gap between longitudes."""
-    # A map that is cut where nothing is for longest cuts no group of locations in two.
+def _central_longitude(longitudes: NDArray[np.float64]) -> float:
+    """Return the longitude opposite to the middle of the widest gap between longitudes.
+
+    A map that is cut in that gap cuts no group of locations in two.
+    """
     around = np.unique(np.mod(longitudes, 360.0))
     gaps = np.diff(around, append=around[0] + 360.0)
     widest = int(gaps.argmax())
     return float(unrolled(around[widest] + gaps[widest] / 2 - 180.0, 0.0))
 
 
-def _on_map(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
+def _as_map_coordinates(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
     """Turn (latitude, longitude) into (longitude, latitude) within 180° of a middle; shapes stay whole."""
     longitudes = degrees[..., 1]
     centres = longitudes

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.results.figures.plots import COLOURS, blank, painted, style
+from dxopt.results.figures.plots import COLOURS, blank, figure_bytes, style
 from dxopt.results.maps.geojson import geojson
 from dxopt.results.maps.located import KM_PER_DEGREE, Located, Window
 from dxopt.results.maps.underlay import Underlay
@@ -42,7 +42,7 @@ _PANEL = 3.5
 
 @dataclass(frozen=True, eq=False)
 class _Panel:
-    """Probabilities of locations, and the index of the one that is the secret."""
+    """One map of a figure: probabilities of locations, and the index of the secret if they are given one."""
 
     title: str
     values: NDArray[np.float64]
@@ -99,7 +99,7 @@ def draw_map(
         figure = blank((wide + 0.8) * across + 0.9, down * (wide * window.steepness + 0.65) + 0.3)
         scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(panel.values.max()) for panel in panels))
         every = np.ravel(figure.subplots(down, across, squeeze=False))
-        drawn = [_draw(axes, panel, window, scale, located) for axes, panel in zip(every, panels, strict=False)]
+        drawn = [_draw_panel(axes, panel, window, scale, located) for axes, panel in zip(every, panels, strict=False)]
         if beneath is not None:
             for axes in every[: len(panels)]:
                 beneath.draw(axes)
@@ -139,7 +139,7 @@ def save_map(
             text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
             file.write_bytes(text.encode())
         else:
-            file.write_bytes(painted(draw_map(answer, secret=list(secret) or None, underlay=underlay), ending))
+            file.write_bytes(figure_bytes(draw_map(answer, secret=list(secret) or None, underlay=underlay), ending))
     except OSError as error:
         raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
     return file
@@ -154,10 +154,11 @@ def require_ending(file: Path) -> str:
 
 
 def _panels(located: Located, secret: Any) -> list[_Panel]:
+    """Return a panel for each secret that is asked for; without any, one of the prior and one of all reports."""
     if secret is None:
         before = _Panel("where people are: the prior", located.prior, located.secrets)
         return [before, _Panel("what is reported on average", located.expected(), located.reports)]
-    several = isinstance(secret, list | range | np.ndarray)
+    several = isinstance(secret, list | range | np.ndarray)  # a tuple is the label of one secret
     asked = secret if several else [secret]
     if not 1 <= len(asked) <= MOST_PANELS:
         raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")
@@ -168,7 +169,8 @@ def _panels(located: Located, secret: Any) -> list[_Panel]:
     return panels
 
 
-def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: Located) -> Collection:
+def _draw_panel(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: Located) -> Collection:
+    """Draw one panel; return its coloured locations, from which the bar of colours is made."""
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
@@ -178,7 +180,7 @@ def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: 
         axes.add_collection(LineCollection(list(streets), colors=_STREET, linewidths=0.8, zorder=1))
     # pale to dark, and grey for what never happens
     colours = colormaps[_MAP].with_extremes(bad=_NEVER)
-    draw = _dots if found.outlines is None else _areas
+    draw = _draw_dots if found.outlines is None else _draw_areas
     drawn = draw(axes, panel, window, {"cmap": colours, "norm": scale, "linewidths": 0.4})
     if panel.secret is not None:
         x, y = window.on_map(located.secrets.degrees[panel.secret])
@@ -194,37 +196,37 @@ def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: 
     axes.set(xlim=(window.west, window.east), ylim=(window.south, window.north), aspect=1 / window.shrinking)
     axes.set_title(panel.title, fontsize=9.5)
     axes.grid(visible=False)
-    _degrees(axes)
+    _label_degrees(axes)
     _scale_bar(axes, window)
     return drawn
 
 
-def _areas(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
+def _draw_areas(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
     from matplotlib.collections import PolyCollection
 
     shapes = list(window.on_map(np.asarray(panel.found.outlines)))
     areas = PolyCollection(shapes, edgecolors="white", zorder=2, **style)
-    areas.set_array(_positive(panel.values))
+    areas.set_array(_nan_where_never(panel.values))
     return axes.add_collection(areas)
 
 
-def _dots(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
+def _draw_dots(axes: Axes, panel: _Panel, window: Window, style: dict[str, Any]) -> Collection:
     x, y = window.on_map(panel.found.degrees).T
-    size = _sizes(x, y, window)
+    size = _dot_sizes(x, y, window)
     order = np.argsort(panel.values, kind="stable")
-    colours = _positive(panel.values[order])
+    colours = _nan_where_never(panel.values[order])
     return axes.scatter(
         x[order], y[order], s=size[order], c=colours, plotnonfinite=True, edgecolors=_GREY, zorder=3, **style
     )
 
 
-def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return probabilities with nan for what never happens."""
+def _nan_where_never(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities with nan, which has a colour of its own, for what never happens."""
     return np.where(values > 0, values, np.nan)
 
 
-def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
-    """Return areas of dots, in square points, at which no dot hides another, as far as they can still be seen."""
+def _dot_sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
+    """Return the area of each dot in square points: small enough to hide no neighbour, but 8 at least to be seen."""
     from scipy.spatial import KDTree
 
     most = np.clip(9000 / len(x), 10, 90)
@@ -236,8 +238,8 @@ def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> ND
     return np.clip((near * points) ** 2, 8, most)
 
 
-def _degrees(axes: Axes) -> None:
-    """Set few ticks, with the hemisphere."""
+def _label_degrees(axes: Axes) -> None:
+    """Label both axes with few ticks in degrees, with the letter of the hemisphere."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     def east(value: float, _: int | None) -> str:

@@ -24,7 +24,7 @@ _FILLS: Mapping[Kind, str] = {"water": "#dbe8f2", "road": "#efeeea", "land": "#f
 _LINES: Mapping[Kind, str] = {"water": "#9dbdd6", "road": "#d3cfc7", "land": "#b9b9b5"}
 _WATERS = ("river", "lake", "ocean", "coastline")
 _MOST_NAMES = 40
-_LAST = (3, 0.0)
+_LAST = (3, 0.0)  # after every `_label_rank`
 _ROOM = 0.05
 """Margin beyond the window at which shapes are cut, as a share of its sides, so that no cut is seen."""
 
@@ -36,7 +36,7 @@ Shapes = Sequence[tuple[Any, Kind, str]]
 
 
 def shapes_of(given: Area) -> Shapes:
-    """Return the lines, areas and named points of what `dx.geo.inside` takes.
+    """Return the lines, areas and named points of geometries as `dx.geo.inside` takes them, repaired where invalid.
 
     Kinds and names are those that OpenStreetMap and Natural Earth write into features, as in `natural=water`,
     `highway=primary`, `featurecla=River` and `name=Rhône`; all else is land and borders.
@@ -48,8 +48,8 @@ def shapes_of(given: Area) -> Shapes:
     """
     from shapely import make_valid
 
-    found = [(shape, _kind(about), _name(about)) for shape, about in geometries_of(given, "underlay")]
-    kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is(shape, "Point")]
+    found = [(shape, _kind_of(about), _name_of(about)) for shape, about in geometries_of(given, "underlay")]
+    kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is_kind(shape, "Point")]
     if found and not kept:
         wrong = f"has a {found[0][0].geom_type}"
         raise SpecError("underlay", wrong, "give lines and polygons, or points with a name")
@@ -76,7 +76,7 @@ class Underlay:
 
     @classmethod
     def of(cls, given: Area, window: Window) -> Underlay:
-        """Return the part of shapes in a window.
+        """Read shapes and return the part of them that is in a window.
 
         Raises
         ------
@@ -100,53 +100,55 @@ class Underlay:
         lines: list[tuple[Kind, Ring]] = []
         named: dict[str, tuple[tuple[int, float], Any]] = {}
         for shape, kind, name in shapes:
-            for turned in _turns(shape, frame):
+            for turned in _turns_in_frame(shape, frame):
                 within = turned.intersection(frame)
-                edge = turned.boundary.intersection(frame) if _is(shape, "Polygon") else within
-                lines += [(kind, _ring(line)) for line in _parts(edge, "LineString", "LinearRing")]
+                edge = turned.boundary.intersection(frame) if _is_kind(shape, "Polygon") else within
+                lines += [(kind, _ring_of(line)) for line in _parts_of_kind(edge, "LineString", "LinearRing")]
                 areas += [
-                    (kind, [_ring(ring) for ring in (part.exterior, *part.interiors)])
-                    for part in _parts(within, "Polygon")
+                    (kind, [_ring_of(ring) for ring in (part.exterior, *part.interiors)])
+                    for part in _parts_of_kind(within, "Polygon")
                 ]
                 seen = turned.intersection(inner)
                 if name and not seen.is_empty:
-                    named[name] = min(named.get(name, (_LAST, seen)), (_rank(seen), seen), key=lambda one: one[0])
+                    named[name] = min(
+                        named.get(name, (_LAST, seen)), (_label_rank(seen), seen), key=lambda one: one[0]
+                    )
         if not areas and not lines and not named:
             return None
         ranked = sorted(named.items(), key=lambda one: (one[1][0], one[0]))[:_MOST_NAMES]
         middles = [(name, seen.representative_point()) for name, (_, seen) in ranked]
         return cls(areas, lines, [(name, float(point.x), float(point.y)) for name, point in middles])
 
-    def plain(self, most: int) -> Underlay:
-        """Return the same without details that are too small to be seen, and with about `most` corners at most."""
+    def simplified(self, most: int) -> Underlay:
+        """Return the same without invisible details, made coarser until `most` corners are left or the loss shows."""
         from shapely import LinearRing, LineString
 
         rings = [ring for _, area in self.areas for ring in area] + [line for _, line in self.lines]
         size = max((float(np.ptp(ring, axis=0).max()) for ring in rings), default=0.0)
         finest = size / 2000
 
-        def plainer(ring: Ring, closed: bool) -> Ring:
+        def simplify(ring: Ring, closed: bool) -> Ring:
             kind = LinearRing if closed and len(ring) > 3 else LineString
             return np.asarray(kind(ring).simplify(finest, preserve_topology=False).coords)
 
         while True:
-            areas = [(kind, [plainer(ring, True) for ring in area]) for kind, area in self.areas]
+            areas = [(kind, [simplify(ring, True) for ring in area]) for kind, area in self.areas]
             areas = [(kind, kept) for kind, area in areas if (kept := [ring for ring in area if len(ring) > 2])]
-            lines = [(kind, plainer(line, False)) for kind, line in self.lines]
+            lines = [(kind, simplify(line, False)) for kind, line in self.lines]
             corners = sum(len(ring) for _, area in areas for ring in area) + sum(len(line) for _, line in lines)
             if corners <= most or finest > size / 50:
                 return replace(self, areas=areas, lines=lines)
             finest *= 2
 
     def placed(self, where: Callable[[Ring], Ring]) -> Underlay:
-        """Return the same with other coordinates."""
+        """Return the same with every coordinate mapped by `where`, as into a plane."""
         areas = [(kind, [where(ring) for ring in rings]) for kind, rings in self.areas]
         lines = [(kind, where(line)) for kind, line in self.lines]
         names = [(name, *where(np.array([[x, y]]))[0].tolist()) for name, x, y in self.names]
         return Underlay(areas, lines, names)
 
     def as_data(self, scaled: Callable[[Ring], Any]) -> dict[str, Any]:
-        """Return content for a script, with coordinates by `scaled`."""
+        """Return content for the script of a page, with coordinates mapped by `scaled` to lists."""
         return {
             "areas": [[kind, [scaled(ring) for ring in rings]] for kind, rings in self.areas],
             "lines": [[kind, scaled(line)] for kind, line in self.lines],
@@ -174,7 +176,7 @@ class Underlay:
             zorder=2.5,
         )
         axes.add_collection(drawn, autolim=False)
-        for text, x, y in _apart(self.names, axes.get_xlim(), axes.get_ylim()):
+        for text, x, y in _names_with_room(self.names, axes.get_xlim(), axes.get_ylim()):
             axes.annotate(
                 text, (x, y), ha="center", va="center", fontsize=7, color="#6b6b66", zorder=2.7, clip_on=True
             )
@@ -186,20 +188,21 @@ class Underlay:
         return [Line2D([], [], color=_LINES[kind], linewidth=2, label=MEANT[kind]) for kind in self.kinds]
 
 
-def _rank(seen: Any) -> tuple[int, float]:
-    """Rank places before areas before lines, large ones before small ones."""
-    return (0, 0.0) if _is(seen, "Point") else (1, -seen.area) if seen.area else (2, -seen.length)
+def _label_rank(seen: Any) -> tuple[int, float]:
+    """Return the order in which names are placed: points before areas before lines, large ones before small ones."""
+    return (0, 0.0) if _is_kind(seen, "Point") else (1, -seen.area) if seen.area else (2, -seen.length)
 
 
-def _turns(shape: Any, frame: Any) -> Iterator[Any]:
-    """Yield a shape where it meets the frame: longitudes of a window may be a turn away."""
+def _turns_in_frame(shape: Any, frame: Any) -> Iterator[Any]:
+    """Yield the copies of a shape that meet the frame: longitudes of a window may be a turn of 360° away."""
     from shapely import affinity
 
     turned = (affinity.translate(shape, turn) for turn in (-360.0, 0.0, 360.0))
     return (one for one in turned if one.intersects(frame))
 
 
-def _kind(about: Mapping[str, Any]) -> Kind:
+def _kind_of(about: Mapping[str, Any]) -> Kind:
+    """Return the kind of a feature by its properties, as OpenStreetMap or Natural Earth name them."""
     told = str(about.get("featurecla", "")).lower()
     natural = about.get("natural") in ("water", "bay", "strait", "coastline")
     if natural or about.get("waterway") or about.get("water") or any(name in told for name in _WATERS):
@@ -207,20 +210,20 @@ def _kind(about: Mapping[str, Any]) -> Kind:
     return "road" if about.get("highway") or about.get("railway") or "road" in told else "land"
 
 
-def _name(about: Mapping[str, Any]) -> str:
+def _name_of(about: Mapping[str, Any]) -> str:
     name = about.get("name") or about.get("NAME")
     return name.strip() if isinstance(name, str) else ""
 
 
-def _is(shape: Any, kind: str) -> bool:
-    """Return True if a shape is of a kind, or of several of them."""
+def _is_kind(shape: Any, kind: str) -> bool:
+    """Return True if a shape is of a kind such as "Polygon", or a collection of it, such as "MultiPolygon"."""
     return shape.geom_type.endswith(kind)
 
 
-def _apart(
+def _names_with_room(
     names: Sequence[tuple[str, float, float]], across: tuple[float, float], up: tuple[float, float]
 ) -> Iterator[tuple[str, float, float]]:
-    """Yield names that leave each other room, the first of those that do not."""
+    """Yield names in order, but for those that would overlap one already yielded, or leave the window."""
     taken: list[tuple[float, float, float]] = []
     for text, x, y in names:
         right, high = (x - across[0]) / (across[1] - across[0]), (y - up[0]) / (up[1] - up[0])
@@ -231,12 +234,12 @@ def _apart(
             yield text, x, y
 
 
-def _ring(line: Any) -> Ring:
+def _ring_of(line: Any) -> Ring:
     return np.asarray(line.coords)[:, :2]
 
 
-def _parts(found: Any, *kinds: str) -> list[Any]:
-    """Return the parts of a shape that are of some kinds."""
+def _parts_of_kind(found: Any, *kinds: str) -> list[Any]:
+    """Return the parts of a shape, also of a nested collection, that are of some kinds, such as "Polygon"."""
     if hasattr(found, "geoms"):
-        return [part for inner in found.geoms for part in _parts(inner, *kinds)]
+        return [part for inner in found.geoms for part in _parts_of_kind(inner, *kinds)]
     return [found] if found.geom_type in kinds else []

@@ -1,4 +1,4 @@
-"""Channels, and places in a plane, as scripts of the page read them."""
+"""Channels, and their places in a plane, as data for the scripts of a page."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ class Plane:
         reports = report.mechanism.reports
         if known(space) is not None:
             try:
-                return _earth(Located.of(report), shapes)
+                return _plane_on_earth(Located.of(report), shapes)
             except UnsupportedError:
                 return None
-        secrets = _pairs(space.points)
-        reported = _pairs(reports.points)
+        secrets = _as_plane_points(space.points)
+        reported = _as_plane_points(reports.points)
         if secrets is None or (reported is None and not reports.secrets):
             return None
-        return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_named(space.labels))
+        return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_are_words(space.labels))
 
     def as_data(self) -> dict[str, Any]:
-        """Return coordinates for a script, relative to their size."""
+        """Return coordinates for a script, as shares of the larger side, with what turns them back into units."""
         shapes = {name: getattr(self, name) for name in ("secrets", "reports", "areas", "streets")}
         every = np.vstack([array.reshape(-1, 2) for array in shapes.values() if array is not None])
         low = every.min(axis=0)
@@ -95,18 +95,19 @@ class Plane:
         }
 
 
-def _pairs(points: NDArray[Any] | None) -> Array | None:
+def _as_plane_points(points: NDArray[Any] | None) -> Array | None:
+    """Return points as an `(n, 2)` array of floats; None where they are not numbers in two coordinates."""
     if points is None or points.ndim != 2 or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
         return None
     return points.astype(float)
 
 
-def _earth(located: Located, shapes: Shapes | None) -> Plane:
-    """Kilometres around the middle of the secrets."""
+def _plane_on_earth(located: Located, shapes: Shapes | None) -> Plane:
+    """Return the plane of locations on the Earth: kilometres east and north of the middle of the secrets."""
     found = located.secrets
     reported = located.reports
     middle = _middle(found.degrees)
-    flat = partial(_flat, middle)
+    flat = partial(_kilometres_from, middle)
     beneath = None if shapes is None else Underlay.within(shapes, Window.around(located))
     return Plane(
         flat(found.degrees),
@@ -115,13 +116,13 @@ def _earth(located: Located, shapes: Shapes | None) -> Plane:
         None if found.streets is None else flat(found.streets),
         "km",
         middle,
-        _named(located.mechanism.space.labels),
-        # without details that nobody sees
-        beneath and beneath.plain(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1])),
+        _are_words(located.mechanism.space.labels),
+        # corners of an underlay are (longitude, latitude), of locations the reverse
+        beneath and beneath.simplified(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1])),
     )
 
 
-def _named(labels: Sequence[str]) -> bool:
+def _are_words(labels: Sequence[str]) -> bool:
     """Return True if labels are words: neither coordinates nor numbers."""
     return all(any(letter.isalpha() for letter in label) for label in labels)
 
@@ -133,7 +134,7 @@ def _middle(degrees: Array) -> tuple[float, float]:
     return float(latitude), float(longitude)
 
 
-def _flat(middle: tuple[float, float], degrees: Array) -> Array:
+def _kilometres_from(middle: tuple[float, float], degrees: Array) -> Array:
     """Return kilometres east and north of the middle, where a degree of longitude is as long as it is there."""
     latitude, longitude = middle
     east = (unrolled(degrees[..., 1], longitude) - longitude) * math.cos(math.radians(latitude))
@@ -144,13 +145,13 @@ CELLS = 640_000
 """Entries of all channels in a page: 3.4 MB of text."""
 
 
-def cells(report: Report) -> int:
-    """Return the number of entries of the channel."""
+def count_entries(report: Report) -> int:
+    """Return the number n·m of entries of the channel, on which it depends whether a page has room for it."""
     return len(report.mechanism.space) * len(report.mechanism.reports)
 
 
 def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
-    """Return labels, prior and locations in full, and the probabilities as 32-bit floats."""
+    """Return a channel for the scripts of a page: all about its secrets, and probabilities as 32-bit floats."""
     mechanism, reports = report.mechanism, report.mechanism.reports
     return {
         "secrets": readable(mechanism.space.labels, mechanism.space.points, plane),
@@ -158,33 +159,35 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
         "prior": report.problem.prior.probabilities.tolist(),
         "losses": [finite(loss) for loss in mechanism.losses(report.problem.loss).tolist()],
         "unit": report.problem.loss.unit,
-        "channel": packed(mechanism.matrix),
+        "channel": as_base64(mechanism.matrix),
         "plane": None if plane is None else plane.as_data(),
     }
 
 
 def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None) -> list[str]:
-    """Return labels, coordinates on the Earth with as few digits as tell them apart, but 100 m at least."""
+    """Return labels for a page: coordinates on the Earth with the fewest digits, 3 or more, that tell them apart."""
     if plane is None or plane.middle is None or points is None or list(labels) != list(Coordinates(points)):
         return list(labels)
     for digits in range(3, 9):
-        shown = [f"{_degrees(y, digits, 'N', 'S')}, {_degrees(x, digits, 'E', 'W')}" for y, x in points.tolist()]
+        shown = [
+            f"{_degrees_text(y, digits, 'N', 'S')}, {_degrees_text(x, digits, 'E', 'W')}" for y, x in points.tolist()
+        ]
         if len(set(shown)) == len(shown):
             return shown
     return list(labels)
 
 
-def _degrees(value: float, digits: int, above: str, below: str) -> str:
+def _degrees_text(value: float, digits: int, above: str, below: str) -> str:
     return f"{abs(value):.{digits}f}° {below if value < 0 else above}"
 
 
-def packed(matrix: NDArray[np.float64]) -> str:
-    """Return rows one after the other in base64; what is positive stays so."""
+def as_base64(matrix: NDArray[np.float64]) -> str:
+    """Return the rows of a matrix as 32-bit floats in base64; entries too small for them stay positive, not 0."""
     smallest = np.finfo(np.float32).tiny
     kept = np.where(matrix > 0, np.maximum(matrix, smallest), 0.0)
     return base64.b64encode(kept.astype("<f4").tobytes()).decode("ascii")
 
 
-def reported(report: Report) -> list[float]:
-    """Return Σ_x π_x K[x, z] of each report z."""
+def report_probabilities(report: Report) -> list[float]:
+    """Return the probability Σ_x π_x K[x, z] of each report z under the prior."""
     return (report.problem.prior.probabilities @ report.mechanism.matrix).tolist()

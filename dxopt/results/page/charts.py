@@ -11,11 +11,22 @@ from numpy.typing import NDArray
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.results.claims import FrontierFile, LevelFile
-from dxopt.results.compared import Compared, excess_cell, lines_of, privacy
+from dxopt.results.compared import Compared, describe_refinements, excess_cell, privacy_text
 from dxopt.results.comparison import Comparison
 from dxopt.results.figures import plots
 from dxopt.results.frontier import staircases
-from dxopt.results.page.markup import Cell, Markup, bullets, drawn, element, facts, folded, number, table, told
+from dxopt.results.page.markup import (
+    Cell,
+    Markup,
+    bullets,
+    element,
+    facts,
+    figure_element,
+    filled_in,
+    folded,
+    number,
+    table,
+)
 from dxopt.results.page.words import level_table
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
@@ -26,14 +37,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def compared(found: Comparison, name: str) -> Iterator[Markup]:
-    """Yield bars, tables, the refinements, and why some are missing."""
+def comparison_section(found: Comparison, name: str) -> Iterator[Markup]:
+    """Yield the section on a comparison: bars, tables, the refinements, and why some mechanisms are missing."""
     found = found.told
     rows = [row for row in found.rows if row.value is not None]
-    yield drawn(found.figure(), name)
-    yield table("Mechanisms side by side", ["mechanism", found.measured, *_COLUMNS], map(_cells, rows))
+    yield figure_element(found.figure(), name)
+    yield table("Mechanisms side by side", ["mechanism", found.measured, *_COLUMNS], map(_row_cells, rows))
     if found.bound is not None:
-        bound = told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, found.unit))
+        bound = filled_in(
+            "No mechanism of that privacy is better than {bound}.", bound=number(found.bound, found.unit)
+        )
         yield element("p", bound)
     if found.verdict is not None:
         yield element("p", f"The prior is {found.verdict}.")
@@ -44,7 +57,7 @@ def compared(found: Comparison, name: str) -> Iterator[Markup]:
         heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
         lines = ([Cell(mechanism), *map(Cell.number, values)] for mechanism, values in under)
         yield table(f"{found.measured.capitalize()} under other priors", heads, lines)
-    if order := lines_of(found.refinements):
+    if order := describe_refinements(found.refinements):
         yield element(
             "p", "One mechanism refines another if, after the best remaps, it is no worse for any prior and loss:"
         )
@@ -56,7 +69,7 @@ def compared(found: Comparison, name: str) -> Iterator[Markup]:
 _COLUMNS = ("excess", "remapped", "excess remapped", "gap to bound", "leakage (bits)", "privacy")
 
 
-def _cells(row: Compared) -> list[Cell]:
+def _row_cells(row: Compared) -> list[Cell]:
     return [
         Cell(row.name),
         Cell.number(row.value),
@@ -65,43 +78,44 @@ def _cells(row: Compared) -> list[Cell]:
         Cell(excess_cell(row.remapped_excess), row.remapped_excess),
         Cell.number(row.gap),
         Cell.number(row.leakage),
-        Cell(privacy(row)),
+        Cell(privacy_text(row)),
     ]
 
 
-def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
-    """Return charts of loss and leakage, and the numbers."""
+def sweep_section(sweep: EpsilonSweep, name: str) -> list[Markup]:
+    """Return the section on a sweep: charts of loss and leakage against ε, and tables of their numbers."""
     problem = sweep.problem
     title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {sweep.reached} ({sweep.status})"
     rows = [
-        [Cell.number(report.problem.epsilon), *_cells(row)]
+        [Cell.number(report.problem.epsilon), *_row_cells(row)]
         for report in sweep.reports
         for row in (report.comparison.rows if report.comparison else ())
         if row.value is not None
     ]
     header = ["ε", "mechanism", problem.objective.title, *_COLUMNS]
     return [
-        drawn(sweep.figure(), name, title),
+        figure_element(sweep.figure(), name, title),
         level_table(sweep.reports),
         folded("The numbers", table("Mechanisms at each level", header, rows)),
     ]
 
 
-def level(found: LevelFile) -> list[Markup]:
-    """Return what level.json says: a sentence, and the levels with all digits."""
+def level_section(found: LevelFile) -> list[Markup]:
+    """Return the section on level.json, the smallest ε for a loss: a sentence, and both levels with all digits."""
     told = element("p", f"{level_found(found.max_loss, found.below, found.epsilon, found.status)}.")
     ends = [("possible at ε", found.epsilon), ("not possible at ε", found.below or None)]
     return [told, facts((name, number(end)) for name, end in ends if end is not None)]
 
 
-def frontier(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
-    """Return what frontier.json says: a title, and a chart with its numbers."""
+def frontier_section(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
+    """Return the title and the section on frontier.json: a chart with its numbers."""
     levels = found.epsilons or found.budgets
     values, bounds = ([math.nan if one is None else one for one in ends] for ends in (found.values, found.bounds))
     across = "ε per unit of distance" if found.epsilons else "loss budget"
     title = OBJECTIVES[found.objective].title
     caption = f"{found.problem}: {found.status}"
     caption += "" if found.resolution is None else f", resolution {found.resolution:.2g}"
+    # the band is only proven along ε, and where every level has a value and a bound
     if found.epsilons and not np.isnan([*values, *bounds]).any():
         figure = staircases(levels, values, bounds, "", title, across)
         caption += "; at every level the best value lies within the shaded band: proven"
@@ -113,7 +127,10 @@ def frontier(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
         figure = plots.against_epsilon(lines, title="", quantity=title, level=across)
     rows = [[Cell.number(value) for value in row] for row in zip(levels, found.values, found.bounds, strict=True)]
     listed = table("What is possible and what is proven", [across, "possible", "bound"], rows)
-    return f"{title} against {across}".capitalize(), [drawn(figure, key, caption), folded("The numbers", listed)]
+    return f"{title} against {across}".capitalize(), [
+        figure_element(figure, key, caption),
+        folded("The numbers", listed),
+    ]
 
 
 MOST = 100
@@ -123,10 +140,10 @@ _HEADER = ("true", "mean", "median", "50 % from", "to", "95 % from", "to")
 Array = NDArray[np.float64]
 
 
-def published(report: Report, name: str) -> list[Markup]:
+def published_section(report: Report, name: str) -> list[Markup]:
     """Return a chart of the reports of each true value, with its numbers; empty where secrets are no numbers."""
     space, reports = report.mechanism.space, report.mechanism.reports
-    true, said = _numbers(space.points), _numbers(space.points if reports.secrets else reports.points)
+    true, said = _as_numbers(space.points), _as_numbers(space.points if reports.secrets else reports.points)
     if true is None or said is None or len(true) < 2:
         return []
     spread = np.unique(np.linspace(0, len(true) - 1, min(len(true), MOST)).round().astype(np.int64))
@@ -134,14 +151,14 @@ def published(report: Report, name: str) -> list[Markup]:
     levels = true[chosen].tolist()
     found = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
     every = "" if len(levels) == len(true) else f", at {len(levels)} of {len(true):,} values"
-    figure = _figure(levels, found, in_unit(space.unit))
-    chart = drawn(figure, name, f"What is published of each true value, and how far off that is{every}")
+    figure = _published_figure(levels, found, in_unit(space.unit))
+    chart = figure_element(figure, name, f"What is published of each true value, and how far off that is{every}")
     mean, lowest, low, middle, high, highest = found.T
     rows = [map(Cell.number, row) for row in zip(levels, mean, middle, low, high, lowest, highest, strict=True)]
     return [chart, folded("The numbers", table("What is published of each true value", _HEADER, rows))]
 
 
-def _figure(levels: list[float], found: Array, unit: str) -> Figure:
+def _published_figure(levels: list[float], found: Array, unit: str) -> Figure:
     """Return two panels over the true values: means and quantiles `(k, 6)`, and how far they are off."""
     with plots.style():
         figure = plots.blank(7.2, 7.4)
@@ -160,16 +177,17 @@ def _figure(levels: list[float], found: Array, unit: str) -> Figure:
     return figure
 
 
-def _numbers(points: NDArray | None) -> Array | None:
-    """Return one number for each point, or None."""
+def _as_numbers(points: NDArray | None) -> Array | None:
+    """Return points `(n,)` or `(n, 1)` as numbers `(n,)`; None where they are something else."""
     if points is None or not np.issubdtype(points.dtype, np.number):
         return None
     return points.reshape(len(points)).astype(float) if points.size == len(points) else None
 
 
 def _spread_of(row: Array, said: Array) -> Array:
-    """Return the mean and the quantiles of one row, each the least report that its share is at or below."""
+    """Return the mean and the `_SHARES` quantiles of reports `said` `(m,)` with the probabilities `row`, `(6,)`."""
     order = np.argsort(said, kind="stable")
     below = np.cumsum(row[order])
+    # relative to the sum, as rounded rows may end below 1; the factor keeps a share that is met from being missed
     places = np.searchsorted(below, np.array(_SHARES) * below[-1] * (1 - 1e-12))
     return np.concatenate([[row @ said], said[order][np.minimum(places, len(said) - 1)]])

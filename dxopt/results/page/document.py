@@ -1,4 +1,4 @@
-"""Pages as text, and on disk."""
+"""Assembly of whole pages, for one result or for many, as text and as a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dxopt.results.page.entries import Entry, read
 from dxopt.results.page.figures import save_figures
 from dxopt.results.page.markup import Markup, as_data, element, section
 from dxopt.results.page.overview import outcome, overview
-from dxopt.results.page.sections import Shown, sections
+from dxopt.results.page.sections import Drawings, sections
 from dxopt.results.report import Report
 from dxopt.runtime.atomic_write import replacing, unwritable
 from dxopt.spaces.geo.areas import Area
@@ -40,8 +40,10 @@ def page(answer: Report | Entry, *, underlay: Area | None = None) -> str:
         If nothing of the underlay is in the map, or as `draw_map`.
     """
     entry = Entry.of(answer)
-    shown = _shown([entry], underlay)
-    return _document(entry.name, "", [element("main", sections(entry, shown[0], level=2))], _data([entry], shown))
+    shown = _choose_drawings([entry], underlay)
+    return _document(
+        entry.name, "", [element("main", sections(entry, shown[0], level=2))], _channels_data([entry], shown)
+    )
 
 
 def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "", underlay: Area | None = None) -> str:
@@ -63,29 +65,32 @@ def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "", underla
         If nothing of the underlay is in any map, or as `draw_map`.
     """
     entries = [Entry.of(answer) for answer in answers]
-    shown = _shown(entries, underlay)
-    parts = [_part(entry, one) for entry, one in zip(entries, shown, strict=True)]
+    shown = _choose_drawings(entries, underlay)
+    parts = [_result_part(entry, one) for entry, one in zip(entries, shown, strict=True)]
     main = element("main", *overview(entries), section("Each result", *parts, level=2))
-    return _document(title or outcome(entries), outcome(entries) if title else "", [main], _data(entries, shown))
+    return _document(
+        title or outcome(entries), outcome(entries) if title else "", [main], _channels_data(entries, shown)
+    )
 
 
-def _shown(entries: Sequence[Entry], underlay: Area | None) -> list[Shown]:
-    """Choose the drawings of each entry: channels that fit into the room left by earlier ones, and their maps."""
+def _choose_drawings(entries: Sequence[Entry], underlay: Area | None) -> list[Drawings]:
+    """Choose which entries have their channel in the page, as long as `channels.CELLS` lasts, and make their maps."""
     shapes = None if underlay is None else shapes_of(underlay)
     left = channels.CELLS
     shown = []
     for number, entry in enumerate(entries, 1):
         plane, kept = None, False
-        if entry.report is not None and (size := channels.cells(entry.report)) <= left:
+        if entry.report is not None and (size := channels.count_entries(entry.report)) <= left:
             plane, kept = Plane.of(entry.report, shapes), True
             left -= size
-        shown.append(Shown(f"result-{number}", kept, plane))
+        shown.append(Drawings(f"result-{number}", kept, plane))
     if shapes is not None and all(one.plane is None or one.plane.beneath is None for one in shown):
         raise SpecError("underlay", "has nothing in any map", "check that longitudes come before latitudes")
     return shown
 
 
-def _data(entries: Sequence[Entry], shown: Sequence[Shown]) -> Markup:
+def _channels_data(entries: Sequence[Entry], shown: Sequence[Drawings]) -> Markup:
+    """Return the element with the data of all channels that are part of the page, by their names."""
     content = {
         one.name: channels.as_data(entry.report, one.plane)
         for entry, one in zip(entries, shown, strict=True)
@@ -94,7 +99,8 @@ def _data(entries: Sequence[Entry], shown: Sequence[Shown]) -> Markup:
     return as_data(content, "channels")
 
 
-def _part(entry: Entry, shown: Shown) -> Markup:
+def _result_part(entry: Entry, shown: Drawings) -> Markup:
+    """Return the folded part of a page about one of many results."""
     title = element("summary", element("h3", entry.name), " ", element("span", entry.status, class_="aside"))
     return element(
         "details", title, element("article", sections(entry, shown, level=4)), id=shown.name, class_="result"
@@ -102,6 +108,7 @@ def _part(entry: Entry, shown: Shown) -> Markup:
 
 
 def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
+    """Return the text of a page: styles and scripts inline, and a policy that lets it fetch nothing."""
     scripts = "\n".join(map(_asset, _SCRIPTS))
     head = element(
         "head",
@@ -177,7 +184,7 @@ def save_page(
 
 
 def write(text: str, file: Path) -> Path:
-    """Write a page in UTF-8: it is there as a whole, or what was there before is.
+    """Write a page in UTF-8, all at once: an earlier file is replaced only when the new one is whole.
 
     Raises
     ------

@@ -19,7 +19,7 @@ SUMMARY = "summary.json"
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One result.
+    """One result of a page: a report or another answer, or how it failed.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """Outcome of the entry."""
+        """Outcome in a word or two: how it failed, or the status of its answer."""
         if self.failure:
             return self.failure
         answer = self.level or self.frontier or self.sweep or self.report
@@ -77,13 +77,15 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
         If the only one does not hold.
     """
     if is_result(folder):
-        return [_entry(folder)]
+        return [_read_entry(folder)]
     if not is_folder(folder):
         raise no_result(folder, "folder", "is no folder", "name a result folder, or a folder of them")
     found = sorted(
-        file for file in folder.rglob("*") if file.is_dir() and is_result(file) and not _inside(file, folder)
+        file
+        for file in folder.rglob("*")
+        if file.is_dir() and is_result(file) and not _is_hidden_or_part(file, folder)
     )
-    failed = _failed(folder)
+    failed = _failed_problems(folder)
     if not found and not failed:
         raise SpecError("folder", f"{folder} holds no result", "name a folder that solve or batch wrote")
     entries: list[Entry] = []
@@ -91,21 +93,21 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
         name = inner.relative_to(folder).as_posix()
         tell(f"proving {count} of {len(found)}: {name}")
         try:
-            entries.append(_entry(inner))
+            entries.append(_read_entry(inner))
         except (SpecError, CertificateError) as error:
             entries.append(Entry(name, failure="not proven", reason=str(error)))
     return [*entries, *failed]
 
 
-def _inside(inner: Path, folder: Path) -> bool:
-    """Return True if a folder within another one is hidden, or a part of a result."""
+def _is_hidden_or_part(inner: Path, folder: Path) -> bool:
+    """Return True if a result folder `inner`, below `folder`, is hidden or a part of another result."""
     path = inner.relative_to(folder)
     within = any(part.startswith(".") for part in path.parts) or PARTS in path.parts[:-1]
     return within or any(is_result(folder / one) for one in path.parents)
 
 
-def _failed(folder: Path) -> list[Entry]:
-    """Return the problems of a batch that left no result, as its summary lists them."""
+def _failed_problems(folder: Path) -> list[Entry]:
+    """Return entries for the problems of a batch without a result folder, by its summary.json; none without it."""
     try:
         summary = read_json(folder / SUMMARY)
         lines = [line for line in summary["problems"] if not line["folder"]]
@@ -114,7 +116,8 @@ def _failed(folder: Path) -> list[Entry]:
         return []
 
 
-def _entry(folder: Path) -> Entry:
+def _read_entry(folder: Path) -> Entry:
+    """Read one result folder, proving its reports; one without a report has the answer that it states."""
     if is_file(folder / SWEEP):
         sweep = EpsilonSweep.load(folder)
         return Entry(sweep.problem.name, sweep=sweep)

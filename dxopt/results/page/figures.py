@@ -1,4 +1,4 @@
-"""The figures of a page for papers, as PNG and SVG."""
+"""The figures of a page as separate PNG and SVG files, for papers."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def _figures(entries: Sequence[Entry], tell: Callable[[str], None]) -> Iterator[
     """Yield the figures of all entries, each with the name of its files."""
     for number, entry in enumerate(entries, 1):
         report = entry.report
-        name = _plain(entry.name) if len(entries) == 1 else f"{number}-{_plain(entry.name)}"
+        name = _as_file_name(entry.name) if len(entries) == 1 else f"{number}-{_as_file_name(entry.name)}"
         if entry.sweep is not None:
             yield f"{name}-sweep", entry.sweep.figure()
         if report is not None and report.comparison is not None:
             yield f"{name}-comparison", report.comparison.figure()
-        if report is None or channels.cells(report) > channels.CELLS:
+        if report is None or channels.count_entries(report) > channels.CELLS:
             continue
         tell(f"drawing {number} of {len(entries)}: {entry.name}")
         yield f"{name}-channel", channel_figure(report)
@@ -100,7 +100,7 @@ def plane_figure(report: Report, plane: Plane) -> Figure:
     reports = plane.secrets if plane.reports is None else plane.reports
     panels = [
         ("where secrets are: the prior", plane.secrets, report.problem.prior.probabilities),
-        ("what is reported on average", reports, np.array(channels.reported(report))),
+        ("what is reported on average", reports, np.array(channels.report_probabilities(report))),
     ]
     every = np.vstack([points for _, points, _ in panels])
     across, up = np.maximum(np.ptp(every, axis=0), 1e-12)
@@ -127,5 +127,6 @@ def plane_figure(report: Report, plane: Plane) -> Figure:
     return figure
 
 
-def _plain(name: str) -> str:
+def _as_file_name(name: str) -> str:
+    """Return a name with everything but letters, digits and "_.=-" replaced, so that it is safe in a file name."""
     return re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "result"

@@ -1,4 +1,4 @@
-"""HTML that is escaped by construction, and figures as inline SVG in the colours of the page."""
+"""HTML elements that escape their text, and figures as inline SVG in the colours of the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _VOID = ("br", "meta", "link", "input")
-_LONG = 40
+_LONG = 40  # letters of a cell whose text may wrap
 Attribute = str | float | bool | None
 
 
@@ -50,7 +50,7 @@ def joined(parts: Iterable[str]) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else html.escape(part) for part in parts))
 
 
-def told(template: str, **parts: str) -> Markup:
+def filled_in(template: str, **parts: str) -> Markup:
     """Return a sentence with parts in place of their names in braces, escaped unless they are HTML."""
     return Markup(html.escape(template).format_map({name: joined([part]) for name, part in parts.items()}))
 
@@ -62,7 +62,7 @@ def as_data(content: Any, identifier: str) -> Markup:
 
 
 def number(value: float, unit: str = "", short: str = "") -> Markup:
-    """Return a number to three digits, or as given, with all of them on pointing or request, and its unit."""
+    """Return a number and its unit, to three digits or as `short`; pointing at it, or a button, shows all digits."""
     short, full = short or three_digits(value), repr(float(value))
     whole = not math.isfinite(value) or value == int(value)
     shown = short if whole else element("data", short, value=full, title=full)
@@ -79,7 +79,7 @@ class Cell:
 
     @classmethod
     def number(cls, value: float | None, unit: str = "", short: str = "") -> Cell:
-        """Return a number to three digits, or as given, with its unit, or a blank."""
+        """Return a cell with a number as `number` writes it, blank for None; the column is sorted by the value."""
         return cls("") if value is None else cls(number(value, unit, short), float(value))
 
 
@@ -96,7 +96,9 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]], *
         for name in header
     )
     lines = (
-        element("tr", *(_cell(cell, name, not place, cards) for place, (cell, name) in enumerate(named)), role=row)
+        element(
+            "tr", *(_cell_element(cell, name, not place, cards) for place, (cell, name) in enumerate(named)), role=row
+        )
         for named in (zip(cells, header, strict=True) for cells in rows)
     )
     # What is laid out as cards is a table to a screen reader by its roles alone.
@@ -111,7 +113,8 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]], *
     return element("div", written, class_="wide", tabindex=0, role="group", aria_label=caption)
 
 
-def _cell(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
+def _cell_element(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
+    """Return a cell of a table below the column `name`; the first of a row is its header."""
     key = None if cell.key is None or not math.isfinite(cell.key) else repr(float(cell.key))
     tag, scope, role = ("th", "row", "rowheader") if first else ("td", None, "cell")
     text = element("a", cell.text, href=cell.link) if cell.link else cell.text
@@ -121,19 +124,19 @@ def _cell(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
 
 
 def bullets(lines: Iterable[str], kind: str | None = None) -> Markup:
-    """Return a list of lines."""
+    """Return a list with a bullet for each line; `kind` is a class of the style sheet."""
     return element("ul", *(element("li", line) for line in lines), class_=kind)
 
 
 def facts(pairs: Iterable[tuple[str, str]], kind: str = "facts") -> Markup:
-    """Return names with their texts."""
+    """Return a list of names, each with a text."""
     return element(
         "dl", *(element("div", element("dt", name), element("dd", text)) for name, text in pairs), class_=kind
     )
 
 
 def section(title: str, *content: str, level: int) -> Markup:
-    """Return a section under a heading."""
+    """Return a section under a heading of a level, 1 to 6."""
     return element("section", element(f"h{level}", title), *content)
 
 
@@ -151,31 +154,31 @@ _VARIABLES = {
     "b0b0b0": "edge",
     **{colour.lower()[1:]: f"c{place}" for place, colour in enumerate(plots.COLOURS[:-1])},
 }
-"""Those of the style sheet that stand for the colours of figures."""
-_HASH = re.compile(r"#([\w-]+)")
+"""Colours of figures, and the variables of the style sheet in place of them, so that they follow the theme."""
+_HASH = re.compile(r"#([\w-]+)")  # a colour, or a reference to an id
 
 
-def drawn(figure: Figure, name: str, title: str = "") -> Markup:
-    """Return a figure of a page, with its title, or another one, as caption, and its numbers as description.
+def figure_element(figure: Figure, name: str, title: str = "") -> Markup:
+    """Return a figure as an element of the page, captioned by `title` or its own, and described to screen readers.
 
-    The figure gets the size of figures in pages, and its title leaves it; no other figure of the page has its name.
+    It changes the figure: its size becomes that of pages, and its title is removed. `name` must be its alone.
     """
     caption = title or figure.get_suptitle() or figure.axes[0].get_title()
     figure.suptitle("").set_in_layout(False)
     figure.axes[0].set_title("")
     plots.fit(figure, _WIDTH)
-    tips = dict(_tips(figure))
-    root = ElementTree.fromstring(plots.painted(figure, ".svg", inline=True))
-    inline = _inline(root, name, f"{caption}: {'; '.join(_described(figure))}", tips)
+    tips = dict(_name_artists(figure))
+    root = ElementTree.fromstring(plots.figure_bytes(figure, ".svg", inline=True))
+    inline = _inline_svg(root, name, f"{caption}: {'; '.join(_described(figure))}", tips)
     return element("figure", element("figcaption", caption), inline, class_="chart")
 
 
-def _inline(root: ElementTree.Element, name: str, label: str, tips: dict[str, list[str]]) -> Markup:
-    """Return a file of SVG as an element of HTML that refers to nothing but itself."""
+def _inline_svg(root: ElementTree.Element, name: str, label: str, tips: dict[str, list[str]]) -> Markup:
+    """Return the SVG of a figure for a page, with the colours of that, ids that begin with `name`, and tips by id."""
     # Its own style sheet would be that of the whole page.
     root[:] = [part for part in root if not part.tag.endswith("}metadata") and part.find("{*}style") is None]
     for part in list(root.iter()):
-        _titled(part, tips.get(part.get("id", ""), []))
+        _add_tips(part, tips.get(part.get("id", ""), []))
     owned = {part.get("id") for part in root.iter()}
     texts = [text for part in root.iter() for text in part.attrib.values()]
     used = {found for text in texts for found in _HASH.findall(text)}
@@ -185,7 +188,7 @@ def _inline(root: ElementTree.Element, name: str, label: str, tips: dict[str, li
         return f"#{name}-{found[1]}" if found[1] in owned else f"var(--{colour})" if colour else found[0]
 
     for part in root.iter():
-        part.tag = part.tag.partition("}")[2] or part.tag
+        part.tag = part.tag.partition("}")[2] or part.tag  # HTML knows SVG without its namespace
         identifier = part.attrib.pop("id", "")
         # The fill of a pattern is an attribute, which takes no variable.
         style = [part.get("style", ""), *(f"fill: {fill}" for fill in [part.attrib.pop("fill", "")] if fill)]
@@ -200,8 +203,8 @@ def _inline(root: ElementTree.Element, name: str, label: str, tips: dict[str, li
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-def _titled(part: ElementTree.Element, tips: list[str]) -> None:
-    """Give symbols, or a bar, the texts that appear where they are pointed at."""
+def _add_tips(part: ElementTree.Element, tips: list[str]) -> None:
+    """Add to the symbols of a line, or to a bar, the texts that appear when they are pointed at."""
     symbols = [*part.iter("{http://www.w3.org/2000/svg}use")] or [part]
     for symbol, tip in zip(symbols, tips, strict=False):
         title = ElementTree.Element("title")
@@ -209,8 +212,8 @@ def _titled(part: ElementTree.Element, tips: list[str]) -> None:
         symbol.insert(0, title)
 
 
-def _tips(figure: Figure) -> Iterator[tuple[str, list[str]]]:
-    """Name the artists that show single numbers; yield the names, each with a text for each number."""
+def _name_artists(figure: Figure) -> Iterator[tuple[str, list[str]]]:
+    """Set ids on the lines and bars of a figure; yield each id, which its SVG has, with a text for each number."""
     for panel, axes in enumerate(figure.axes):
         for place, line in enumerate(axes.lines):
             if line.get_marker() != "None":
@@ -223,13 +226,13 @@ def _tips(figure: Figure) -> Iterator[tuple[str, list[str]]]:
 
 
 def _described(figure: Figure) -> Iterator[str]:
-    """Yield the numbers that each line and each group of bars shows, in a few words."""
+    """Yield the text that tells a screen reader what each line and each group of bars shows."""
     for axes in figure.axes:
         for line in axes.lines:
             points = _points(line)
             if len(points) and not str(line.get_label()).startswith("_"):
                 (first, start), (last, end) = points[0], points[-1]
-                upright = first == last and start != end
+                upright = first == last and start != end  # a vertical line, such as a bound across bars
                 to = "" if first == last else f" to {end:.4g} at {last:.4g}"
                 goes = f"is at {first:.4g}" if upright else f"goes from {start:.4g} at {first:.4g}{to}"
                 yield f"{line.get_label()} {goes}"
@@ -246,7 +249,7 @@ def _points(line: Any) -> NDArray[np.float64]:
 def _bars(axes: Axes) -> Iterator[tuple[Any, str, list[tuple[str, float]]]]:
     """Yield each group of bars with its label and the name and length of each bar."""
     first = axes.figure.axes[0]
-    names = [" ".join(text.get_text().split()) for text in first.get_yticklabels()]
+    names = [" ".join(text.get_text().split()) for text in first.get_yticklabels()]  # shared by all panels
     for container in axes.containers:
         label = str(container.get_label())
         about = axes.get_xlabel() if label.startswith("_") else f"{axes.get_xlabel()}, {label}"

@@ -17,14 +17,14 @@ from dxopt.results.page.markup import (
     Cell,
     Markup,
     bullets,
-    drawn,
     element,
+    figure_element,
+    filled_in,
     folded,
     joined,
     number,
     section,
     table,
-    told,
 )
 from dxopt.results.page.words import level_table
 from dxopt.results.report import Report
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def families(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Return the reports of problems that are alike but for ε, in the order of ε, where there are several."""
+    """Group the reports of problems that differ in ε alone, each group in the order of ε; without single ones."""
     found: dict[str, list[Report]] = {}
     for entry in entries:
         if entry.report is not None and entry.report.problem.private:
@@ -47,7 +47,7 @@ def families(entries: Sequence[Entry]) -> list[list[Report]]:
 
 
 def _digest(problem: Problem) -> str:
-    """Return a digest of everything but ε and the name; distances count by a few of their rows."""
+    """Return a digest that problems share if they differ in ε and name alone; of the distances it looks at 3 rows."""
     space = problem.space
     reports = problem.reports
     digest = hashlib.sha256()
@@ -60,13 +60,14 @@ def _digest(problem: Problem) -> str:
 
 
 def curves(group: Sequence[Report]) -> Panel:
-    """Return values against ε: of the mechanism, of those it is compared with, and the bound on all."""
+    """Return a panel of values against ε: the reports' mechanisms, those they are compared with, and the bound."""
     points: dict[str, dict[float, float]] = {}
     bounds: dict[float, float] = {}
     sign = group[0].problem.objective.sign
     for report in group:
         epsilon = report.problem.epsilon
         bound = report.certificate.bound
+        # one that is not optimal is another curve, under its own name
         own = "optimal" if report.status is Status.OPTIMAL else report.mechanism.name
         found = {own: report.certificate.value}
         if report.comparison is not None:
@@ -91,60 +92,61 @@ def family_figure(group: Sequence[Report]) -> Figure:
 
 HEADER = ("problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds")
 MOST_BARS = 40
-"""Of a chart."""
+"""Further bars are left out of a chart, which then states that."""
 
 
 def outcome(entries: Sequence[Entry]) -> str:
-    """Return the numbers of results by outcome."""
+    """Return a sentence on how many results there are of each outcome, the most frequent first."""
     found = Counter(entry.status for entry in entries)
     each = ", ".join(f"{count:,} {status}" for status, count in found.most_common())
     return f"{counted(len(entries), 'results')}: {each}"
 
 
 def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
-    """Yield the sections of a page before its results."""
+    """Yield the sections before the results: a table of all, what failed, and charts of groups of them."""
     links = {id(entry): f"#result-{place}" for place, entry in enumerate(entries, 1)}
     rows = [_row(entry, links[id(entry)]) for entry in entries]
     yield section("All results", table("Results", HEADER, rows, cards=True), level=2)
-    reasons = ((entry, _why(entry)) for entry in entries)
+    reasons = ((entry, _why_open(entry)) for entry in entries)
     failed = [joined([element("a", one.name, href=links[id(one)]), ": ", why]) for one, why in reasons if why]
     if failed:
         yield section("What failed, or is open", bullets(failed), level=2)
     charts = [
         element(
             "div",
-            drawn(family_figure(group), f"family-{place}"),
+            figure_element(family_figure(group), f"family-{place}"),
             folded("What each ε promises and costs", level_table(group)),
         )
         for place, group in enumerate(families(entries))
     ]
-    grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_alike(entries))]
+    grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_comparable_groups(entries))]
     for title, several in (("Against ε", charts), ("Side by side", grouped)):
         if several:
             yield section(title, element("div", *several, class_="charts"), level=2)
 
 
-def _why(entry: Entry) -> str:
+def _why_open(entry: Entry) -> str:
     """Return why a result is missing, or not known to be the best one; blank where neither is so."""
     if entry.failure:
         return f"{entry.failure}: {entry.reason}" if entry.reason else entry.failure
     report = entry.report
     if report is None or report.delivered:
         return ""
-    return told(
+    return filled_in(
         f"{entry.status}: what it found is {{gap}} from what no mechanism can beat; more time may close that gap",
         gap=number(report.certificate.gap),
     )
 
 
 def _row(entry: Entry, link: str) -> list[Cell]:
+    """Return an entry's row of the table of all results, with blanks for what its kind of answer has not."""
     name = Cell(entry.name, link=link)
     report = entry.report
     warned = len(entry.warnings)
     status = Cell(entry.status + (f", {counted(warned, 'warnings')}" if warned else ""))
     blank = Cell("")
     if report is None:
-        levels, about, gap = _range(entry)
+        levels, about, gap = _range_figures(entry)
         asked = Cell(f"{levels[0]:.3g} to {levels[-1]:.3g}", levels[0]) if levels else blank
         return [name, blank, Cell.number(gap), blank, asked, Cell(about), blank, status, blank]
     problem = report.problem
@@ -155,7 +157,7 @@ def _row(entry: Entry, link: str) -> list[Cell]:
         Cell.number(proof.value, problem.unit),
         Cell.number(proof.gap),
         Cell(private),
-        _level(problem),
+        _level_cell(problem),
         Cell(problem.objective.title),
         Cell(f"{len(problem.space):,}", len(problem.space)),
         status,
@@ -163,16 +165,17 @@ def _row(entry: Entry, link: str) -> list[Cell]:
     ]
 
 
-def _level(problem: Problem) -> Cell:
+def _level_cell(problem: Problem) -> Cell:
+    """Return ε with its unit, and δ, as a cell sorted by ε; blank without privacy."""
     if not problem.private:
         return Cell("")
     unit = problem.space.unit
-    delta = told(", δ {delta}", delta=number(problem.delta)) if problem.delta else Markup("")
+    delta = filled_in(", δ {delta}", delta=number(problem.delta)) if problem.delta else Markup("")
     return Cell(joined([number(problem.epsilon, per(unit) if unit else ""), delta]), problem.epsilon)
 
 
-def _range(entry: Entry) -> tuple[list[float], str, float | None]:
-    """Return the levels of a sweep or frontier, its objective, and its largest gap where it is a sweep."""
+def _range_figures(entry: Entry) -> tuple[list[float], str, float | None]:
+    """Return the levels of a sweep or frontier, the title of its objective, and the largest gap of a sweep."""
     if entry.sweep is not None:
         return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
     if entry.frontier is None:
@@ -180,8 +183,8 @@ def _range(entry: Entry) -> tuple[list[float], str, float | None]:
     return entry.frontier.epsilons, OBJECTIVES[entry.frontier.objective].title, None
 
 
-def _alike(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Return reports with values of the same kind: in the same unit, or else about the same secrets."""
+def _comparable_groups(entries: Sequence[Entry]) -> list[list[Report]]:
+    """Group reports whose values can be compared: in the same unit, or without one about the same secrets."""
     found: dict[tuple[str, ...], list[Report]] = {}
     for entry in entries:
         if entry.report is not None:
@@ -192,9 +195,10 @@ def _alike(entries: Sequence[Entry]) -> list[list[Report]]:
 
 
 def _side_by_side(group: Sequence[Report], name: str) -> Markup:
+    """Return a chart with a bar for the value of each report of a group of comparable ones."""
     problem = group[0].problem
     left = f"; the first {MOST_BARS} of {len(group):,}" if len(group) > MOST_BARS else ""
     kept = group[:MOST_BARS]
     lengths = Bars([report.certificate.value for report in kept], colour=0)
     figure = bars("", [Row(report.problem.name) for report in kept], {value_axis(problem): [lengths]})
-    return drawn(figure, name, f"{value_axis(problem).capitalize()}{left}")
+    return figure_element(figure, name, f"{value_axis(problem).capitalize()}{left}")

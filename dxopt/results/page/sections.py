@@ -11,18 +11,18 @@ from dxopt.results.page import charts, words
 from dxopt.results.page.channels import Plane
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import Markup, bullets, element, facts, folded, joined, number, section
-from dxopt.results.report import Report, everything
+from dxopt.results.report import Report, all_lines
 from dxopt.spaces.units import per
-from dxopt.words.report import on_other_data
+from dxopt.words.report import held_out_lines
 
 
-def locations(report: Report, plane: Plane, name: str) -> Markup:
-    """Return the map, to be pointed at."""
+def interactive_map(report: Report, plane: Plane, name: str) -> Markup:
+    """Return the element of the interactive map, which a script fills; `name` is that of the channel's data."""
     modes = element(
         "fieldset",
         element("legend", "Point at", class_="aside"),
-        _mode(name, "reports", "a secret: where its reports go", checked=True),
-        _mode(name, "posterior", "a report: what an adversary believes"),
+        _mode_button(name, "reports", "a secret: where its reports go", checked=True),
+        _mode_button(name, "posterior", "a report: what an adversary believes"),
         class_="modes",
     )
     choice = element("label", element("span", "Secret", class_="chosen"), " ", element("select"))
@@ -32,7 +32,7 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
         "figure",
         element("div", modes, choice, class_="controls"),
         element("div", canvas, class_="stage"),
-        _scale("probability"),
+        _colour_scale("probability"),
         _legend(plane),
         element("div", id=f"{name}-told", class_="told", aria_live="polite"),
         element(
@@ -46,7 +46,7 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
 
 
 def _legend(plane: Plane) -> Markup:
-    """Return the parts drawn beside the colours, for scripts."""
+    """Return the legend of a map: signs for the parts that it draws beside the colours of probabilities."""
     parts = [("ring", "what you point at"), ("never" if plane.areas is None else "never cell", "never")]
     parts += [("street", "roads of the space")] if plane.streets is not None else []
     parts += [] if plane.beneath is None else [(kind, MEANT[kind]) for kind in plane.beneath.kinds]
@@ -57,7 +57,7 @@ def _legend(plane: Plane) -> Markup:
 
 
 def heat_map(report: Report, name: str) -> Markup:
-    """Return the channel as colours."""
+    """Return the element of the heat map of a channel, which a script fills; `name` is that of the data."""
     label = f"Heat map of the channel of {report.problem.name}: arrow keys go from entry to entry"
     canvas = _canvas(label, f"{name}-entry")
     return element(
@@ -70,7 +70,7 @@ def heat_map(report: Report, name: str) -> Markup:
             element("div", class_="names across", aria_hidden="true"),
             class_="framed",
         ),
-        _scale("probability, logarithmic"),
+        _colour_scale("probability, logarithmic"),
         element("output", "Point at an entry, or use the arrow keys.", id=f"{name}-entry", class_="told"),
         element("figcaption", "A row for each secret, a column for each report; grey where a report never comes."),
         class_="heat",
@@ -83,12 +83,13 @@ def _canvas(label: str, told: str) -> Markup:
     return element("canvas", tabindex=0, role="application", aria_label=label, aria_describedby=told)
 
 
-def _mode(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
+def _mode_button(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
     radio = element("input", type="radio", name=f"{name}-mode", value=value, checked=checked)
     return element("label", radio, " ", text)
 
 
-def _scale(name: str) -> Markup:
+def _colour_scale(name: str) -> Markup:
+    """Return the bar of colours below a figure, whose numbers a script fills in."""
     numbers = element(
         "span", *(element("span", class_=position) for position in ("low", "middle", "high")), class_="numbers"
     )
@@ -101,7 +102,7 @@ _Section = tuple[str, Iterable[Markup]]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class Drawings:
     """Drawings of a result: the name of its channel in the page, whether that is part of it, and the map."""
 
     name: str
@@ -109,7 +110,7 @@ class Shown:
     plane: Plane | None
 
 
-def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
+def sections(entry: Entry, shown: Drawings, *, level: int) -> Markup:
     """Return all sections about a result, with headings of a level."""
     parts: list[Markup] = []
     if entry.failure:
@@ -117,23 +118,24 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     if entry.warnings:
         parts.append(bullets(entry.warnings, "failure"))
     if entry.report is not None:
-        parts += _summary(entry.report, entry, shown, level)
+        parts += _summary_parts(entry.report, entry, shown, level)
     titled: list[_Section] = []
     if entry.level is not None:
-        titled.append(("Smallest ε", charts.level(entry.level)))
+        titled.append(("Smallest ε", charts.level_section(entry.level)))
     if entry.frontier is not None:
-        titled.append(charts.frontier(entry.frontier, f"{shown.name}-frontier"))
+        titled.append(charts.frontier_section(entry.frontier, f"{shown.name}-frontier"))
     if entry.sweep is not None:
-        titled.append(("Loss and leakage against ε", charts.against_epsilon(entry.sweep, f"{shown.name}-sweep")))
+        titled.append(("Loss and leakage against ε", charts.sweep_section(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:
-        titled += _of_report(entry.report, shown)
+        titled += _report_sections(entry.report, shown)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
 
 
-def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[Markup]:
+def _summary_parts(report: Report, entry: Entry, shown: Drawings, rank: int) -> Iterator[Markup]:
+    """Yield what stands first about a report: its promise, the main figures, and more in plain words."""
     proof = report.certificate
     unit, level = report.problem.unit, per(report.problem.space.unit)
-    first, others = words.plainly(report, shown.plane)
+    first, others = words.in_plain_words(report, shown.plane)
     yield first
     yield facts(
         [
@@ -149,23 +151,24 @@ def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[
     yield section("In plain words", others, level=rank)
 
 
-def _of_report(report: Report, shown: Shown) -> Iterator[_Section]:
+def _report_sections(report: Report, shown: Drawings) -> Iterator[_Section]:
+    """Yield the titled sections about a report, those that it has."""
     if shown.plane is not None:
-        yield "Map", [locations(report, shown.plane, shown.name)]
-    if curve := charts.published(report, f"{shown.name}-published"):
+        yield "Map", [interactive_map(report, shown.plane, shown.name)]
+    if curve := charts.published_section(report, f"{shown.name}-published"):
         yield "Published against true", curve
     if report.comparison is not None:
-        yield "Comparison", charts.compared(report.comparison, f"{shown.name}-compared")
+        yield "Comparison", charts.comparison_section(report.comparison, f"{shown.name}-compared")
     if report.evaluation:
-        yield "Measures", [words.measures(report)]
+        yield "Measures", [words.measures_table(report)]
     if report.held_out:
-        yield "On other data", [facts(on_other_data(report.held_out))]
-    yield "What was proven", [words.certificate(report)]
-    yield "The problem", [words.problem(report)]
+        yield "On other data", [facts(held_out_lines(report.held_out))]
+    yield "What was proven", [words.certificate_section(report)]
+    yield "The problem", [words.problem_section(report)]
     secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
     omitted = f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
     yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", omitted)]
-    details = [folded("How it was found, with all digits", facts(everything(report)))]
+    details = [folded("How it was found, with all digits", facts(all_lines(report)))]
     if shown.drawn and len(report.problem.space) <= MOST_ROWS:
-        details.insert(0, words.secrets(report))
+        details.insert(0, words.secrets_table(report))
     yield "Details", details

@@ -10,22 +10,22 @@ from typing import Any
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import factor
-from dxopt.results.explanation import of_problem
+from dxopt.results.explanation import explain_problem
 from dxopt.results.packing import named_loss
 from dxopt.results.page import channels
 from dxopt.results.page.channels import Plane, readable
-from dxopt.results.page.markup import Cell, Markup, element, facts, folded, joined, number, table, told
+from dxopt.results.page.markup import Cell, Markup, element, facts, filled_in, folded, joined, number, table
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
 from dxopt.words.phrases import exact
-from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven, worst_prior
+from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven_text, worst_prior_lines
 from dxopt.words.result import exponential, table_of
 
 
-def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
-    """Return the promise in a sentence, and more of it, topic by topic."""
-    (_, first), *told = report.explanation.renamed(_names(report, plane)).sentences
+def in_plain_words(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
+    """Return the first sentence of the explanation as a headline, and the others topic by topic."""
+    (_, first), *told = report.explanation.renamed(_readable_names(report, plane)).sentences
     if report.problem.private:
         told.append(("other levels", "dxopt explain, with --epsilon, says what other ε promise and cost."))
     return element("p", first, class_="headline"), facts(told)
@@ -33,7 +33,7 @@ def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
 
 def level_table(reports: Sequence[Report]) -> Markup:
     """Return a table of the promises and costs of one problem at several levels."""
-    found = replace(of_problem(reports[0].problem), choices=tuple(one.explanation for one in reports))
+    found = replace(explain_problem(reports[0].problem), choices=tuple(one.explanation for one in reports))
     rows = []
     for one in found.choices:
         exponent = (one.asked or 0.0) * found.between
@@ -44,8 +44,8 @@ def level_table(reports: Sequence[Report]) -> Markup:
     return table("What each ε promises and costs", table_of(found)[0], rows)
 
 
-def _names(report: Report, plane: Plane | None) -> Mapping[str, str]:
-    """Return the names of secrets and reports on the page, by their labels, where they differ."""
+def _readable_names(report: Report, plane: Plane | None) -> Mapping[str, str]:
+    """Return the shorter names of coordinates on the page, by the labels that they replace in sentences."""
     names: dict[str, str] = {}
     for one in (report.mechanism.space, report.mechanism.reports):
         names |= dict(zip(one.labels, readable(one.labels, one.points, plane), strict=True))
@@ -57,7 +57,7 @@ _FOURIER = "SciPy's Fourier transforms obey the textbook error bound with a cons
 
 
 def headline(report: Report) -> Markup:
-    """Return the report in one sentence."""
+    """Return the sentence on what was proven of a report: private, optimal or how far from it, and its value."""
     problem = report.problem
     proof = report.certificate
     promised = "Proven private " if problem.private else ""
@@ -72,12 +72,12 @@ def headline(report: Report) -> Markup:
         verdict = f"{promised.rstrip()}, but not optimal" if promised else "Not proven optimal"
         verdict += f" ({report.status})"
         after = "{value}, while no mechanism can beat {bound}."
-    return told(f"{verdict}: {problem.objective.title} {after}", **numbers)
+    return filled_in(f"{verdict}: {problem.objective.title} {after}", **numbers)
 
 
-def certificate(report: Report) -> Markup:
+def certificate_section(report: Report) -> Markup:
     """Return the sections on what was proven, how, and what is assumed."""
-    stated: list[tuple[str, str]] = [("Privacy", _promised(report))]
+    stated: list[tuple[str, str]] = [("Privacy", _privacy_definition(report))]
     if report.problem.beliefs is not None:
         stated.append(("Beliefs", promise_of_beliefs(report.problem, report.certificate)))
     stated += [
@@ -87,20 +87,20 @@ def certificate(report: Report) -> Markup:
     return joined(
         [
             element("p", headline(report)),
-            _listed("{}. ", stated),
+            _named_bullets("{}. ", stated),
             element("p", "Beyond the rules of floating-point arithmetic (IEEE 754), the proof assumes:"),
-            element("ul", *(element("li", text) for text in _assumed(report))),
-            folded("How it was proven", _listed("{}: ", report.certificate.how.items())),
+            element("ul", *(element("li", text) for text in _assumptions(report))),
+            folded("How it was proven", _named_bullets("{}: ", report.certificate.how.items())),
         ]
     )
 
 
-def _listed(named: str, pairs: Iterable[tuple[str, str]]) -> Markup:
-    return element("ul", *(element("li", element("strong", named.format(name)), text) for name, text in pairs))
+def _named_bullets(template: str, pairs: Iterable[tuple[str, str]]) -> Markup:
+    return element("ul", *(element("li", element("strong", template.format(name)), text) for name, text in pairs))
 
 
-def _assumed(report: Report) -> list[str]:
-    """Return what arithmetic is trusted; Fourier transforms for a lattice or torus without a matrix."""
+def _assumptions(report: Report) -> list[str]:
+    """Return the assumptions of the proof about arithmetic: Fourier transforms prove lattices without a matrix."""
     space = report.mechanism.space
     every = [space, *space.structure.factors]
     lattice = any(
@@ -110,8 +110,8 @@ def _assumed(report: Report) -> list[str]:
     return [_EXP, _FOURIER] if lattice and not isinstance(report.mechanism, MatrixMechanism) else [_EXP]
 
 
-def _promised(report: Report) -> Markup:
-    """Return the definition of what was proven, with its level."""
+def _privacy_definition(report: Report) -> Markup:
+    """Return the definition of the privacy that was proven, with its level, or that none was asked for."""
     problem = report.problem
     if not problem.private:
         alone = "None was asked for, and none is claimed."
@@ -124,7 +124,7 @@ def _promised(report: Report) -> Markup:
             " times that of x′",
             ", plus δ" if problem.delta else "",
             "; for pairs with no third secret between" if problem.delta and problem.pairs != "all" else "",
-            f": {proven(problem, report.certificate)}.",
+            f": {proven_text(problem, report.certificate)}.",
         ]
     )
 
@@ -132,8 +132,8 @@ def _promised(report: Report) -> Markup:
 _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
-def problem(report: Report) -> Markup:
-    """Return the section on the question."""
+def problem_section(report: Report) -> Markup:
+    """Return the section on the problem that was posed, as names with texts."""
     asked = report.problem
     metric = "given distances" if asked.space.metric is None else asked.space.metric.name
     return facts(
@@ -141,16 +141,17 @@ def problem(report: Report) -> Markup:
             ("secrets", f"{len(asked.space):,}"),
             ("reports", "the secrets" if asked.reports.secrets else f"{len(asked.reports):,} others"),
             ("distances", f"{metric}; structure: {asked.space.structure.kind}"),
-            ("privacy asked for", _privacy(asked)),
+            ("privacy asked for", _privacy_asked(asked)),
             ("prior", asked.prior.name),
             ("loss", named_loss(asked)),
             ("wanted", _wanted(asked)),
-            *worst_prior(asked, report.mechanism)[1:],
+            *worst_prior_lines(asked, report.mechanism)[1:],
         ]
     )
 
 
 def _wanted(asked: Problem) -> str:
+    """Return the objective in words, with its set of priors and its budget."""
     text = f"the {'least' if asked.objective.sign > 0 else 'largest'} {asked.objective.title}"
     text += "" if asked.priors is None else f" over all priors of the set: {asked.priors.name}"
     if math.isfinite(asked.objective.max_loss):
@@ -158,7 +159,8 @@ def _wanted(asked: Problem) -> str:
     return text
 
 
-def _privacy(asked: Problem) -> str:
+def _privacy_asked(asked: Problem) -> str:
+    """Return ε and δ as they were asked for, between secrets and between beliefs."""
     parts = []
     if asked.private:
         parts.append(f"ε = {exact(asked.epsilon)} {per(asked.space.unit)}")
@@ -168,7 +170,7 @@ def _privacy(asked: Problem) -> str:
     return "; ".join(parts) or "none"
 
 
-def measures(report: Report) -> Markup:
+def measures_table(report: Report) -> Markup:
     """Return a table of further measures, with their units."""
     units = dict.fromkeys(IN_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
     rows = [
@@ -178,7 +180,7 @@ def measures(report: Report) -> Markup:
     return table("Further measures", ["measure", "value"], rows)
 
 
-def secrets(report: Report) -> Markup:
+def secrets_table(report: Report) -> Markup:
     """Return a table of the secrets with their priors and expected losses, folded."""
     problem = report.problem
     columns: list[Any] = [
@@ -188,7 +190,7 @@ def secrets(report: Report) -> Markup:
     ]
     header = ["secret", "prior", f"expected loss{in_unit(problem.loss.unit)}"]
     if report.mechanism.reports.secrets:
-        columns.append(channels.reported(report))
+        columns.append(channels.report_probabilities(report))
         header.append("probability that it is reported")
     likeliest = report.mechanism.matrix.argmax(axis=1).tolist()
     rows = [

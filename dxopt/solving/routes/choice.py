@@ -45,7 +45,7 @@ from dxopt.mechanisms.tight import tight_candidate
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.user_channel import proven_but_for_rounding
-from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
+from dxopt.runtime.plugins import Found, OrPlugins, Plugins, error_text
 from dxopt.solving.options import Options, Route
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic_candidate, require_within_budget
@@ -63,7 +63,7 @@ def plugged_candidate(problem: Problem, found: Found) -> Candidate:
     try:
         made = found.call(problem)
     except Exception as error:  # whatever a package of others raises
-        reason = error.wrong if isinstance(error, SpecError) else said(error)
+        reason = error.wrong if isinstance(error, SpecError) else error_text(error)
         raise MethodRefused(name, f"{whose} makes none: {reason}") from error
     try:
         mechanism = proven_but_for_rounding(problem, made)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
+from dxopt.runtime.plugins import Found, OrPlugins, Plugins, error_text
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.solvers.base import SOLVERS, Settings, Solver
@@ -40,7 +40,7 @@ class Plugged:
         try:
             answer = self._found.call(program, settings)
         except Exception as error:  # whatever a package of others raises
-            return Solution(Status.FAILED, message=f"{self._called}: {said(error)}")
+            return Solution(Status.FAILED, message=f"{self._called}: {error_text(error)}")
         if answer is None:
             return Solution(Status.FAILED, message=f"{self._called}: no solution")
         primal, prices, multipliers = answer

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, required
 from dxopt.numerics.coerce import as_number, short_repr
 from dxopt.numerics.partition import Partition
-from dxopt.runtime.plugins import said
+from dxopt.runtime.plugins import error_text
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe
@@ -248,7 +248,7 @@ def _answer(function: Callable[[Any], Hashable], secret: Any) -> Hashable:
     except SpecError:
         raise
     except Exception as error:  # whatever a function of the user raises
-        wrong = f"gives no answer for the secret {short_repr(secret)} ({said(error)})"
+        wrong = f"gives no answer for the secret {short_repr(secret)} ({error_text(error)})"
         raise SpecError("query", wrong, "give a function of a secret") from error
     try:
         hash(answer)

@@ -17,7 +17,7 @@ import dxopt as dx
 from dxopt.release.applying import csv_files, parquet_files
 from dxopt.release.applying import formats as chunks
 from dxopt.release.applying import geojson_files as json_stream
-from dxopt.runtime.locking import held
+from dxopt.runtime.locking import locked
 from tests.material.people import counts, people, town, write_geojson
 
 pd = pytest.importorskip("pandas")
@@ -263,7 +263,7 @@ def test_a_run_at_a_time_writes_an_output(tmp_path: Path) -> None:
     pd.DataFrame(people()).to_csv(file, index=False)
     part = tmp_path / ".out.csv.part"
     part.write_text("of a run that was killed")
-    with held(tmp_path / ".out.csv.part.lock"):
+    with locked(tmp_path / ".out.csv.part.lock"):
         with pytest.raises(dx.SpecError, match="output: another run is writing"):
             dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon")
         assert part.read_text() == "of a run that was killed"

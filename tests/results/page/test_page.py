@@ -12,7 +12,7 @@ import pytest
 import dxopt as dx
 from dxopt.results.claims import FrontierFile
 from dxopt.results.page import Entry, page, page_of_batch
-from dxopt.results.page.channels import CELLS, packed
+from dxopt.results.page.channels import CELLS, as_base64
 from dxopt.results.page.markup import number
 from dxopt.runtime.stopping import Status
 from tests.material.pages import EVIL, Parsed, grid
@@ -88,7 +88,7 @@ def test_the_channel_prior_and_losses_are_those_of_the_report() -> None:
 
 
 def test_what_is_positive_stays_so_in_32_bits() -> None:
-    matrix = np.frombuffer(base64.b64decode(packed(np.array([[1e-300, 0.0], [5e-324, 1.0]]))), "<f4")
+    matrix = np.frombuffer(base64.b64decode(as_base64(np.array([[1e-300, 0.0], [5e-324, 1.0]]))), "<f4")
     assert (matrix > 0).tolist() == [True, False, True, True]
 
 

@@ -13,7 +13,7 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.devices import Device, opened
+from dxopt.runtime.devices import Device, device_named
 from dxopt.solving.solvers.columns import HOST, Algebra, OnDevice, computing, on_device
 from dxopt.solving.solvers.columns.master import Central, solve_master
 from dxopt.solving.solvers.columns.matrices import BLOCK, Stopped
@@ -30,7 +30,7 @@ def never() -> bool:
 
 def gpu() -> Device:
     try:
-        device = opened("gpu")
+        device = device_named("gpu")
     except SpecError as error:
         pytest.skip(str(error))
     assert device is not None

@@ -147,7 +147,7 @@ const dxopt = (() => {
       this._index = new Map(head.secrets.map((label, x) => [label, x]));
     }
 
-    // whether a random number is not below the step whose bytes begin at a place: bytes are compared as text is
+    // true if a random number is not below the step whose bytes begin at a place: bytes are compared as text is
     _reaches(number, place) {
       for (let i = 0; i < this.width; i++) {
         const off = number[i] - this._bytes[place + i];
@@ -168,7 +168,7 @@ const dxopt = (() => {
       const first = this._start(x);
       let low = 0;
       let high = this._start(x + 1) - first - 1;
-      // how many of the steps of the row are reached; row x has one step fewer than reports
+      // count the steps of the row that are reached; each row has one step fewer than reports
       while (low < high) {
         const middle = (low + high) >> 1;
         if (this._reaches(number, this._step(first - x + middle))) low = middle + 1;
