@@ -14,7 +14,7 @@ import dxopt
 from dxopt.batch.jobs import Job, Question
 from dxopt.batch.outcome import Done, Line
 from dxopt.errors import Option, PlausibilityWarning, SpecError
-from dxopt.results.folder import is_result, write_json
+from dxopt.results.folder import is_result, put_back, write_json
 from dxopt.runtime.reading import read_json
 
 _BESIDES = frozenset({"compare", "priors", "evaluate", "learns", "records"})
@@ -107,7 +107,5 @@ def recover(folders: Iterable[Path]) -> None:
             found = _PARTIAL.fullmatch(left.name)
             if found is None or found[1] not in names:
                 continue
-            # The write was killed after the old result was moved away and before the new one was in its stead.
-            if is_result(left / "old") and not (parent / found[1]).exists():
-                (left / "old").replace(parent / found[1])
+            put_back(parent / found[1])
             shutil.rmtree(left, ignore_errors=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from dxopt.errors import SpecError, required
+from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.reading import MOST_KEY, as_path, open_file
 
 VARIABLE = "DXOPT_KEY"
@@ -128,14 +129,8 @@ class Key:
             written.
         """
         path = as_path(file, "file")
-        try:
-            # the mode is set as the file is made: nobody else can read it in between
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:  # noqa: PTH123
-                stream.write(f"{self._content.hex()}\n".encode("ascii"))
-        except FileExistsError:
-            raise SpecError("key", f"{path} is there already", "name a new file for another key") from None
-        except OSError as error:
-            raise SpecError("key", f"{path} cannot be written: {error.strerror}", "name another file") from None
+        with replacing(path, "key", private=True) as stream:
+            stream.write(f"{self._content.hex()}\n".encode("ascii"))
         return path
 
     def digest(self, *fields: str) -> bytes:

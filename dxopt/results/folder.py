@@ -5,11 +5,12 @@ Nothing is computed here: what a folder is to hold is known before the first fil
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import math
+import secrets
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -100,20 +101,20 @@ def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
     try:
         fill(fresh)
         write_digests(fresh)
-        fresh.chmod(0o755)  # mkdtemp lets nobody else read it
         if folder.exists():
             # What a user put there moves along. The earlier result is moved away before the fresh one takes its name,
             # so that whoever reads `folder` finds one result or the other, and never files of both.
-            shutil.copytree(folder, fresh, ignore=shutil.ignore_patterns(*_FILES), dirs_exist_ok=True)
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-            folder.replace(old / "old")
+            others = shutil.ignore_patterns(*_FILES)
+            shutil.copytree(folder, fresh, symlinks=True, ignore=others, dirs_exist_ok=True)
+            old = _hidden_folder(folder)
             try:
+                folder.replace(old / "old")
                 fresh.replace(folder)
-            except OSError:
-                (old / "old").replace(folder)
-                old.rmdir()
-                raise
-            shutil.rmtree(old, ignore_errors=True)
+            finally:
+                # an error, or an interrupt, may come between the two
+                if not folder.exists():
+                    (old / "old").replace(folder)
+                shutil.rmtree(old, ignore_errors=True)
         else:
             fresh.replace(folder)
     except OSError as error:
@@ -135,9 +136,28 @@ def _fresh_folder(folder: Path) -> Path:
         raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        put_back(folder)
+        return _hidden_folder(folder)
     except OSError as error:
         raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
+
+
+def _hidden_folder(folder: Path) -> Path:
+    """Make an empty folder beside another one, of a name that nobody can guess."""
+    hidden = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
+    hidden.mkdir()
+    return hidden
+
+
+def put_back(folder: Path) -> None:
+    """Give a result its name again that a killed process had moved away, before another one took its place."""
+    if folder.exists():
+        return
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-*/old"):
+        if is_result(left):
+            left.replace(folder)
+            left.parent.rmdir()
+            return
 
 
 def is_result(folder: Path) -> bool:

@@ -14,13 +14,14 @@ from dxopt.errors import Option, SpecError
 
 @contextmanager
 def replacing(
-    file: Path, field: str, fix: str = "name another file", *, hidden: Path | None = None
+    file: Path, field: str, fix: str = "name another file", *, hidden: Path | None = None, private: bool = False
 ) -> Iterator[IO[bytes]]:
     """Yield a stream whose content becomes the file, in place of an earlier one, once the context ends without error.
 
     Until then the content is in a hidden file beside it, which must be new: nothing that somebody else has put there,
     such as a link, is written to. An error removes it. `hidden` may name it, if nobody else makes files of that name;
-    by default the name is one that nobody can guess. `field` and `fix` are those of errors.
+    by default the name is one that nobody can guess. A `private` file is for its owner alone, and replaces none.
+    `field` and `fix` are those of errors.
 
     Raises
     ------
@@ -29,7 +30,9 @@ def replacing(
     """
     hidden = hidden or file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
     try:
-        stream = hidden.open("xb")
+        # the mode is set as the file is made: nobody else can read it in between
+        mode = 0o600 if private else 0o666
+        stream = open(hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode))
     except OSError as error:
         raise unwritable(field, file, error, fix) from None
     try:
@@ -37,7 +40,15 @@ def replacing(
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        hidden.replace(file)
+        if private:
+            os.link(hidden, file)
+            hidden.unlink()
+        else:
+            hidden.replace(file)
+    except FileExistsError:
+        with suppress(OSError):
+            hidden.unlink()
+        raise SpecError(field, f"{file} is there already", "name a new file") from None
     except BaseException as error:
         with suppress(OSError):
             hidden.unlink()

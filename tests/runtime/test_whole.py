@@ -52,10 +52,10 @@ def test_no_link_that_somebody_put_there_is_followed(tmp_path: Path) -> None:
     victim.write_bytes(b"precious")
     for planted in (".a.part", ".a.part.lock", ".b.part"):
         (tmp_path / planted).symlink_to(victim)
-    with pytest.raises(SpecError), whole(tmp_path / "a"):  # the lock is a link
+    with pytest.raises(SpecError), whole(tmp_path / "a", bool):  # the lock is a link
         pass
     (tmp_path / ".a.part.lock").unlink()
-    with whole(tmp_path / "a") as stream:
+    with whole(tmp_path / "a", bool) as stream:
         stream.write(b"new")
     with pytest.raises(SpecError), replacing(tmp_path / "b", "output", hidden=tmp_path / ".b.part"):
         pass

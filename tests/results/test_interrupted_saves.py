@@ -1,0 +1,79 @@
+"""Saves that are interrupted, and what they may touch."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+import dxopt as dx
+from dxopt.results.folder import put_back
+
+
+def small(loss: str = "distance") -> dx.Report:
+    return dx.solve(dx.Problem(dx.line(3), epsilon=1.0, prior=[0.2, 0.3, 0.5], loss=loss))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupted_save_leaves_the_old_result_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, after: bool
+) -> None:
+    """Ctrl-C before or after either of the two renames that put the new result in place of the old one."""
+    folder = small().save(tmp_path / "out")
+    replace, calls = Path.replace, []
+
+    def interrupted(path: Path, to: Path) -> Path:
+        if path.is_dir():
+            calls.append(path)
+            if len(calls) == count:
+                if after:
+                    replace(path, to)
+                raise KeyboardInterrupt
+        return replace(path, to)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        small("binary").save(folder)
+    monkeypatch.undo()
+    assert dx.load(folder).problem.loss.name == ("binary" if (count, after) == (2, True) else "distance")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_result_that_a_killed_save_had_moved_away_is_put_back(tmp_path: Path) -> None:
+    folder = small().save(tmp_path / "out")
+    (tmp_path / ".out-01234567").mkdir()
+    folder.rename(tmp_path / ".out-01234567" / "old")
+    put_back(folder)
+    assert dx.load(folder).problem.loss.name == "distance"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_links_are_kept_as_links_and_modes_as_the_umask_has_them(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("precious")
+    before = os.umask(0o027)
+    try:
+        folder = small().save(tmp_path / "out")
+        (folder / "link").symlink_to(tmp_path / "elsewhere")
+        small("binary").save(folder)
+        key = dx.Key.new().save(tmp_path / "k.key")
+    finally:
+        os.umask(before)
+    assert (folder / "link").is_symlink()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o750
+    assert stat.S_IMODE((folder / "claims.json").stat().st_mode) == 0o640
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+
+
+def test_a_key_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Key.new().save(tmp_path / "k.key")
+    assert caught.value.field == "key"
+    assert list(tmp_path.iterdir()) == []
