@@ -55,7 +55,8 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
     if not (math.isfinite(epsilon) and epsilon >= 0):
         raise SpecError("epsilon", f"is {epsilon:g}", "give a finite number of 0 or more")
     distances = mechanism.space.distances
-    return least_delta(mechanism.matrix, distances, epsilon, bound_pairs(distances, pairs))
+    # rounding may leave more than 1, which holds of every mechanism
+    return min(1.0, least_delta(mechanism.matrix, distances, epsilon, bound_pairs(distances, pairs)))
 
 
 def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "all") -> float:

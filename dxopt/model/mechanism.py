@@ -21,6 +21,7 @@ from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.coerce import as_distributions
 from dxopt.numerics.draws import by_rows
+from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.runtime.reading import as_path
 from dxopt.spaces.archive import pack
@@ -31,6 +32,8 @@ CHANNEL_CELLS = 200_000_000
 """The most entries of the matrix of a mechanism."""
 STRUCTURED_CELLS = 25_000_000
 """The most pairs of a secret and a report whose losses are added up where no structure gives the sums."""
+_PROVEN_TRIPLES = 50_000_000
+"""The most pairs of secrets times reports for which the level of what is post-processed is proven."""
 FORMAT = 1
 """The version of files of mechanisms."""
 # Reading a mechanism is proving it again, so the package that proves a kind reads it. That package is above this one:
@@ -157,7 +160,7 @@ class Mechanism(Sampler):
         return arrays
 
     def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process: report `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3).
+        """Post-process: report `table[z]`, an index among `reports`, instead of z; prove the level anew (CABP13 §3).
 
         Raises
         ------
@@ -178,10 +181,11 @@ class Mechanism(Sampler):
         if target.min() < 0 or target.max() >= len(reports):
             raise SpecError("table", "has an index out of range", f"indices run from 0 to {len(reports) - 1}")
         remapped = post_processed(self.matrix, target, len(reports))
-        return Mechanism.from_matrix(self.space, remapped, reports, name=f"{self.name}, remapped")
+        privacy = self._proven_again(remapped)
+        return Mechanism.from_matrix(self.space, remapped, reports, name=f"{self.name}, remapped", privacy=privacy)
 
     def compose(self, then: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process with a channel `(m, k)` from reports to new reports. Keeps privacy.
+        """Post-process with a channel `(m, k)` from reports to new reports, and prove the level anew.
 
         Raises
         ------
@@ -202,7 +206,21 @@ class Mechanism(Sampler):
         if reports is None:
             columns = channel.shape[1]
             reports = self.reports if columns == len(self.reports) else Reports(tuple(map(str, range(columns))))
-        return Mechanism.from_matrix(self.space, self.matrix @ channel, reports, name=f"{self.name}, composed")
+        found = self.matrix @ channel
+        privacy = self._proven_again(found)
+        return Mechanism.from_matrix(self.space, found, reports, name=f"{self.name}, composed", privacy=privacy)
+
+    def _proven_again(self, channel: NDArray[np.float64]) -> Privacy | None:
+        """Prove the level of this mechanism for what was made of its reports, which rounding may raise a little.
+
+        None where this one has none, or the channel has more entries for each secret than are looked at.
+        """
+        if self.privacy is None or len(self.space) * channel.size > _PROVEN_TRIPLES:
+            return None
+        distances, delta, pairs = self.space.distances, self.privacy.delta, self.privacy.pairs
+        epsilon = least_epsilon(channel, distances, delta, bound_pairs(distances, pairs))
+        how = "post-processing, proven again with rounding counted"
+        return Privacy(epsilon, how, delta, pairs) if math.isfinite(epsilon) else None
 
     def __repr__(self) -> str:
         return f"<Mechanism {self._summary()}>"

@@ -39,6 +39,8 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 
+APART_BY_ROUNDING = 2.0**-46
+"""Value and bound are the same where they are no further apart, in parts of the largest loss."""
 LEAST_VALUE = 1e-12
 """Gaps are relative to the value, and to this where the value is smaller."""
 
@@ -232,18 +234,20 @@ def gap(value: float, bound: float) -> float:
 def is_optimal(problem: Problem, mechanism: Mechanism, value: float, bound: float, tolerance: float) -> bool:
     """Tell whether the gap is within a tolerance, also in units of the losses where these are small.
 
-    That is |value - bound| ≤ tolerance · max(|value|, 1e-12 s), where s is the largest size of a loss that counts,
-    and 1 at most: what the best mechanism loses may be far below 1e-12 where losses themselves are. Losses of
-    mechanisms that are not written down are not looked at; there s is 1.
+    That is |value - bound| ≤ tolerance · max(|value|, 1e-12 min(1, s)), where s is the largest size of a loss that
+    counts: what the best mechanism loses may be far below 1e-12 where losses themselves are. It is optimal as well
+    where the two are apart by rounding alone, 2^-46 s. Losses of mechanisms that are not written down are not looked
+    at; there s is 1 in the first, and 0 in the second.
     """
-    if gap(value, bound) > tolerance:
-        return False
-    if abs(value) >= LEAST_VALUE or value == bound or not isinstance(mechanism, MatrixMechanism):
-        return True
+    close = gap(value, bound) <= tolerance
+    if value == bound or not isinstance(mechanism, MatrixMechanism) or (close and abs(value) >= LEAST_VALUE):
+        return close
     objective = problem.objective
     losses = objective.guesses if isinstance(objective, AdversaryError) else problem.losses
-    largest = float(np.abs(losses[problem.reach]).max())
-    return abs(value - bound) <= tolerance * max(abs(value), LEAST_VALUE * min(1.0, largest))
+    counted = np.abs(losses[problem.reach])
+    largest = float(counted[np.isfinite(counted)].max(initial=0.0))
+    within = abs(value - bound) <= tolerance * max(abs(value), LEAST_VALUE * min(1.0, largest))
+    return (close and within) or abs(value - bound) <= APART_BY_ROUNDING * largest
 
 
 def read_matrix(arrays: Arrays) -> Mechanism:

@@ -28,6 +28,8 @@ from dxopt.spaces.space import MetricSpace, required_space
 
 ROUNDING = 1e-9
 """Entries that a repair moves by no more were wrong by rounding alone."""
+DUST = 1e-6
+"""Solvers return entries below 0, and rows off 1, by no more; a repair may move entries of theirs as far unasked."""
 _EXACT = Context(prec=60)
 
 
@@ -122,7 +124,8 @@ def certify(
         As for `Problem`.
     repair : bool
         Change what is not private: entries are raised as little as the inequalities ask for, and rows scaled to sum
-        to 1. `privacy.how` of the result states by how much entries moved.
+        to 1. `privacy.how` of the result states by how much entries moved. A matrix may then have what solvers leave:
+        entries of -1e-6 or more, and rows that sum to 1 within 1e-6.
     name : str, optional
 
     Returns
@@ -150,12 +153,12 @@ def certify(
     matrix
     """
     required_space(space)
-    given = _channel(mechanism, space, reports)
+    given = _channel(without_dust(mechanism) if repair else mechanism, space, reports)
     problem = privacy_alone(space, given.reports, epsilon, delta, pairs)
     if not repair:
         return proven_as_it_is(problem, given, name)
     _require_cells(problem, given)
-    candidate = Candidate(given.matrix, name=name or given.name)
+    candidate = Candidate(_as_given(mechanism), name=name or given.name)
     return proven_candidate(_problem_for_repair(problem, given), candidate).mechanism
 
 
@@ -187,21 +190,22 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
 def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
     """Return a mechanism as `proven_as_it_is` does, or repaired where that moves no entry by more than 1e-9.
 
-    So matrices that are private but for rounding are taken; `privacy.how` states by how much entries moved.
+    Matrices with the dust of solvers may move by 1e-6; `privacy.how` states by how much entries moved.
     """
     try:
         return proven_as_it_is(problem, mechanism, name)
     except SpecError:
         if not problem.private:
             raise
-    given = _channel(mechanism, problem.space, problem.reports)
+    given = _channel(without_dust(mechanism), problem.space, problem.reports)
     _require_cells(problem, given)
-    matrix = given.matrix
+    matrix = _as_given(mechanism)
     alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
     asked = _problem_for_repair(alone, given)
     channel = brought_to_privacy(asked, matrix)
-    if np.abs(channel - matrix).max() > ROUNDING:
-        raise refusal(asked, matrix)
+    dusty = matrix.min() < 0 or np.abs(matrix.sum(axis=1) - 1).max() > ROUNDING
+    if np.abs(channel - matrix).max() > (DUST if dusty else ROUNDING):
+        raise refusal(asked, given.matrix)
     return proven_repair(asked, matrix, channel, name or given.name)[0]
 
 
@@ -214,6 +218,25 @@ def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
         privacy = replace(privacy, how=mechanism.privacy.how)
     proof, _ = certificate_of_matrix(problem, mechanism.matrix, privacy, None)
     return Proven(mechanism, proof, None, "valid")
+
+
+def without_dust(given: Mechanism | ArrayLike) -> Mechanism | ArrayLike:
+    """Return a matrix without what solvers leave, entries just below 0 and rows just off 1; all else as it is."""
+    matrix = _as_given(given)
+    if isinstance(given, Mechanism) or matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all():
+        return given
+    cleared = np.maximum(matrix, 0.0)
+    sums = cleared.sum(axis=1, keepdims=True)
+    if matrix.min() < -DUST or np.abs(matrix.sum(axis=1) - 1).max() > DUST:
+        return given
+    return cleared / sums
+
+
+def _as_given(given: Mechanism | ArrayLike) -> NDArray[np.float64]:
+    """Return the matrix of a mechanism, or the numbers of an array as they are."""
+    if isinstance(given, Mechanism):
+        return given.matrix
+    return as_numbers(given, "matrix", "give an array of probabilities, or a mechanism")
 
 
 def _problem_for_repair(problem: Problem, given: Mechanism) -> Problem:
@@ -238,7 +261,7 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
     if hasattr(given, "columns"):
         fix = "use dx.mechanism_from_frame(space, frame), which matches labels, and certify what it returns"
         raise SpecError("matrix", f"is a {type(given).__name__}, which has labels of its own", fix)
-    matrix = as_numbers(given, "matrix", "give an array of probabilities, or a mechanism")
+    matrix = _as_given(given)
     if reports is not None and matrix.shape != (len(space), len(reports)):
         wrong = f"has shape {matrix.shape}, not {(len(space), len(reports))}"
         raise SpecError("matrix", wrong, "give a row for each secret and a column for each report")

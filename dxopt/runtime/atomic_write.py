@@ -32,7 +32,9 @@ def replacing(
     try:
         # the mode is set as the file is made: nobody else can read it in between
         mode = 0o600 if private else 0o666
-        stream = open(hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode))
+        stream = open(  # noqa: SIM115
+            hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode)
+        )
     except OSError as error:
         raise unwritable(field, file, error, fix) from None
     try:

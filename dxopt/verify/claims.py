@@ -42,6 +42,8 @@ STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
 _PRIOR_SUM = Fraction(1, 10**9)
 _ROUNDING = 1e-9
+_APART_BY_ROUNDING = 2.0**-46
+"""Value and bound are the same where they are no further apart, in parts of the largest loss."""
 
 
 def check_schema(result: Result) -> str:
@@ -282,23 +284,25 @@ def check_gap(result: Result) -> str:
     if status not in STATUSES:
         raise Broken(f"claims.json: status is {status!r}")
     tolerance = as_number(result.claims["tolerance"], "claims.json: tolerance")
-    close = gap <= tolerance and _is_within_tolerance(result, value, limit, tolerance)
+    close = _is_within_tolerance(result, value, limit, tolerance, gap)
     if not 0 <= tolerance < math.inf or (status == "optimal") != close:
         raise Broken(f"claims.json: status {status} does not fit a gap of {gap:.3g}, tolerance {tolerance:.3g}")
     return f"value and bound are {gap:.3g} of the value apart: {status}"
 
 
-def _is_within_tolerance(result: Result, value: float, limit: float, tolerance: float) -> bool:
-    """Return whether |value - bound| ≤ tolerance·max(|value|, 1e-12·s), with s the largest loss that counts, up to 1.
+def _is_within_tolerance(result: Result, value: float, limit: float, tolerance: float, gap: float) -> bool:
+    """Return whether |value - bound| ≤ tolerance·max(|value|, 1e-12·min(1, s)), or 2^-46·s, with s the largest loss.
 
     Where all losses are tiny, a gap relative to 1e-12 says nothing. In doubles, as the status was decided. Losses of
     mechanisms that are not written down are not looked at.
     """
     least = float(AGREEMENT)
-    if abs(value) >= least or value == limit or not result.written:
-        return True
-    losses = result.losses if result.guessed is None else result.guessed[result.prior > 0]
-    return abs(value - limit) <= tolerance * max(abs(value), least * min(1.0, float(np.abs(losses).max())))
+    if value == limit or not result.written or (gap <= tolerance and abs(value) >= least):
+        return gap <= tolerance
+    losses = np.abs(result.losses if result.guessed is None else result.guessed[result.prior > 0])
+    largest = float(losses[np.isfinite(losses)].max(initial=0.0))
+    within = abs(value - limit) <= tolerance * max(abs(value), least * min(1.0, largest))
+    return (gap <= tolerance and within) or abs(value - limit) <= _APART_BY_ROUNDING * largest
 
 
 def check_within(result: Result) -> str:

@@ -61,8 +61,8 @@ def utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> flo
     if found.status == "not regular" or found.mu is None:
         raise UnsupportedError("prior", f"is not proven regular ({found})", "use binary_utility_bound")
     if len(space) > CLASSED_POINTS and found.status == "regular" and found.error is not None:
-        return math.fsum(found.mu + found.error) * (1 + 4 * UNIT)
-    return _raised(np.maximum(found.mu, 0.0), Prior.of(prior, space).probabilities, space, epsilon)
+        return min(1.0, math.fsum(found.mu + found.error) * (1 + 4 * UNIT))
+    return min(1.0, _raised(np.maximum(found.mu, 0.0), Prior.of(prior, space).probabilities, space, epsilon))
 
 
 def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> float:
@@ -127,8 +127,10 @@ def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written)
     1.255
     """
     chosen = Prior.uniform(space) if prior is None else Prior.of(prior, space)
-    ratio = utility_bound(chosen, space, epsilon) / float(chosen.probabilities.max())
-    return math.log2(ratio * (1 + 4 * UNIT)) * (1 + 8 * UNIT)
+    most = float(chosen.probabilities.max())
+    ratio = utility_bound(chosen, space, epsilon) / most
+    # nothing leaks more than the min-entropy of the prior
+    return min(math.log2(ratio * (1 + 4 * UNIT)) * (1 + 8 * UNIT), -math.log2(most))
 
 
 def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> float:

@@ -1,0 +1,89 @@
+"""What solvers return, and numbers next to zero."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.verify import verify
+
+SPACE = dx.line(4)
+PROBLEM = dx.Problem(SPACE, epsilon=1.0, prior=[0.1, 0.2, 0.3, 0.4])
+
+
+def returned_by_a_solver(below: float, off: float, seed: int = 0) -> np.ndarray:
+    """A private matrix with entries of `-below` in place of small ones, and rows off by `off`."""
+    rng = np.random.default_rng(seed)
+    matrix = np.array(dx.solve(PROBLEM).mechanism.matrix)
+    moved = np.where(
+        matrix < 1e-12, -below * rng.random(matrix.shape), matrix + below * rng.normal(size=matrix.shape)
+    )
+    return moved / moved.sum(axis=1, keepdims=True) * (1 + off * rng.uniform(-1, 1, (len(moved), 1)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("below", "off"), [(1e-12, 0.0), (1e-9, 1e-8), (1e-8, 4.4e-9), (1e-7, 1e-8)])
+def test_matrices_of_solvers_are_repaired_and_proven(below: float, off: float, seed: int) -> None:
+    raw = returned_by_a_solver(below, off, seed)
+    mechanism = dx.certify(raw, SPACE, 1.0, repair=True)
+    assert mechanism.privacy is not None and mechanism.privacy.epsilon <= 1.0
+    assert mechanism.matrix.min() >= 0 and math.isclose(mechanism.matrix.sum(), 4.0, rel_tol=1e-15)
+    assert np.abs(mechanism.matrix - raw).max() <= 1e-6
+    row = next(row for row in dx.compare(PROBLEM, {"mine": raw}).rows if row.name == "mine")
+    assert row.private and row.value == pytest.approx(dx.solve(PROBLEM).certificate.value, abs=1e-5)
+    sweep = dx.sweep(PROBLEM, epsilons=[1.0], methods={"mine": raw})
+    assert "mine" in str(sweep)
+
+
+@pytest.mark.parametrize(("below", "off"), [(1e-4, 0.0), (0.0, 1e-3)])
+def test_what_is_further_off_is_refused(below: float, off: float) -> None:
+    raw = returned_by_a_solver(below, off)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.certify(raw, SPACE, 1.0, repair=True)
+    assert caught.value.field == "matrix"
+
+
+def test_nothing_is_changed_unasked() -> None:
+    with pytest.raises(dx.SpecError):
+        dx.certify(returned_by_a_solver(1e-12, 0.0), SPACE, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 25.0, 40.0, 100.0, 700.0])
+@pytest.mark.parametrize("loss", ["distance", "squared", "binary"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_values_next_to_zero_are_optimal(epsilon: float, loss: str, scale: float, tmp_path: Path) -> None:
+    space = dx.line(5, step=scale)
+    report = dx.solve(dx.Problem(space, epsilon=epsilon / scale, prior=[0.2] * 5, loss=loss))
+    assert report.status == "optimal"
+    assert verify(report.save(tmp_path / "out")).exit_code == 0
+
+
+def test_an_adversary_who_need_not_guess() -> None:
+    prior = dx.Prior.uniform(SPACE)
+    problem = dx.Problem(SPACE, epsilon=math.inf, prior=prior, objective=dx.AdversaryError(0.0))
+    assert dx.solve(problem).status == "optimal"
+
+
+def test_bounds_do_not_exceed_their_caps() -> None:
+    for size in (2, 3, 4, 7):
+        space = dx.line(size)
+        identity = dx.Mechanism.from_matrix(space, np.eye(size))
+        assert dx.evaluate.smallest_delta(identity, 0.5) <= 1.0
+        for epsilon in (5.0, 40.0, 300.0):
+            assert dx.regularity.utility_bound("uniform", space, epsilon) <= 1.0
+            assert dx.regularity.leakage_bound("uniform", space, epsilon) <= -math.log2(1 / size)
+
+
+def test_what_is_post_processed_keeps_the_level_it_is_proven_for() -> None:
+    for mechanism in (dx.classic.geometric(SPACE, epsilon=1.0), dx.solve(PROBLEM).mechanism):
+        remapped = mechanism.remap([0, 0, 2, 3])
+        mixed = mechanism.compose(np.full((4, 4), 0.25) * 0.5 + 0.5 * np.eye(4))
+        for made in (remapped, mixed):
+            assert made.privacy is not None
+            assert made.privacy.epsilon <= 1 + 1e-12
+            assert dx.evaluate.smallest_epsilon(made) <= made.privacy.epsilon
+    assert dx.Mechanism.from_matrix(SPACE, np.eye(4)).remap([0, 0, 2, 3]).privacy is None
