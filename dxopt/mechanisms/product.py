@@ -86,8 +86,8 @@ class ProductMechanism(Mechanism):
         return joined
 
     def packed(self) -> Arrays:
-        # Equal factors are saved once. The names of these arrays are those of saved files: "doubt" is
-        # `distance_error`.
+        # A factor object used for several coordinates is saved once. The names of these arrays are those of saved
+        # files: "doubt" is `distance_error`.
         kept = distinct(self.factors)
         arrays = self.packed_common() | {"which": indices_of(self.factors, kept), "doubt": self.distance_error}
         arrays |= {"held": self.held, "slack": self.slack}
