@@ -358,6 +358,8 @@ class Prior:
         if lower is not None or upper is not None:
             raise SpecError("prior", "has bounds and a prior around which they are", "give one of the two")
         required("prior", around, Prior, "give a dx.Prior")
+        if ratio is None:
+            raise SpecError("ratio", "is missing", "give a number above 1")
         most = as_number(ratio, "ratio", "give a number above 1")
         if not 1 < most < math.inf:
             raise SpecError("ratio", f"is {most:g}", "give a number above 1")
