@@ -307,7 +307,7 @@ class RateCurve:
 
         For the distribution q of the reports, K[x, z] = q_z e^{-s l(x, z)} / Z_x is the best channel; for the
         channel, its own reports are the best q. With c_z = Σ_x π_x e^{-s l(x, z)} / Z_x one round of both replaces
-        q_z by q_z c_z.
+        q_z by q_z c_z. In the code, q is `chances`, c is `factors`, and Z is `sums`, but for the shift of the losses.
         """
         weights = self.weights
         losses = self.losses

@@ -190,8 +190,8 @@ def openings(sites: Array, pairs: Indices, low: Array, high: Array) -> Array:
     # A ridge without an end is a ray in the direction from its first site to its second turned left; one without a
     # beginning is a ray the other way.
     across = sites[pairs[:, 1]] - sites[pairs[:, 0]]
-    turned = np.arctan2(across[:, 0], -across[:, 1])
-    rays = np.concatenate([turned[np.isinf(high)], turned[np.isinf(low)] + math.pi])
+    angles = np.arctan2(across[:, 0], -across[:, 1])
+    rays = np.concatenate([angles[np.isinf(high)], angles[np.isinf(low)] + math.pi])
     cells = np.concatenate([pairs[np.isinf(high)], pairs[np.isinf(low)]])
 
     # Each unbounded cell has two rays, at an angle of less than π.
