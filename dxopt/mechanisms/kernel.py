@@ -199,6 +199,7 @@ class KernelMechanism(Mechanism):
         """Return True if `cost` need not go through all pairs of secrets and reports."""
         if not loss.by_distance or loss.name == "binary":
             return loss.by_distance
+        # The reports have to be the secrets, whose points `Reports.of` hands on as the same object.
         if loss.reports.points is not self.space.points:
             return False
         along = isinstance(self.kernel, Path) and np.isfinite(np.ptp(self.kernel.positions))

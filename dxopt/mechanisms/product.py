@@ -198,7 +198,8 @@ def product_mechanism(
     if any(factor.privacy is None or factor.privacy.epsilon > lowered for factor in factors):
         raise CertificateError(f"a factor is not proven private at {lowered!r}")
 
-    # κ, how far row sums are from 1 - held: by the row sums of the factors, their roundings, and the raised entries.
+    # κ, here `off`: how far row sums are from 1 - held, by the row sums of the factors, their roundings, and the
+    # raised entries.
     floor = 2.0 ** -(_FLOOR_BITS // count)
     off = 1.01 * (count * (ROW_SUM_ERROR + 2 * UNIT) + sum(shape) * floor) + 4 * UNIT
 

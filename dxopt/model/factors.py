@@ -89,8 +89,8 @@ def _new_split(problem: Problem) -> Split | str:
     # rounded once per factor. Marginals whose sums are off 1 scale the optima of the other factors.
     largest = reduce(lambda sums, more: np.add.outer(sums, more).reshape(-1), [size for _, size in summands])
     deviation = float(((apart + 4 * len(shape) * UNIT * product) * largest).sum()) + missed
-    masses = sum(abs(math.fsum(part) - 1) + UNIT for part in parts)
-    deviation += 2 * masses * float((product * largest).sum())
+    off_one = sum(abs(math.fsum(part) - 1) + UNIT for part in parts)
+    deviation += 2 * off_one * float((product * largest).sum())
 
     # Equal factors become one object, which is solved once.
     made: dict[tuple[bytes, ...], Problem] = {}
@@ -101,7 +101,7 @@ def _new_split(problem: Problem) -> Split | str:
         )
         for i, (space, part, (loss, _)) in enumerate(zip(spaces, parts, summands, strict=True), 1)
     ]
-    return Split(tuple(factors), distance_error, deviation * (1 + 1e-9))
+    return Split(tuple(factors), distance_error, deviation * (1 + 1e-9))  # which covers its own rounding
 
 
 def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:

@@ -155,10 +155,10 @@ class Fitting(PriorSet):
         rows = np.vstack([forms, -forms] + ([] if below is None else [below]))
         sides = np.concatenate([self.high + slack, -(self.low - slack), np.zeros(0 if below is None else len(below))])
         scale = float(np.abs(gains).max()) or 1.0  # the tolerances are absolute
-        ends = [(0.0, None if one else 0.0) for one in self.reach] + [(None, None)] * more
+        ranges = [(0.0, None if one else 0.0) for one in self.reach] + [(None, None)] * more
         total = np.append(np.ones(size), np.zeros(more))[None, :]
         options = {"primal_feasibility_tolerance": _FINEST, "dual_feasibility_tolerance": _FINEST}
-        found = linprog(-gains / scale, rows, sides, total, [1.0], ends, method="highs", options=options)
+        found = linprog(-gains / scale, rows, sides, total, [1.0], ranges, method="highs", options=options)
         if found.x is None:
             return None
         # one y for each total, from its upper and its lower bound; linprog minimised the negative, divided by `scale`

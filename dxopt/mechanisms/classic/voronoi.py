@@ -317,7 +317,8 @@ class Voronoi:
         # ridge itself: then both its cells are near, and a - F is 0, as 1 - G(0) is.
         distance = np.hypot(beyond, np.maximum(np.maximum(start, -end), 0.0))
         # A cell is as far as the nearest of its ridges, a minimum over groups of ridges sorted by cell. It is at
-        # 0 where its site is the nearest one to the secret, and infinitely far where it is empty.
+        # 0 where its site is the nearest one to the secret, and infinitely far where it is empty. Entries i and i + r
+        # of `cells` are the two cells of ridge i.
         cells = self.pairs.T.ravel()
         order = np.argsort(cells, kind="stable")
         occupied, starts = np.unique(cells[order], return_index=True)
