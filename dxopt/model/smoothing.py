@@ -136,7 +136,7 @@ def _spread_out(space: MetricSpace, counts: Array, kernel: str, bandwidth: float
         spread = counts.reshape(tuple(map(len, axes)))
         for position, axis in enumerate(axes):
             shares = _shares(axis, np.arange(len(axis)), kernel, bandwidth)
-            # tensordot puts the axis that was summed over last
+            # tensordot puts the new axis last, which goes to the place of the one that was summed over
             spread = np.moveaxis(np.tensordot(spread, shares, (position, 0)), -1, position)
         return spread.reshape(-1)
     # 3. Otherwise compute the distances from each secret with data to all others.

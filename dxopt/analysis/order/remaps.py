@@ -171,8 +171,8 @@ def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
 def _solve_program(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
     """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`.
 
-    None where the solver has no answer. Costs C `(k, m, w)` are shifted to 0 or more, and offsets `less` to 0 or
-    less: then t is 0 or more, as all variables of `minimised` are, and Σ_w R ≥ 1 is enough.
+    None where the solver has no answer. Costs C `(k, m, w)` are shifted to 0 or more, and the offsets to at most
+    0: then t is 0 or more, as all variables of `minimised` are, and Σ_w R ≥ 1 is enough.
     """
     from scipy import sparse as sp
 
