@@ -126,10 +126,10 @@ def _without_rounding(part: Array) -> Array:
     """Make probabilities equal that differ by rounding alone: each becomes the least of its run in sorted order."""
     order = np.argsort(part)
     rising = part[order]
-    # True where a new run begins
-    first = np.concatenate([[True], np.diff(rising) > 0.1 * FACTOR_SLACK * rising[1:]])
+    # True where a new run of equal probabilities begins
+    begins = np.concatenate([[True], np.diff(rising) > 0.1 * FACTOR_SLACK * rising[1:]])
     levelled = np.empty_like(part)
-    levelled[order] = rising[first][np.cumsum(first) - 1]
+    levelled[order] = rising[begins][np.cumsum(begins) - 1]
     return levelled
 
 
