@@ -352,6 +352,7 @@ class Prior:
             if len(shape) != 1 or known[-1].shape != shape:
                 wrong = f"has bounds of shapes {[one.shape for one in known]}"
                 raise SpecError("prior", wrong, "give one per point in each")
+            # a bound that is given alone is both the first and the last
             least = np.zeros(shape) if lower is None else known[0]
             low, high = frozen([least, np.ones(shape) if upper is None else known[-1]])
             return Box(low, high, f"bounds on {len(low)} probabilities")
@@ -410,7 +411,7 @@ class Prior:
         forms = frozen([counts for counts, _, _ in rows])
         low, high = frozen([[low for _, low, _ in rows], [high for _, _, high in rows]])
         found = Fitting(forms, low, high, slack, space)
-        _ = found.centre  # a set without members has none
+        _ = found.centre  # refuses here a set without members
         return found
 
 

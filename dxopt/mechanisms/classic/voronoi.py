@@ -190,8 +190,8 @@ def openings(sites: Array, pairs: Indices, low: Array, high: Array) -> Array:
     # A ridge without an end is a ray in the direction from its first site to its second turned left; one without a
     # beginning is a ray the other way.
     across = sites[pairs[:, 1]] - sites[pairs[:, 0]]
-    turned = np.arctan2(across[:, 0], -across[:, 1])
-    rays = np.concatenate([turned[np.isinf(high)], turned[np.isinf(low)] + math.pi])
+    angles = np.arctan2(across[:, 0], -across[:, 1])
+    rays = np.concatenate([angles[np.isinf(high)], angles[np.isinf(low)] + math.pi])
     cells = np.concatenate([pairs[np.isinf(high)], pairs[np.isinf(low)]])
 
     # Each unbounded cell has two rays, at an angle of less than π.
@@ -317,7 +317,8 @@ class Voronoi:
         # ridge itself: then both its cells are near, and a - F is 0, as 1 - G(0) is.
         distance = np.hypot(beyond, np.maximum(np.maximum(start, -end), 0.0))
         # A cell is as far as the nearest of its ridges, a minimum over groups of ridges sorted by cell. It is at
-        # 0 where its site is the nearest one to the secret, and infinitely far where it is empty.
+        # 0 where its site is the nearest one to the secret, and infinitely far where it is empty. Entries i and i + r
+        # of `cells` are the two cells of ridge i.
         cells = self.pairs.T.ravel()
         order = np.argsort(cells, kind="stable")
         occupied, starts = np.unique(cells[order], return_index=True)
