@@ -25,7 +25,7 @@ tutorials: $(STAMP)-tutorials
 	$(BIN)/python -m docs.tutorials
 
 test: $(STAMP)-test
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-full: $(STAMP)-test
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m full
@@ -46,7 +46,7 @@ test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/lowest.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	.venv-lowest/bin/python -m pytest -n 3 --dist worksteal
+	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal
 
 dist: $(STAMP)-dist
 	rm -rf build dist

@@ -106,7 +106,7 @@ class SpecError(DxoptError, ValueError):
 
     @property
     def fix(self) -> str:
-        """What would be right, for users of Python."""
+        """Fix as it is written for users of Python."""
         return self.fix_in(Option.in_python)
 
     @property

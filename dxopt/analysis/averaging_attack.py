@@ -218,13 +218,13 @@ def _exact_attack(channel: Array, weights: Array, losses: Array, number: int) ->
     for counts in _multisets(kinds, number, max(1, _BLOCK_CELLS // max(kinds, *losses.shape))):
         # ln of how many sequences each of t multisets has; times the probability of one of them and a secret, (t, n).
         sequences = factorials[number] - factorials[counts].sum(axis=1)
-        joint = np.exp(_likelihoods(counts, channel) + sequences[:, None]) * weights
+        joint = np.exp(_log_likelihoods(counts, channel) + sequences[:, None]) * weights
         named.append(math.fsum(joint.max(axis=1)))
         error.append(math.fsum((joint @ losses).min(axis=1)))
     return Attack(number, min(math.fsum(named), 1.0), math.fsum(error), True)
 
 
-def _likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
+def _log_likelihoods(counts: NDArray[np.int64], channel: Array) -> Array:
     """Return Σ_z c_z ln K[x, z] for t rows of counts c of m reports, `(t, n)`; minus infinity where impossible."""
     with np.errstate(divide="ignore"):
         logs = np.log(channel)
@@ -261,7 +261,7 @@ def _estimated_attacks(
     for number in sorted(set(numbers)):
         counts += source.multinomial(number - before, rows[secrets])
         before = number
-        posterior = _likelihoods(counts, channel) + np.log(weights)
+        posterior = _log_likelihoods(counts, channel) + np.log(weights)
         posterior = np.exp(posterior - posterior.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
         named = posterior.max(axis=1)

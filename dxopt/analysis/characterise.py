@@ -91,11 +91,12 @@ def most_telling(plain: Array, hidden: Array) -> Event:
     """
     everyone = [*_all_odds(plain, hidden), *_all_odds(hidden, plain)]
     for odds in everyone:
-        # an event that rules the secret out under the second explanation alone
+        # the reports that are impossible for this secret under the second distribution: an event of them rules the
+        # secret out under the second alone, if it is possible under the first
         silent = (odds.below == 0) & ((odds.above > 0) | (odds.more > 0))
         if (odds.above[silent] > 0).any() and (odds.more[silent] > 0).any():
             return Event(float("inf"), tuple(np.flatnonzero(silent).tolist()), float("inf"))
-    # secrets of which more could be said come first, so that most others need no look
+    # no event has a larger ratio for a secret than its cap: the largest caps come first, and the loop ends early
     caps = [_largest_quotient(odds.above, odds.below) * _largest_quotient(odds.more, odds.less) for odds in everyone]
     best, event, limit = 1.0, (0,), 1.0
     for number in np.argsort(caps)[::-1]:
@@ -158,7 +159,7 @@ def _best_of_pairs(measures: list[tuple[Array, Array]]) -> Array:
         next_terms = np.where(linear > 0, linear / under_linear, 0.0)
         values = [np.where(under > 0, constant / under, next_terms)]
         values.append(np.where(under_square > 0, square / under_square, next_terms))
-        # stationary points: N'D = ND'
+        # stationary points of N/D: N'D = ND', which is c0 + 2 c1 t + c2 t² = 0
         c0 = linear * under - constant * under_linear
         c1 = square * under - constant * under_square
         c2 = square * under_linear - linear * under_square

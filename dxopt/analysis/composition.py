@@ -81,6 +81,7 @@ class LossDistribution:
             return 0.0
         grid = (self.start + np.arange(len(self.masses))) * self.step
         error = 4 * UNIT * (np.abs(grid) + abs(level))
+        # t - L at each point of the grid, off to the side on which the result stays a bound
         if self.side == "above":
             gaps = level - grid - error
         else:
@@ -98,11 +99,11 @@ def loss_distribution(first: Array, second: Array, step: float, side: Side) -> L
     their masses: δ(t) becomes its chords in e^t between the points of the grid, which lie above as it is convex
     (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). From below, each loss is rounded down.
     """
-    told = (first > 0) & (second == 0)
+    only_first = (first > 0) & (second == 0)
     p = first[(first > 0) & (second > 0)]
     losses, error = _finite_losses(first, second)
     room = _room(side, len(first) + 8)
-    infinite = float(first[told].sum()) * room
+    infinite = float(first[only_first].sum()) * room
     if side == "below":
         cells = np.floor((losses - error) / step + _SLIP / 2).astype(np.int64)
         start, masses = _masses_by_cell(cells, p)
@@ -110,7 +111,8 @@ def loss_distribution(first: Array, second: Array, step: float, side: Side) -> L
     losses = losses + error
     cells = np.floor(losses / step).astype(np.int64)
     into = np.maximum(losses - cells * step, 0.0)
-    # e^{-θ} = w + (1 - w) e^{-h}: the part w that stays at the lower point, rounded down.
+    # w, the part that stays at the lower point, rounded down, solves e^{-θ} = w + (1 - w) e^{-h}, where the loss is
+    # θ, `into`, above that point, and h is the step.
     stay = np.expm1(step - into) / math.expm1(step) * (1 - 16 * UNIT) - 8 * UNIT * (1 + step)
     low = p * np.clip(stay, 0.0, 1.0)
     start, masses = _masses_by_cell(np.concatenate([cells, cells + 1]), np.concatenate([low, p - low]))
@@ -341,7 +343,8 @@ class Composition(Shown):
             return 0.0, 0.0, None
         found: dict[Pair, Bounds] = {}
         total = sum(self.counts)
-        # Sums of many losses stay near their mean, so that the rest of the grid is cut off.
+        # Sums of many losses stay near their mean, so that the rest of the grid is cut off: `width`, in units of the
+        # largest loss of one release, is about what is left.
         width = min(2.0 * total, 24 * math.sqrt(total)) + 1
         stages = [points for points in _POINTS if points * width <= _MOST_POINTS] or [_POINTS[0]]
         least, most = 0.0, math.inf

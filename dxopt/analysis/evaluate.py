@@ -58,7 +58,7 @@ _SLACK = 1e-9
 
 
 def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
-    """Return Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that.
+    """Return Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability has infinite loss.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def adversary_error(
 def _costs(
     mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss, guesses: Reports | None
 ) -> NDArray[np.float64]:
-    """Return Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where a secret that is possible after z costs that."""
+    """Return Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where one possible after z has infinite loss."""
     weighted = joint(mechanism, prior)
     losses = Loss.of(loss, mechanism.space, guesses).matrix
     infinite = np.isinf(losses)

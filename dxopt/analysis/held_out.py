@@ -412,6 +412,7 @@ def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositio
     for secret in np.unique(data.secrets).tolist():
         there = data.secrets == secret
         moved[there] = between(data.positions[there], secrets[[secret]], metric)[:, 0]
+    # for each position, the sum of the weights of its data, and of their squares
     mean, error = _weighted_mean(losses, counted, counted * data.each, data.rows)
     far = math.fsum(counted * moved) / math.fsum(counted)
     return AtPositions(mean, error, float(losses.max()), far, distances.smallest(SHARE))

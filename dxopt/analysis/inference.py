@@ -117,10 +117,10 @@ def iterative_update(
     shares = (made / made.sum())[seen]
     channel = mechanism.matrix[:, seen]
     try:
-        first = Prior.of("uniform" if start is None else start, mechanism.space).probabilities
+        at_start = Prior.of("uniform" if start is None else start, mechanism.space).probabilities
     except SpecError as error:
         raise error.at("start") from None
-    prior = first
+    prior = at_start
     if not (prior @ channel > 0).all():
         report = mechanism.reports.labels[int(np.flatnonzero(seen)[int((prior @ channel).argmin())])]
         raise SpecError("counts", f"report {report} was seen, which no secret explains", "check mechanism and start")
@@ -132,7 +132,7 @@ def iterative_update(
             # below its tangent, and the best prior puts everything on the largest factor: the gap. Secrets that were
             # ruled out at the start count for nothing.
             factors = channel @ (shares / (prior @ channel))
-            gap = max(float(factors[first > 0].max()) - 1, 0.0)
+            gap = max(float(factors[at_start > 0].max()) - 1, 0.0)
             if gap <= tolerance or rounds == limit or stop.requested:
                 break
             prior = prior * factors
@@ -307,7 +307,7 @@ class RateCurve:
 
         For the distribution q of the reports, K[x, z] = q_z e^{-s l(x, z)} / Z_x is the best channel; for the
         channel, its own reports are the best q. With c_z = Σ_x π_x e^{-s l(x, z)} / Z_x one round of both replaces
-        q_z by q_z c_z.
+        q_z by q_z c_z. In the code, q is `chances`, c is `factors`, and Z is `sums`, but for the shift of the losses.
         """
         weights = self.weights
         losses = self.losses

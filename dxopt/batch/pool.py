@@ -30,6 +30,7 @@ RENEW = 0.5
 """A worker that holds more than this share of the limit does no further job; another takes its place."""
 _MIB = 2**20
 _PATIENCE = 1.0
+"""Seconds to wait for the exit code of a process."""
 
 
 class Worker(Process):
@@ -126,7 +127,7 @@ class Worker(Process):
         self.end()
         if job is not None:
             return self._outcome_of_lost(job, over, code)
-        # No job is lost. Whether another one is to start in its place is up to whoever started it.
+        # Without a job: a limit that an idle process exceeds is the user's error; else it may not have started.
         if over and not self.used:
             wrong = f"is {self._memory_limit:g} MiB, which a process without a problem takes already"
             raise SpecError("memory_limit", wrong, "give more")

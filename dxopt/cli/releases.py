@@ -90,13 +90,15 @@ def apply_table(
     """
     import json
 
-    from dxopt.errors import PlausibilityWarning
+    from dxopt.errors import PlausibilityWarning, required_choice
     from dxopt.release.applying import Columns, Output, apply
     from dxopt.release.budgets import Budgets
     from dxopt.release.keys import Key
 
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
+        if prior is not None:
+            required_choice("prior", prior, ("uniform",))
         key = _load_key(key_file, release, ledger)
         stored_under = None if ledger_key is None else Key.load(ledger_key)
         with nullcontext() if ledger is None else Budgets.open(ledger, key=stored_under) as budgets:

@@ -74,7 +74,7 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
 
 
 def _level_to_prove(epsilon: float, delta: float, levels: Sequence[Privacy]) -> dict[str, Any]:
-    """Return ε, δ rounded up, and the pairs, at which what is made of mechanisms of these levels is to be proven."""
+    """Return ε, δ rounded up, and the pairs for `certify` to prove what is made of mechanisms of these levels."""
     # Where one of them has a δ for adjacent pairs alone, nothing is known of other pairs at that δ.
     pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
     return {"epsilon": epsilon, "delta": math.nextafter(delta, 1.0) if delta else 0.0, "pairs": pairs}

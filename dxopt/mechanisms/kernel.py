@@ -170,7 +170,8 @@ class KernelMechanism(Mechanism):
         return math.fsum(best)
 
     def cost(self, prior: Array, loss: Loss) -> float:
-        # What the rest costs at the slack report; losses by distance are symmetric here.
+        # What the rest costs at the slack report: its row of losses, which for the losses below is its column too, as
+        # they are by a symmetric distance.
         rest = math.fsum(prior * self.rest * loss.rows(np.array([self.slack]))[0])
 
         if not self.structured(loss):
@@ -198,6 +199,7 @@ class KernelMechanism(Mechanism):
         """Return True if `cost` need not go through all pairs of secrets and reports."""
         if not loss.by_distance or loss.name == "binary":
             return loss.by_distance
+        # The reports have to be the secrets, whose points `Reports.of` hands on as the same object.
         if loss.reports.points is not self.space.points:
             return False
         along = isinstance(self.kernel, Path) and np.isfinite(np.ptp(self.kernel.positions))
@@ -332,6 +334,7 @@ def line_mechanism(space: MetricSpace, epsilon: float) -> KernelMechanism:
     """
     lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
     kernel = system(space, lowered)
+    # about the solution of Tw = 1; `kernel_mechanism` bounds how far the row sums are from 1
     weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
     return kernel_mechanism(space, epsilon, kernel, lowered, weights)
 

@@ -35,6 +35,7 @@ class LiftedMechanism(Mechanism):
     privacy: Privacy | None
 
     def _rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        # the answer of each secret, by index; secrets with the same answer share a row
         answers, which = np.unique(self.query.index[secrets], return_inverse=True)
         return self.base.rows(answers)[which]
 
@@ -135,7 +136,11 @@ def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricS
 
 
 def _lifted_privacy(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
-    """Return the proven privacy of H∘f where `mechanism` is H; None where nothing is proven of H."""
+    """Return the proven privacy of H∘f where `mechanism` is H; None where nothing is proven of H.
+
+    `found` has Δ as `delta`, `widest`, two secrets where Δ is attained, and `nearest` `(k, k)`, the least distance
+    between secrets with two answers.
+    """
     privacy = mechanism.privacy
     apart = mechanism.space.distances
     if privacy is None:

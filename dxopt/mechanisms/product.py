@@ -72,10 +72,10 @@ class ProductMechanism(Mechanism):
 
     def apart(self, first: int, second: int) -> float:
         """Bound Σ_z |K[x, z] - K[x', z]| from below, by the coordinate whose reports alone differ most."""
-        ways = zip(
+        by_coordinate = zip(
             self.factors, np.unravel_index(first, self._shape), np.unravel_index(second, self._shape), strict=True
         )
-        return (1 - self.held) * max(factor.apart(int(x), int(y)) for factor, x, y in ways)
+        return (1 - self.held) * max(factor.apart(int(x), int(y)) for factor, x, y in by_coordinate)
 
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         # Each coordinate by its factor; with probability `held`, the slack report instead.
@@ -86,8 +86,8 @@ class ProductMechanism(Mechanism):
         return joined
 
     def packed(self) -> Arrays:
-        # Equal factors are saved once. The names of these arrays are those of saved files: "doubt" is
-        # `distance_error`.
+        # A factor object used for several coordinates is saved once. The names of these arrays are those of saved
+        # files: "doubt" is `distance_error`.
         kept = distinct(self.factors)
         arrays = self.packed_common() | {"which": indices_of(self.factors, kept), "doubt": self.distance_error}
         arrays |= {"held": self.held, "slack": self.slack}
@@ -126,6 +126,7 @@ class ProductMechanism(Mechanism):
             self._require_pairs("utility")
             return super().correct(prior)
         right = math.prod(factor.correct(part) for factor, part in zip(self.factors, parts, strict=True))
+        # with probability held the slack report is made, which tells nothing: the likeliest secret is guessed
         return right + self.held * (float(prior.max()) - right)
 
     def cost(self, prior: Array, loss: Loss) -> float:
@@ -197,7 +198,8 @@ def product_mechanism(
     if any(factor.privacy is None or factor.privacy.epsilon > lowered for factor in factors):
         raise CertificateError(f"a factor is not proven private at {lowered!r}")
 
-    # κ, how far row sums are from 1 - held: by the row sums of the factors, their roundings, and the raised entries.
+    # κ, here `off`: how far row sums are from 1 - held, by the row sums of the factors, their roundings, and the
+    # raised entries.
     floor = 2.0 ** -(_FLOOR_BITS // count)
     off = 1.01 * (count * (ROW_SUM_ERROR + 2 * UNIT) + sum(shape) * floor) + 4 * UNIT
 

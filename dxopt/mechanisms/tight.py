@@ -45,15 +45,15 @@ def tight_weights(
     """Return the weights w ≥ 0 with Φw = 1 of a tight-constraints mechanism, or None where there are none.
 
     `solution` is a solution of Φw = 1, of any signs, with its error. The weights are within 1e-6 of exact ones,
-    relative to the largest, or Φw is as near to 1 as that in proportion to how far entries of Φ are from 1. Entries
-    that cannot be told from 0 are taken as 0. Where Φ is singular, linear programming looks for a solution.
+    relative to the largest, or else Φw is within 1e-6 (1 - e^{-εd}) of 1 for the least distance d. Entries that
+    cannot be told from 0 are taken as 0. Where Φ is singular, linear programming looks for a solution.
     UnsupportedError where doubles cannot tell whether there are such weights.
     """
     # Some weight is negative for certain, so that no such mechanism exists.
     if len(solution.negative):
         return None
-    # Nearest points make the least difference between rows of Φ; with a smaller ε all of Φ comes close to 1, and so
-    # close does anything that sums to 1 come to solving Φw = 1.
+    # The smaller ε is, the nearer all entries of Φ are to 1, and the nearer any w that sums to 1 comes to solving
+    # Φw = 1. So the tolerance shrinks with how far the entry of the nearest two points is from 1.
     nearly = _NEARLY * -math.expm1(-epsilon * space.nearest)
     if solution.values is not None and solution.error is not None:
         found = np.maximum(solution.values, 0.0)
@@ -174,6 +174,7 @@ def _dual(problem: Problem) -> Dual | None:
         return None
     # The prices of the rows are π - μ; there is one multiplier for each pair x ≠ z that privacy binds.
     mu = np.maximum(found.mu, 0.0)
+    # `Dual` takes the prices, then for each multiplier the report z and the pair (z, x).
     x, z = np.nonzero(np.isfinite(problem.budgets) & ~np.eye(len(mu), dtype=bool))
     return Dual(problem.prior.probabilities - mu, z, z, x, mu[x])
 

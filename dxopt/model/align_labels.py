@@ -19,7 +19,8 @@ def in_order(space: MetricSpace, weights: Any) -> Any:
     """Put the weights of a pandas Series in the order of the points, if its index has their labels.
 
     All else is returned unchanged: other types, and a Series whose index only numbers its rows. An index of whole
-    numbers does, unless all labels are whole numbers as well and it is not 0, 1, …. SpecError about other names.
+    numbers is taken for such numbering, unless all labels are whole numbers as well and the index is not 0, 1, ….
+    SpecError about an index of other names.
     """
     index = getattr(weights, "index", None)
     # Of lists and tuples `index` is a method; another length is refused later, by the number of points.
@@ -52,7 +53,7 @@ def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
     # priors of another size are refused by their number of entries
     if mine is theirs or len(mine) != len(theirs):
         return
-    here, there = known(mine), known(theirs)
+    here, there = known(mine), known(theirs)  # positions on the Earth, or None
     if here is not None and there is not None:
         off = np.abs(here.degrees - there.degrees).max(axis=1)
         if (off <= _CLOSE).all():

@@ -89,8 +89,8 @@ def _new_split(problem: Problem) -> Split | str:
     # rounded once per factor. Marginals whose sums are off 1 scale the optima of the other factors.
     largest = reduce(lambda sums, more: np.add.outer(sums, more).reshape(-1), [size for _, size in summands])
     deviation = float(((apart + 4 * len(shape) * UNIT * product) * largest).sum()) + missed
-    masses = sum(abs(math.fsum(part) - 1) + UNIT for part in parts)
-    deviation += 2 * masses * float((product * largest).sum())
+    off_one = sum(abs(math.fsum(part) - 1) + UNIT for part in parts)
+    deviation += 2 * off_one * float((product * largest).sum())
 
     # Equal factors become one object, which is solved once.
     made: dict[tuple[bytes, ...], Problem] = {}
@@ -101,7 +101,7 @@ def _new_split(problem: Problem) -> Split | str:
         )
         for i, (space, part, (loss, _)) in enumerate(zip(spaces, parts, summands, strict=True), 1)
     ]
-    return Split(tuple(factors), distance_error, deviation * (1 + 1e-9))
+    return Split(tuple(factors), distance_error, deviation * (1 + 1e-9))  # which covers its own rounding
 
 
 def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:
@@ -126,10 +126,10 @@ def _without_rounding(part: Array) -> Array:
     """Make probabilities equal that differ by rounding alone: each becomes the least of its run in sorted order."""
     order = np.argsort(part)
     rising = part[order]
-    # True where a new run begins
-    first = np.concatenate([[True], np.diff(rising) > 0.1 * FACTOR_SLACK * rising[1:]])
+    # True where a new run of equal probabilities begins
+    begins = np.concatenate([[True], np.diff(rising) > 0.1 * FACTOR_SLACK * rising[1:]])
     levelled = np.empty_like(part)
-    levelled[order] = rising[first][np.cumsum(first) - 1]
+    levelled[order] = rising[begins][np.cumsum(begins) - 1]
     return levelled
 
 

@@ -73,7 +73,10 @@ class Fitting(PriorSet):
 
     @cached_property
     def centre(self) -> Array:
-        """The prior whose least probability in `reach` is largest: another variable is its lower bound."""
+        """The prior whose least probability in `reach` is largest.
+
+        The linear program has one more variable, which is at most every probability in `reach`, and is maximised.
+        """
         if self.around is not None:
             return self.around
         size = len(self)
@@ -104,7 +107,7 @@ class Fitting(PriorSet):
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:
-        """Return the y `(q + 1,)` for which `ceiling` is about least; zeros, which prove less, if it fails."""
+        """Return y `(q + 1,)` for which `ceiling` is about least; zeros, which prove less, if the solver fails."""
         found = self._program(np.where(self.reach, losses, 0.0))
         mine = np.zeros(len(self.low) + 1) if found is None else found[1]
         if self.proof is None:
@@ -152,12 +155,13 @@ class Fitting(PriorSet):
         rows = np.vstack([forms, -forms] + ([] if below is None else [below]))
         sides = np.concatenate([self.high + slack, -(self.low - slack), np.zeros(0 if below is None else len(below))])
         scale = float(np.abs(gains).max()) or 1.0  # the tolerances are absolute
-        ends = [(0.0, None if one else 0.0) for one in self.reach] + [(None, None)] * more
+        ranges = [(0.0, None if one else 0.0) for one in self.reach] + [(None, None)] * more
         total = np.append(np.ones(size), np.zeros(more))[None, :]
         options = {"primal_feasibility_tolerance": _FINEST, "dual_feasibility_tolerance": _FINEST}
-        found = linprog(-gains / scale, rows, sides, total, [1.0], ends, method="highs", options=options)
+        found = linprog(-gains / scale, rows, sides, total, [1.0], ranges, method="highs", options=options)
         if found.x is None:
             return None
+        # one y for each total, from its upper and its lower bound; linprog minimised the negative, divided by `scale`
         up, down = np.split(found.ineqlin.marginals[: 2 * len(self.low)], 2)
         return found.x, -scale * np.append(up - down, found.eqlin.marginals)
 

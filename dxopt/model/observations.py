@@ -27,8 +27,9 @@ def check_ins_outside(
 ) -> tuple[PlausibilityWarning, ...]:
     """Return a warning if many check-ins are outside of the space, or were left out; none otherwise.
 
-    The check-ins `places` `(m, k)` have the weights `counted` `(m,)`. Those not `kept` were left out by the option
-    `within`. If none was, SpecError where all that count are outside.
+    The check-ins `places` `(m, k)` have the weights `counted` `(m,)`. `found` has for each how far `apart` it is from
+    the nearest point, and whether it is `outside`. Those not `kept` were left out by the option `within`. If none
+    was, SpecError where all that count are outside.
     """
     chosen = not kept.all()  # the user chose by `within` which are left out
     if not chosen:

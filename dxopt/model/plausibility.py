@@ -88,6 +88,7 @@ def common(answers: Iterable[Warnings]) -> Warnings:
 
 def every_kind(*several: Warnings) -> Warnings:
     """Join warnings of several origins in their order, and keep the first of each kind."""
+    # backwards, so that the first of a kind is what stays
     first = {one.kind: one for found in reversed(several) for one in reversed(found)}
     order = dict.fromkeys(one.kind for found in several for one in found)
     return tuple(first[kind] for kind in order)
@@ -111,7 +112,7 @@ def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
 
 def _radius(problem: Problem, apart: Spread) -> Warnings:
     """Return a warning if the radius that ε was made from by dx.geo.level does not suit the space or its cells."""
-    asked = problem.within
+    asked = problem.within  # ε itself, as a float that knows the level and the radius it was made from
     if asked is None:
         return ()
     radius, unit = asked.radius, f" {problem.space.unit}" if problem.space.unit else ""

@@ -352,12 +352,15 @@ class Prior:
             if len(shape) != 1 or known[-1].shape != shape:
                 wrong = f"has bounds of shapes {[one.shape for one in known]}"
                 raise SpecError("prior", wrong, "give one per point in each")
+            # a bound that is given alone is both the first and the last
             least = np.zeros(shape) if lower is None else known[0]
             low, high = frozen([least, np.ones(shape) if upper is None else known[-1]])
             return Box(low, high, f"bounds on {len(low)} probabilities")
         if lower is not None or upper is not None:
             raise SpecError("prior", "has bounds and a prior around which they are", "give one of the two")
         required("prior", around, Prior, "give a dx.Prior")
+        if ratio is None:
+            raise SpecError("ratio", "is missing", "give a number above 1")
         most = as_number(ratio, "ratio", "give a number above 1")
         if not 1 < most < math.inf:
             raise SpecError("ratio", f"is {most:g}", "give a number above 1")
@@ -408,7 +411,7 @@ class Prior:
         forms = frozen([counts for counts, _, _ in rows])
         low, high = frozen([[low for _, low, _ in rows], [high for _, _, high in rows]])
         found = Fitting(forms, low, high, slack, space)
-        _ = found.centre  # a set without members has none
+        _ = found.centre  # refuses here a set without members
         return found
 
 

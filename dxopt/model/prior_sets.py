@@ -138,6 +138,7 @@ class Ball(PriorSet):
     @cached_property
     def mixtures(self) -> Mixtures:
         """Sums of a part of mass 1 - radius, no larger than the centre anywhere, and one of mass radius anywhere."""
+        # each part has a mass, and for each secret the most of it that it may have
         anywhere = np.full(len(self.around), np.inf)
         return Mixtures.joined(len(self.around), [(self.radius, anywhere), (1 - self.radius, self.around)])
 

@@ -119,6 +119,7 @@ class Problem:
             raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
         level = math.inf if epsilon_optional and epsilon in (None, math.inf) else checked_level(epsilon)
         within = epsilon if isinstance(epsilon, Level) else None
+        # set in the dictionary, as a frozen class refuses assignment
         vars(self).update(space=space, epsilon=level, within=within, prior=_one_prior(prior, space), priors=several)
         vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
         vars(self).update(name=name)

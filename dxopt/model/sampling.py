@@ -90,7 +90,7 @@ class Sampler(Shown, ABC):
         """Turn indices of reports into what `returns` asks for: their labels, coordinates, or the indices."""
         match returns:
             case "label":
-                # labels may be written when they are asked for: each is, once
+                # some spaces only write a label when it is asked for: each drawn report is asked for once
                 distinct, which = np.unique(drawn, return_inverse=True)
                 names = np.array([self.reports.labels[index] for index in distinct.tolist()], dtype=str)
                 return names[which.reshape(drawn.shape)]

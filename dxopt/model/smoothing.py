@@ -128,7 +128,7 @@ def _spread_out(space: MetricSpace, counts: Array, kernel: str, bandwidth: float
     if kernel == "exponential" and space.structure.kind in ("path", "tree"):
         from dxopt.spaces.kernels.systems import system
 
-        along = system(space, 1 / bandwidth)
+        along = system(space, 1 / bandwidth)  # `apply` returns the product, and a bound on its rounding
         return along.apply(counts / along.apply(np.ones(len(space)))[0])[0]
     # 2. If the kernel is a product over the axes, so are the shares of a datum: it is spread along one after another.
     axes = _axes(space, kernel)
@@ -136,6 +136,7 @@ def _spread_out(space: MetricSpace, counts: Array, kernel: str, bandwidth: float
         spread = counts.reshape(tuple(map(len, axes)))
         for position, axis in enumerate(axes):
             shares = _shares(axis, np.arange(len(axis)), kernel, bandwidth)
+            # tensordot puts the new axis last, which goes to the place of the one that was summed over
             spread = np.moveaxis(np.tensordot(spread, shares, (position, 0)), -1, position)
         return spread.reshape(-1)
     # 3. Otherwise compute the distances from each secret with data to all others.
@@ -157,7 +158,7 @@ def _axes(space: MetricSpace, kernel: str) -> Sequence[MetricSpace]:
     structure = space.structure
     if structure.kind == "product" and kernel == "exponential":
         return structure.factors
-    metric = getattr(space.metric, "flat", space.metric)  # of a torus that without wrapping
+    metric = getattr(space.metric, "flat", space.metric)  # of a torus, the metric without wrapping
     if structure.kind in ("lattice", "torus") and metric is not None and _SUMS.get(metric.name) == kernel:
         if structure.kind == "torus":
             return [torus((size,), spacing=structure.spacing) for size in structure.shape]

@@ -136,7 +136,7 @@ def _as_compiled(rows: Array) -> Array:
 
 
 def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
-    """Run `work` on every block of columns, in parallel, and return its results."""
+    """Run `work` on every block of columns, in threads, as compiled loops release the GIL; return its results."""
     from numba import config
 
     blocks = [slice(start, start + _WIDTH) for start in range(0, columns, _WIDTH)]

@@ -130,7 +130,10 @@ class Compared:
         return self.note if self.value is None else ""
 
     def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
-        """Return the line of a table, by `FIGURES`, at a level asked for; `gap` is that of this row to the bound."""
+        """Return the line of a table, by `FIGURES`, at the level `epsilon` asked for, with the gap to `bound`.
+
+        The row's own ε is under `realised`.
+        """
         level = {"epsilon": epsilon, "method": self.name, "bound": bound, "gap": gap, "realised": self.epsilon}
         return {name: level[name] if name in level else getattr(self, name) for name in FIGURES}
 

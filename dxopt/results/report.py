@@ -160,7 +160,7 @@ class Report(Result):
 
     @cached_property
     def off_prior(self) -> OffPrior:
-        """Whom the mechanism costs most, what it costs secrets of prior 0, and what it never reports."""
+        """Secrets that lose most, the losses of those of prior 0, and the reports that are never made."""
         return off_prior(self.mechanism, self.problem.prior, self.problem.loss)
 
     @cached_property

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.coerce import checked_count
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric, OnEarth
 from dxopt.spaces.positions import Positions, local_plane, on_sphere
@@ -113,7 +114,8 @@ def _without_positions(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Metri
             build = grid if kind == "lattice" else torus
             return build(of("shape").tolist(), spacing=float(of("spacing")), metric=str(of("metric")))
         case "product":
-            return product(*(unpack(arrays, f"{prefix}.{index}") for index in range(int(of("factors")))))
+            count = checked_count("factors", of("factors").item())
+            return product(*(unpack(arrays, f"{prefix}.{index}") for index in range(count)))
         case "tree":
             import networkx as nx
 

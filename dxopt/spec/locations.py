@@ -58,7 +58,7 @@ def point_named(space: MetricSpace, name: str | int | Point) -> int:
 
 def build_space(source: Source, asked: m.Space) -> Secrets:
     """Build the space of the key `space`; errors of the library get their position in the file."""
-    with source.within("space"):
+    with source.within("space", keys=type(asked).model_fields):
         secrets = _build_kind(source, asked)
         if asked.unit and secrets.space.unit != asked.unit:
             secrets = replace(secrets, space=replace(secrets.space, unit=asked.unit))

@@ -323,13 +323,17 @@ def _build_set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: f
     def one(prior: Prior, *where: str | int) -> Beliefs:
         return build_priors(source, prior, secrets, [epsilon], "prior", *where)[0]
 
-    with source.within("prior"):
+    with source.within("prior", keys=type(asked).model_fields):
         match asked:
             case HullPriors():
                 return Beliefs.hull([one(prior, "priors", place) for place, prior in enumerate(asked.priors)])
             case BallPriors():
                 return Beliefs.ball(one(asked.around, "around"), total_variation=asked.total_variation)
             case BoxPriors():
+                size = len(secrets.space)
+                for key, bounds in (("lower", asked.lower), ("upper", asked.upper)):
+                    if bounds is not None and len(bounds) != size:
+                        raise SpecError(key, f"has {len(bounds)} entries for {size:,} points", "give one per point")
                 around = None if asked.around is None else one(asked.around, "around")
                 return Beliefs.box(asked.lower, asked.upper, around=around, ratio=asked.ratio)
             case FittingPriors():

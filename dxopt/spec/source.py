@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -142,8 +142,11 @@ class Source:
         return len(self._nodes_along(path)) == len(self._with_chosen_entry(path)) + 1
 
     @contextmanager
-    def within(self, *section: str | int) -> Iterator[None]:
-        """Give a SpecError the position of the key in `section`, or in the file, that it names; or of the section."""
+    def within(self, *section: str | int, keys: Container[str] = ()) -> Iterator[None]:
+        """Give a SpecError the position of the key in `section`, or in the file, that it names; or of the section.
+
+        A key among `keys`, those that the section may have, is named where it is missing as well.
+        """
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield
@@ -152,7 +155,8 @@ class Source:
         except SpecError as error:
             # The field of the error may be a key here, or what it is about may be written under another key.
             options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
-            path = next((path for path in options if self.has(path)), section or (error.field,))
+            nearest = options[0] if not section or error.field in keys else section
+            path = next((path for path in options if self.has(path)), nearest)
             named = path != section or error.field in section
             wrong = error.wrong if named else f"{error.field}: {error.wrong}"
             raise self.error(path, wrong, error.fix_in(Option.in_file)) from None

@@ -101,7 +101,7 @@ def widest_interval(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> in
 
 
 def status_when_stopped(stop: Stop) -> Status:
-    """Return the status of a series that missed its goal: by Ctrl-C, by the time limit, or for the solver's gaps."""
+    """Return the status of a series that missed its goal: by Ctrl-C, by the time limit, else FEASIBLE."""
     if stop.interrupted:
         return Status.INTERRUPTED
     return Status.TIME_LIMIT if stop.expired else Status.FEASIBLE

@@ -211,7 +211,7 @@ def _require_close(name: str, key: str, claimed: float, known: Fraction, size: F
 
 
 def _read_answer(folder: Path, name: str, *keys: str) -> dict[str, Any]:
-    """Read the JSON file of an answer by parts: these entries and no others, and a status that a run can end with."""
+    """Read level.json, sweep.json or frontier.json: these entries and no others, and a known status."""
     content = read_json(folder, name)
     require_format(name, content)
     wrong = {*content} ^ {"format", "problem", "status", *keys}

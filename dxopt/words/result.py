@@ -539,13 +539,12 @@ def several_values(found: Explanation, all_within: float) -> str:
 def prior_zero(found: Explanation) -> str:
     """Return how many secrets have prior 0, and what they lose, as the mechanism was not made for them."""
     have = "has" if found.prior_zero == 1 else "have"
-    text = (
-        f"{found.prior_zero:,} of {found.secrets:,} {found.noun} {have} prior 0, and the mechanism owes them nothing"
-    )
+    who = f"{found.prior_zero:,} of {found.secrets:,} {found.noun}"
+    text = f"{who} {have} prior 0: they are as private, but their loss was not part of what was minimised"
     if found.prior_zero_mean is None:
         return f"{text}."
     mean, most = (amount(loss, found.loss_unit) for loss in (found.prior_zero_mean, found.prior_zero_worst))
-    return f"{text}: their mean loss is {mean}, the largest {most} for {_name_secret(found, found.prior_zero_at)}."
+    return f"{text}; their mean loss is {mean}, the largest {most} for {_name_secret(found, found.prior_zero_at)}."
 
 
 def never_reported(found: Explanation, count: int) -> str:

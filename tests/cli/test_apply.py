@@ -85,10 +85,7 @@ def test_a_table_is_applied_and_warnings_are_printed(data: Path, tmp_path: Path)
         ((*COLUMNS, "--over-budget", "drop"), "--over-budget: is 'drop', but there is no ledger; give "),
         ((*COLUMNS, "--over-budget", "some"), "--over-budget: is 'some'; choose one of refuse, drop"),
         ((*COLUMNS, "--keep", "who"), "keep: there is no column 'who'"),
-        (
-            (*COLUMNS, "--prior", "mine"),
-            "prior: there is no 'mine'; give ",
-        ),
+        ((*COLUMNS, "--prior", "mine"), "prior: is 'mine'; choose one of uniform"),
         ((), "columns: are not named"),
     ],
 )

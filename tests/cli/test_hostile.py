@@ -70,7 +70,7 @@ def require_line(found: dict[str, Seen]) -> None:
         assert "fault of dxopt" not in lines[-1], (name, lines)
 
 
-@pytest.mark.parametrize("command", few(["verify", "load", "report", "solve"]))
+@pytest.mark.parametrize("command", few(["verify", "load", "report", "solve"], 1))
 def test_files_and_names(command: str, zoo: tuple[dict[str, Path], dict[str, Path]], tmp_path: Path) -> None:
     files, _ = zoo
     found = seen(command, files, tmp_path)
@@ -79,7 +79,7 @@ def test_files_and_names(command: str, zoo: tuple[dict[str, Path], dict[str, Pat
     require_line(found)
 
 
-@pytest.mark.parametrize("command", few(["verify", "load", "report", "solve"]))
+@pytest.mark.parametrize("command", few(["verify", "load", "report", "solve"], 1))
 def test_result_folders(command: str, zoo: tuple[dict[str, Path], dict[str, Path]], tmp_path: Path) -> None:
     _, folders = zoo
     if command == "solve":

@@ -275,7 +275,7 @@ BROKEN: list[Broken] = [
     _space("box without width", _box("shape: [2, 2]", east=-73.75), 2, 76, "space.east"),
     _space("box off the globe", _box("shape: [2, 2]", south=-100), 2, 36, "space.south"),
     _space("box without a side", _box("shape: [2, 2]").replace(", east: -73.5", ""), 2, 1, "space.east"),
-    _space("box without cells", _box("unit: km"), 2, 1, "space"),
+    _space("box without cells", _box("unit: km"), 2, 1, "space.shape"),
     _space("box with two sizes", _box("shape: [2, 2], spacing: 2"), 2, 107, "space.spacing"),
     _space("box of three axes", _box("shape: [2, 2, 2]"), 2, 83, "space.shape"),
     _space("box of too many cells", _box("shape: [200, 200]"), 2, 83, "space.shape"),

@@ -78,6 +78,14 @@ def test_arrays_are_checked_as_at_construction(folder: Path, which: str) -> None
     assert message in _refused(folder)
 
 
+def test_a_number_of_factors_that_is_not_whole(tmp_path: Path) -> None:
+    space = dx.product(dx.line(2), dx.torus((2, 2)))
+    folder = dx.solve(dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space))).save(tmp_path / "out")
+    for file in ("mechanism.npz", "table.dxt"):
+        change_array(folder / file, "space.factors", lambda factors: factors * 1.000001)
+    assert "factors" in _refused(folder)
+
+
 BAD = ("0.9", [], {}, None, 10**400, True, float("nan"), float("inf"), [0.5])
 
 

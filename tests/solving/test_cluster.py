@@ -41,6 +41,7 @@ def same(one: Report, other: Report) -> bool:
     return mechanisms and one.certificate == other.certificate and one.route == other.route
 
 
+@pytest.mark.full
 def test_the_answer_is_the_same_and_workers_that_die_lose_time_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,7 @@ RULES = (
     Rule(
         r"comparison\.json: refinements\.\d+\.shortfall",
         "at least so much is lost without a refinement",
-        "a little less|half",
+        r"a little less|half|times (0\.5|0\.999999)",
         kinds="(?!worst).*",
     ),
     Rule(

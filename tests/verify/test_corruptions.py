@@ -65,7 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return saved
 
 
-@pytest.mark.parametrize("kind", few(KINDS))
+@pytest.mark.parametrize("kind", few(KINDS, 1))
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
     folder = tmp_path / "out"

@@ -59,7 +59,7 @@ def assert_judged_alike(folder: Path, where: str) -> bool:
     return bool(false)
 
 
-@pytest.mark.parametrize("kind", few(KINDS, 2))
+@pytest.mark.parametrize("kind", few(KINDS, 1))
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
     folder = tmp_path / "out"

@@ -31,7 +31,7 @@ from tests.material.answering import Says
 
 FAMILIES = {INSTANCES.get(name).family: name for name in INSTANCES}
 OPTIMAL = [
-    pytest.param(name, marks=pytest.mark.full if name.endswith("-60") and name != "skewed-10-60" else ())
+    pytest.param(name, marks=pytest.mark.full if name.endswith("-60") else ())
     for name in FAMILIES.values()
     if isinstance(INSTANCES.get(name), OptimalInstance)
 ]

@@ -41,6 +41,7 @@ def pairs_told_apart(better: Array, worse: Array) -> Iterator[Array]:
     ratios[np.isinf(ratios)] = 1.0
     for power in (0.0, 0.5, 1.0):
         levels = ratios**power
+        # over the sum of the gains 1 and c, as the shortfall that they prove is
         ahead = (_told_apart(worse, levels) - _told_apart(better, levels)) / (1 + levels)
         x, other = np.unravel_index(int(ahead.argmax()), ahead.shape)
         if ahead[x, other] > 0:
@@ -117,6 +118,7 @@ def by_program(better: Array, worse: Array) -> tuple[Array | None, Array | None]
             [sp.kron(ones, sp.eye_array(reports)), None, None],
         ]
     )
+    # the variables are R and s, both with w outermost, and then t, which is minimised
     cost = np.zeros(columns * reports + cells + 1)
     cost[-1] = 1.0
     most = np.concatenate([-worse.T.ravel(), np.zeros(secrets), np.ones(reports)])

@@ -171,8 +171,8 @@ def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
 def _solve_program(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
     """Solve min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1 for the remap `(m, w)` and weights of cases `(k,)`.
 
-    None where the solver has no answer. t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is
-    enough as costs are then 0 or more.
+    None where the solver has no answer. Costs C `(k, m, w)` are shifted to 0 or more, and the offsets to at most
+    0: then t is 0 or more, as all variables of `minimised` are, and Σ_w R ≥ 1 is enough.
     """
     from scipy import sparse as sp
 
@@ -182,6 +182,7 @@ def _solve_program(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tup
     shifted = (costs - costs.min()) / spread
     # each report is replaced by something once, so that a shift of all its costs moves every case by the same
     rise = (less - less.max()) / spread
+    # the variables are the allowed entries of R, flat, each in the row of its report, and then t
     places = np.flatnonzero(allowed)
     rows = places // costs.shape[2]
     used = shifted.reshape(cases, -1)[:, places]

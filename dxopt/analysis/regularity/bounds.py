@@ -169,7 +169,8 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
 
 def _raised(mu: Array, probabilities: Array, space: MetricSpace, epsilon: float) -> float:
     """Raise μ until Σ_y e^{-εd(x, y)} μ_y ≥ π_x is proven for every x, and return its sum, rounded up: a bound."""
-    # Raising μ_x by what x is short of raises the left side by as much at least, as the diagonal of Φ is 1.
+    # Raising μ_x by what x is short of raises the left side by as much at least, as the diagonal of Φ is 1. Underflow
+    # takes less than 1e-300.
     below = factor_below(epsilon, space.distances) @ mu
     short = probabilities - below * (1 - growth(len(mu))) + 1e-300
     raised = np.where(short > 0, (mu + short) * (1 + 4 * UNIT), mu)

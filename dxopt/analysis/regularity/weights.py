@@ -262,5 +262,6 @@ def classed(space: MetricSpace, quotient: Quotient, epsilon: float) -> Weights:
     if enclosure is None:
         return Weights(None, None)
     ratios, errors = enclosure.solve(np.ones(len(quotient)))
+    # from ratios μ/π to μ: the rounding of the product, and what underflow may take from it
     errors = (errors + 4 * UNIT * np.abs(ratios)) * quotient.prior * (1 + 8 * UNIT) + 1e-320
     return Weights(quotient.spread(ratios * quotient.prior, len(space)), quotient.spread(errors, len(space)))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.inference import rate_distortion
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.mechanisms.classic.base import BASELINES, Baseline
+from dxopt.mechanisms.classic.base import BASELINES
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.problem import Problem
@@ -156,7 +156,7 @@ _LOWERED = 1e-9
 
 
 @BASELINES.register("rate_distortion")
-class RateDistortionChannel(Baseline):
+class RateDistortionChannel:
     """The channel of least mutual information at its expected loss, for the slope ε/2 (Blahut 1972).
 
     With the distance as loss it is ε·d-private, an exponential mechanism whose reports are weighted for the prior;
@@ -174,9 +174,11 @@ class RateDistortionChannel(Baseline):
     name: ClassVar[str] = "rate_distortion"
 
     def refuses(self, problem: Problem) -> str | None:
+        """Return the reason why a problem has no such channel; None where it has one."""
         return None if np.isfinite(problem.losses).all() else "needs finite losses"
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
+        """Return the channel `(n, m)`, whose rows sum to 1."""
         slope = 0.5 * problem.epsilon * (1 - _LOWERED)
         found = rate_distortion(problem.space, problem.prior, problem.loss, slope=slope)
         return found.mechanism.matrix

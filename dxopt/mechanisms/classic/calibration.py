@@ -145,6 +145,7 @@ def largest_private_rate(
 
     def realised(rate: float) -> float:
         """Return the ε of the matrix: the largest log(max_z K[x, z] / K[x', z]) / d(x, x')."""
+        # `product` takes the maximum over z where a matrix product takes the sum
         masses = np.maximum(channel(rate), NOTHING)
         return float((np.log(product(masses, 1 / masses.T)[counted]) / distances[counted]).max())
 

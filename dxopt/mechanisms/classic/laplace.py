@@ -176,12 +176,12 @@ class Staircase(Positioned, Classic):
         numbers = self.coordinates(problem.space)
         if numbers is None or numbers.shape[1] > 1:
             return "needs one number for each secret"
-        rate, _ = self._steepest(problem, manhattan(numbers))
+        rate, _ = self._rate_and_sensitivity(problem, manhattan(numbers))
         return None if rate > 0 else "needs a distance above 0 between secrets with different numbers"
 
     def channel(self, problem: Problem) -> Array:
         numbers = self.required_coordinates(problem.space)
-        rate, sensitivity = self._steepest(problem, manhattan(numbers))
+        rate, sensitivity = self._rate_and_sensitivity(problem, manhattan(numbers))
         noise = StaircaseNoise(rate, sensitivity, self.share) if math.isfinite(rate) else None
 
         # Of secrets with the same number, the first is reported; the others have columns of zeros.
@@ -190,8 +190,8 @@ class Staircase(Positioned, Classic):
         channel[:, first] = masses_of_values(noise, numbers[:, 0], values)
         return channel
 
-    def _steepest(self, problem: Problem, apart: Array) -> tuple[float, float]:
-        """Return the largest level per step of Δ, and Δ."""
+    def _rate_and_sensitivity(self, problem: Problem, apart: Array) -> tuple[float, float]:
+        """Return c, the largest level per Δ at which the noise is εd-private, and Δ; `apart` `(n, n)` is |x - x'|."""
         budgets = problem.budgets
         sensitivity = self.sensitivity
         if sensitivity is None:

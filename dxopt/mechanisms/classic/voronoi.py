@@ -125,18 +125,18 @@ def ridges(sites: Array) -> tuple[Indices, Array, Array]:
     high = []
     for a, near in enumerate(neighbours(sites)):
         # A point of the bisector of a and b is (b - a)/2 + t·n from a, where n is the direction to b turned left.
-        apart = sites[near] - sites[a]
-        ahead = apart / np.hypot(*apart.T)[:, None]
-        turned = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
+        to_neighbours = sites[near] - sites[a]
+        direction = to_neighbours / np.hypot(*to_neighbours.T)[:, None]
+        normal = np.stack([-direction[:, 1], direction[:, 0]], axis=1)
 
-        # It is at least as near to a as to c, for c another neighbour, if t · 2n·(c - a) ≤ (c - a)·((c - a) - (b -
-        # a)): one inequality t · slopes[b, c] ≤ room[b, c] for each c.
-        slopes = 2 * (turned @ apart.T)
-        room = (apart * (apart - apart[:, None, :])).sum(axis=2)
+        # This point is at least as near to a as to c, for c another neighbour, if
+        # t · 2n·(c - a) ≤ (c - a)·((c - a) - (b - a)): one inequality t · slopes[b, c] ≤ room[b, c] for each c.
+        slopes = 2 * (normal @ to_neighbours.T)
+        room = (to_neighbours * (to_neighbours - to_neighbours[:, None, :])).sum(axis=2)
 
-        # Positive slopes bound t from above, negative ones from below; if the slope is 0, the bisectors are parallel
-        # and either all of the one with b is nearer to c, so that there is no ridge, or none of it.
-        parallel = np.abs(slopes) <= _PARALLEL * np.hypot(*apart.T)
+        # Positive slopes bound t from above, negative ones from below. If the slope is 0, the bisectors are parallel,
+        # and c excludes the whole bisector with b (room < 0) or none of it; c = b has slope 0 and room 0.
+        parallel = np.abs(slopes) <= _PARALLEL * np.hypot(*to_neighbours.T)
         with np.errstate(divide="ignore", invalid="ignore"):
             meets = room / slopes
         lowest = np.where(~parallel & (slopes < 0), meets, -np.inf).max(axis=1, initial=-np.inf)
@@ -190,8 +190,8 @@ def openings(sites: Array, pairs: Indices, low: Array, high: Array) -> Array:
     # A ridge without an end is a ray in the direction from its first site to its second turned left; one without a
     # beginning is a ray the other way.
     across = sites[pairs[:, 1]] - sites[pairs[:, 0]]
-    turned = np.arctan2(across[:, 0], -across[:, 1])
-    rays = np.concatenate([turned[np.isinf(high)], turned[np.isinf(low)] + math.pi])
+    angles = np.arctan2(across[:, 0], -across[:, 1])
+    rays = np.concatenate([angles[np.isinf(high)], angles[np.isinf(low)] + math.pi])
     cells = np.concatenate([pairs[np.isinf(high)], pairs[np.isinf(low)]])
 
     # Each unbounded cell has two rays, at an angle of less than π.
@@ -247,9 +247,9 @@ class Voronoi:
     def of(cls, sites: Array) -> Voronoi:
         """Find the cells of sites `(m, 2)`, of finite coordinates.
 
-        Sites nearer to each other than 1e-9 of the extent of all count as one, which has the place of the first; of a
-        chain of such sites all but the first go. Where all sites are within 1e-9 of a line, they are moved to it, and
-        the masses are those of the moved sites.
+        Sites nearer to each other than 1e-9 of the extent of all count as one, which has the place of the first; if a
+        and b, and b and c, are that close, b and c both go. Where all sites are within 1e-9 of a line, they are moved
+        to it, and the masses are those of the moved sites.
         """
         from scipy.spatial import KDTree
 
@@ -259,8 +259,8 @@ class Voronoi:
 
         # All sites are the same point: its cell is the plane.
         if extent == 0:
-            first = (np.arange(len(sites)) == 0).astype(float)
-            return cls(centre, sites, np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0), first)
+            opening = (np.arange(len(sites)) == 0).astype(float)
+            return cls(centre, sites, np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0), opening)
 
         # Ridges are those of the first site of each group of sites that count as one; `pairs` has indices among all.
         # The other sites of a group have no ridge and no opening, and so a mass of 0.
@@ -317,7 +317,8 @@ class Voronoi:
         # ridge itself: then both its cells are near, and a - F is 0, as 1 - G(0) is.
         distance = np.hypot(beyond, np.maximum(np.maximum(start, -end), 0.0))
         # A cell is as far as the nearest of its ridges, a minimum over groups of ridges sorted by cell. It is at
-        # 0 where its site is the nearest one to the secret, and infinitely far where it is empty.
+        # 0 where its site is the nearest one to the secret, and infinitely far where it is empty. Entries i and i + r
+        # of `cells` are the two cells of ridge i.
         cells = self.pairs.T.ravel()
         order = np.argsort(cells, kind="stable")
         occupied, starts = np.unique(cells[order], return_index=True)

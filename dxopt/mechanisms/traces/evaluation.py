@@ -121,8 +121,8 @@ def evaluate(
     mean = float(np.mean(errors))
     doubt = float("nan")
     if repetitions > 1:
-        # What a run adds to Σ errors - mean · steps, as both vary between runs that may stop; runs of a trace are
-        # alike.
+        # The mean is the quotient of two sums over runs, of errors and of steps, as runs may stop. Its error is that
+        # of Σ (errors of a run - mean · its steps), judged by how runs of the same trace differ.
         off = np.array([sum(run) - mean * len(run) for run in each]).reshape(-1, repetitions)
         doubt = float(np.sqrt(repetitions * off.var(axis=1, ddof=1).sum())) / reported
     # What is spent up to each step, in the mean over the runs of traces that have such a step; what a run has spent

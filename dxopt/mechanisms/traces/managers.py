@@ -139,7 +139,7 @@ class Manager(Protocol):
         ...
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
-        """Decisions for a noise source and a test. They see the steps so far and the account, never the trace."""
+        """Return the function that decides each step, for a noise source and a test; it never sees the trace."""
         ...
 
 

@@ -157,7 +157,7 @@ class Continuous:
 
 
 def on_line() -> Continuous:
-    """Laplace noise on real numbers, whose rate is the level.
+    """Return Laplace noise on real numbers, whose rate is the level.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def on_line() -> Continuous:
 
 
 def on_plane() -> Continuous:
-    """Planar Laplace noise, of density ε²/(2π)·e^{-εr} (Cha13).
+    """Return planar Laplace noise, of density ε²/(2π)·e^{-εr} (Cha13).
 
     Examples
     --------

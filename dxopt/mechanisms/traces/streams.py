@@ -302,6 +302,7 @@ class Stream:
         is sent, and use it once: who goes on twice from one state spends more than it knows of, which only a purse
         counts. A generator that was passed is not part of it.
         """
+        # equal steps in a row are saved once, with their number
         content = [
             [step.kind, step.report, step.tested, as_text(step.cost, "cost"), len(list(alike))]
             for step, alike in groupby(self._steps)

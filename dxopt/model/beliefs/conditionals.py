@@ -299,6 +299,7 @@ def without_records(universe: Universe, beliefs: Iterable[Prior]) -> Iterator[Co
     codes = _codes(universe)
     if None not in universe.values:
         raise SpecError("universe", "has no absent records", "make it with absent=True")
+    # for each person, the index of what each database becomes without that record
     images = []
     for person in range(codes.shape[1]):
         without = [(*one[:person], None, *one[person + 1 :]) for one in _databases(universe)]

@@ -122,6 +122,7 @@ class BeliefPairs:
             raise SpecError("labels", f"are {len(labels)} for {one.shape[1]} secrets", "give one for each")
         apart.flags.writeable = False
         level = None if epsilon is None else checked_level(epsilon)
+        # set in the dictionary, as a frozen class refuses assignment
         vars(self).update(first=one, second=other, distances=apart, epsilon=level)
         vars(self).update(names=called, labels=labels, left_out=tuple(left_out))
 

@@ -99,7 +99,7 @@ _WIDTHS = (5, 3)
 
 @dataclass(frozen=True)
 class Row:
-    """What all bars of one row share: a name, a note below it, and whether they are hatched."""
+    """Row of bars: a name and a note below it that they share, and whether all are hatched."""
 
     name: str
     note: str = ""

@@ -107,7 +107,7 @@ class GuessRows:
 
     Attributes
     ----------
-    missed : (k, g) array
+    won : (k, g) array
         M, of 0 or more: what an adversary who guesses g wins in each row.
     paid : (k, m) array
         What a report costs in each row.
@@ -118,7 +118,7 @@ class GuessRows:
         over each class instead. Classes are numbered, not necessarily from 0.
     """
 
-    missed: Array
+    won: Array
     paid: Array
     budget: float
     orbits: NDArray[np.int64] | None = None
@@ -126,13 +126,13 @@ class GuessRows:
     @property
     def rows(self) -> int:
         """The number of rows: m·g, and the budget."""
-        return self.paid.shape[1] * self.missed.shape[1] + 1
+        return self.paid.shape[1] * self.won.shape[1] + 1
 
     def written(self) -> Coupling:
         """Return m·g rows, report by report, and the budget, for general solvers, which get no classes."""
         m = self.paid.shape[1]
-        guesses = self.missed.shape[1]
-        won = -sp.kron(sp.eye_array(m), sp.csc_array(self.missed.T))
+        guesses = self.won.shape[1]
+        won = -sp.kron(sp.eye_array(m), sp.csc_array(self.won.T))
         columns = sp.csc_array(sp.vstack([won, sp.csc_array(-self.paid.T.ravel()[None, :])]))
         extras = sp.vstack([sp.kron(sp.eye_array(m), np.ones((guesses, 1))), sp.csc_array((1, m))])
         return Coupling(np.ones(m), columns, sp.csc_array(extras), np.append(np.zeros(m * guesses), -self.budget))

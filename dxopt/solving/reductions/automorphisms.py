@@ -96,14 +96,14 @@ class Refinement:
         return self.refined(np.zeros(rows, np.int64), np.zeros(reports, np.int64))
 
     def individualised(self, colours: Colours, point: int) -> Colours:
-        """Return the colours that result from one of its own for a point."""
+        """Give row `point` a colour of its own, refine, and return the colours."""
         rows = colours.rows.copy()
         rows[point] = rows.max() + 1
         return self.refined(rows, colours.reports)
 
     def refined(self, rows: Indices, reports: Indices) -> Colours:
         """Split colours by the sums that describe rows and reports, until no colour splits."""
-        count = 0
+        highest = 0
         while True:
             self.spend(2 * (self.budgets.size + self.costs.size))
             outgoing = self.budgets @ self.to_rows[rows]
@@ -111,10 +111,11 @@ class Refinement:
             sums = outgoing + incoming + self.costs @ self.of_reports[reports]
             reports = split_colours(reports, self.of_rows[rows] @ self.costs)
             rows = split_colours(rows, sums)
-            colours = int(rows.max() + reports.max())
-            if colours == count or rows.max() + 1 == len(rows):
+            before, highest = highest, int(rows.max() + reports.max())
+            # colours only split, so these maxima grow until nothing splits
+            if highest == before or rows.max() + 1 == len(rows):
+                # sorted within a colour, so that images of each other have the same list
                 return Colours(rows, reports, sums[np.lexsort((sums, rows))])
-            count = colours
 
 
 def _bent(matrix: Array) -> Array:
@@ -284,10 +285,11 @@ class Search:
         return found
 
     def reach_images(self, depth: int) -> None:
-        """Find automorphisms that fix the base before `depth`, until its point reaches all the images it has.
+        """Find automorphisms that fix the base before `depth`.
 
-        All generators so far fix it too: those of equal reports and free cells fix all of the base, and deeper points
-        came first. So an orbit under them is in reach as a whole, or out of reach as a whole.
+        Go on until every possible image of base point `depth` is either reached by the generators or ruled out. All
+        generators so far fix the base before `depth`: those of equal reports and free cells fix all of the base, and
+        deeper points came first. So an orbit under them is in reach as a whole, or out of reach as a whole.
         """
         node = self.nodes[depth]
         point = self.base[depth]
@@ -300,6 +302,7 @@ class Search:
                 out_of_reach.append(int(image))
             else:
                 self.generators.append(one)
+                # merge the orbits by the new generator: each row linked to the first of its orbit, and to its image
                 firsts = np.unique(self.orbit, return_index=True)[1]
                 self.orbit = orbits([firsts[self.orbit], one.rows], len(self.orbit))
 

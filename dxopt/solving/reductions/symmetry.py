@@ -49,8 +49,8 @@ def uncoupled(whole: ChannelProgram) -> ChannelProgram | str:
             costs = np.empty_like(losses)
             costs[index] = losses
             return replace(whole, costs=costs, coupling=None)
-        case GuessRows(missed, paid):
-            costs = np.hstack([paid - paid.min(), missed + (1 + float(np.ptp(paid)))])
+        case GuessRows(won, paid):
+            costs = np.hstack([paid - paid.min(), won + (1 + float(np.ptp(paid)))])
             return replace(whole, costs=costs, coupling=None)
     return "the columns are coupled by more than their sums"
 
@@ -126,8 +126,8 @@ class Orbits:
         match program.coupling:
             case WorstRows(losses, index, among):
                 coupling = WorstRows(losses[:, kept], index, among, Partition(self.rows.index[index]))
-            case GuessRows(missed, paid, budget) if self.guesses is not None:
-                coupling = GuessRows(missed, paid[:, kept], budget, self.guesses[kept])
+            case GuessRows(won, paid, budget) if self.guesses is not None:
+                coupling = GuessRows(won, paid[:, kept], budget, self.guesses[kept])
         return ChannelProgram(program.costs[:, kept], program.budgets, self.rows, coupling, program.offset)
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
@@ -183,7 +183,7 @@ def find_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambd
         return TOO_LITTLE
     guesses: Indices | None = None
     if isinstance(program.coupling, GuessRows):
-        count = program.coupling.missed.shape[1]
+        count = program.coupling.won.shape[1]
         maps = (one.reports[:m, None] * count + one.reports[None, m:] - m for one in moves)
         guesses = orbits((pairs.ravel() for pairs in maps), m * count).reshape(m, count)
     generators = [Automorphism(one.rows, one.reports[:m]) for one in moves]

@@ -112,7 +112,7 @@ class Invariant(System):
         return self.convolve(self._spectrum, vector), error
 
     def closure(self, vector: Array) -> Array:
-        """Return max_x T[x, z] v_x for every z, without the x with T[x, z] below 1e-18 / n; v ≥ 0."""
+        """Return max_x T[x, z] v_x for every z, where entries of T below 1e-18 / n may be left out; v ≥ 0."""
         # Entries are at most 1, and 1 on the diagonal: a constant is its own closure.
         if vector.min() == vector.max():
             return vector.copy()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from dxopt.runtime.devices import Device, device_named
 from dxopt.solving.solvers.columns import HOST, Algebra, OnDevice, computing, on_device
 from dxopt.solving.solvers.columns.master import Central, solve_master
 from dxopt.solving.solvers.columns.matrices import BLOCK, Stopped
-from tests.material.devices import stand_in
+from tests.material.devices import FACTOR, stand_in
 
 Array = NDArray[np.float64]
 SIZES = [(1, 1), (6, 40), (30, 2 * BLOCK + 5), (220, 2600)]
@@ -235,6 +237,32 @@ def test_memory_is_given_back_after_each_master(sized: None) -> None:
             master(20, 90, False)
     assert done.count("let go") == 3
     assert done[-1] == "let go"
+
+
+def test_a_factor_is_freed_when_a_solve_fails(sized: None) -> None:
+    factors: list[weakref.ref[Any]] = []
+    left: list[bool] = []
+
+    def at(what: str) -> None:
+        if what == "let go":
+            left.append(any(one() is not None for one in factors))
+
+    def factored(matrix: Any) -> Any:
+        found = owner = FACTOR(matrix)
+        while owner.base is not None:
+            owner = owner.base
+        factors.append(weakref.ref(owner))
+        return found
+
+    def fails(*given: Any, **how: Any) -> Any:
+        raise RuntimeError("gone")
+
+    device = replace(stand_in(at), cholesky=factored, solve_triangular=fails)
+    columns, scaling, diagonals = parts_of(20, 90)
+    with OnDevice(device).holding(columns, never) as matrix:
+        matrix.solver(scaling, diagonals, 0.0)(np.ones(20))
+        assert len(factors) == 1
+        assert not left[-1]
 
 
 def test_the_algebra_is_that_of_the_context() -> None:

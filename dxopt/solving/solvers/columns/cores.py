@@ -20,7 +20,7 @@ CORES: int = config.NUMBA_NUM_THREADS  # pyright: ignore[reportAttributeAccessIs
 _SHARES = 4
 """Shares of a loop for each core, so that those that end early take more."""
 
-_threads: ThreadPoolExecutor | None = None
+_executor: ThreadPoolExecutor | None = None
 _alone = threading.local()
 
 
@@ -62,16 +62,17 @@ def on_cores(loop: Callable[..., None], count: int, *arguments: Any) -> None:
 
 
 def _pool() -> ThreadPoolExecutor:
-    global _threads
-    if _threads is None:
-        _threads = ThreadPoolExecutor(max(1, CORES - 1), "dxopt")
-    return _threads
+    """Return the executor of this process, made at its first use, also after a fork."""
+    global _executor
+    if _executor is None:
+        _executor = ThreadPoolExecutor(max(1, CORES - 1), "dxopt")
+    return _executor
 
 
 def _forget_threads() -> None:
     """Forget the threads after a fork, as the copy has none of them, and release the lock taken before it."""
-    global _threads
-    _threads = None
+    global _executor
+    _executor = None
     global_compiler_lock.release()
 
 

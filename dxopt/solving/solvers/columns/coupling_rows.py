@@ -161,19 +161,19 @@ class Guesses(Shared):
     """
 
     def __init__(self, rows: GuessRows) -> None:
-        self.missed = rows.missed
+        self.won = rows.won
         self.paid = rows.paid
         self.budget = rows.budget
         self.orbits = rows.orbits
         self.report = np.zeros(0, dtype=np.int64)
         self.guess = np.zeros(0, dtype=np.int64)
-        self.forms = np.zeros((0, len(self.missed)))
+        self.forms = np.zeros((0, len(self.won)))
         spare = self.budget - float(self.paid.min(axis=1).sum())  # what the cheapest channel leaves
         self.price = _PRICE / max(spare, 1e-6)
 
         # one guess for each report at first: the one that wins most before any report
         reports = self.paid.shape[1]
-        self._join(np.arange(reports), np.full(reports, int(self.missed.sum(axis=0).argmax())))
+        self._join(np.arange(reports), np.full(reports, int(self.won.sum(axis=0).argmax())))
 
     @property
     def expected(self) -> int:
@@ -181,7 +181,7 @@ class Guesses(Shared):
 
     def _join(self, reports: Indices, guesses: Indices) -> None:
         """Let guesses after some reports join; set G, h and the bounds on prices for the rows there are now."""
-        forms = self._shares(reports, guesses) @ self.missed.T
+        forms = self._shares(reports, guesses) @ self.won.T
         self.report = np.append(self.report, reports)
         self.guess = np.append(self.guess, guesses)
         self.forms = np.vstack([self.forms, forms])
@@ -194,7 +194,7 @@ class Guesses(Shared):
 
     def _shares(self, reports: Indices, guesses: Indices) -> sparse.csr_array:
         """Return the weight of each guess in rows of some guesses after some reports, `(r, g)`: even in a class."""
-        count = self.missed.shape[1]
+        count = self.won.shape[1]
         if self.orbits is None:
             return sparse.csr_array(
                 (np.ones(len(guesses)), guesses, np.arange(len(guesses) + 1)), (len(guesses), count)
@@ -229,9 +229,9 @@ class Guesses(Shared):
         totals = np.bincount(self.report, kept[1:], minlength=self.paid.shape[1])
         return np.append(kept[0], kept[1:] / totals[self.report])
 
-    def _won(self, channel: Array) -> Array:
+    def _won_after_reports(self, channel: Array) -> Array:
         """Return what each guess wins after each report, `(g, m)`; the mean over its class where there are any."""
-        won = self.missed.T @ channel
+        won = self.won.T @ channel
         if self.orbits is None:
             return won
         pairs = self.orbits.ravel()
@@ -239,10 +239,13 @@ class Guesses(Shared):
         return (np.bincount(pairs, won.T.ravel()) / counts)[self.orbits].T
 
     def value(self, channel: Array) -> float:
-        """Return what the best guesses win, and a penalty for what is paid over the budget."""
-        # a channel over the budget pays a price that no channel within it would be worth
+        """Return what the best guesses win, and a penalty for what is paid over the budget.
+
+        The penalty is 4 times the current limit on the budget's price for each unit over: a heuristic, as that limit
+        may still be too low.
+        """
         over = max(float((self.paid * channel).sum()) - self.budget, 0.0)
-        return float(self._won(channel).max(axis=0).sum()) + _DEARER * self.price * over
+        return float(self._won_after_reports(channel).max(axis=0).sum()) + _DEARER * self.price * over
 
     def refine(self, channel: Array) -> int:
         """Let the best guess after a report join if it wins more than those there; raise a broken budget's limit."""
@@ -251,7 +254,7 @@ class Guesses(Shared):
             self.price *= _DEARER
 
         # 2. reports after which some guess wins more than all those in the master
-        won = self._won(channel)
+        won = self._won_after_reports(channel)
         best = won.argmax(axis=0)
         allowed = np.full(won.shape[1], -np.inf)
         np.maximum.at(allowed, self.report, won[self.guess, self.report])
@@ -263,7 +266,7 @@ class Guesses(Shared):
 
     def written(self, prices: Array) -> Array:
         """Return the prices of all guesses, spread evenly over classes, then that of the budget."""
-        mixed = np.zeros((self.paid.shape[1], self.missed.shape[1]))
+        mixed = np.zeros((self.paid.shape[1], self.won.shape[1]))
         shares = self._shares(self.report, self.guess).tocoo()
         rows, guesses = shares.coords
         np.add.at(mixed, (self.report[rows], guesses), prices[1:][rows] * shares.data)

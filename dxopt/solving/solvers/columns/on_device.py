@@ -175,13 +175,15 @@ class Guarded:
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
         """Factor on the device, and again here where the device fails later."""
-        made: dict[bool, Solve] = {}
+        solvers: dict[bool, Solve] = {}  # by place: False on the device, True on this machine
 
         def factored(matrix: Matrix) -> Solve:
             here = matrix is self.here
-            if here not in made:
-                made[here] = matrix.solver(scaling, diagonals, ridge)
-            return made[here]
+            if here and solvers.pop(False, None) is not None:
+                self.let_go()  # the device failed during a solve: give back the memory of its factor too
+            if here not in solvers:
+                solvers[here] = matrix.solver(scaling, diagonals, ridge)
+            return solvers[here]
 
-        self.on_device_or_here(factored)
+        self.on_device_or_here(factored)  # now, so that a matrix that is not positive definite is found here
         return lambda right: self.on_device_or_here(lambda matrix: factored(matrix)(right))

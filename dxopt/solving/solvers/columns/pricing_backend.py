@@ -173,7 +173,7 @@ class OnWorkers:
         try:
             # 1. one batch of each block, and the next one when that has come back
             for block in self._blocks:
-                follow(_Batch(block, block.first, block.first))
+                follow(_Batch(block, block.first, block.first))  # an empty batch before the first one
             heard = time.monotonic()
             while waiting and not should_stop():
                 found = _finished_futures(done)
