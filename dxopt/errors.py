@@ -72,6 +72,17 @@ class Option:
         return option if self.value is None or self.value is True else f"{option} {self.value}"
 
 
+_LONGEST = 2_000
+"""Letters that a message has at most of what is wrong, and of the fix: names from outside may have a megabyte."""
+
+
+def printable(text: str) -> str:
+    """Return a text for a terminal, with control characters and halves of surrogate pairs written out."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 Fix = tuple[str | Option, ...]
 Spelling = Callable[[Option], str]
 
@@ -120,8 +131,9 @@ class SpecError(DxoptError, ValueError):
 
     def line_in(self, spelling: Spelling) -> str:
         """Write the whole message on one line, with options in one of their spellings."""
-        fix = self.fix_in(spelling)
-        return " ".join((f"{self.field}: {self.wrong}" + (f"; {fix}" if fix else "")).splitlines())
+        said = (self.wrong, self.fix_in(spelling))
+        wrong, fix = (part if len(part) <= _LONGEST else f"{part[:_LONGEST]}…" for part in said)
+        return printable(" ".join((f"{self.field}: {wrong}" + (f"; {fix}" if fix else "")).splitlines()))
 
     def at(self, field: str, wrong: str | None = None) -> Self:
         """Return a copy about another field, as a caller names it, and with other words for what is wrong."""

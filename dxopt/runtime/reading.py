@@ -12,6 +12,7 @@ import math
 import os
 import stat
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +37,17 @@ MOST_ARRAYS = 3_500_000_000
 """Bytes of all arrays of a file: two matrices of 200 million doubles, the most that mechanisms have, and the rest."""
 MOST_DIRECTORY = 8_000_000
 """Bytes that are read of an archive at once: its directory, whatever size that claims."""
+MOST_ROW = 4_000_000
+"""Letters of a row of people's data: a line of CSV with the line breaks in its quoted text, a feature of GeoJSON; bytes
+of a row of Parquet. In memory an object of JSON takes up to forty times its letters."""
+MOST_CHUNK = 8_000_000
+"""Letters, or bytes, of rows that are in memory at once."""
+MOST_UNPACKED = 64_000_000
+"""Bytes of Parquet that are unpacked at once, by the mean size of a row."""
+MOST_PACKED = 256_000_000
+"""Bytes of a group of rows of Parquet, unpacked, unless a hundredth of them are in the file."""
+MOST_COLUMNS = 100_000
+"""Columns of people's data. Each row has them all in memory."""
 MOST_KEY = 1_000
 """Bytes of the file of a key: 64 digits, and the end of a line."""
 MOST_MEMBERS = 20_000
@@ -74,6 +86,31 @@ def no_result(path: Path, field: str, wrong: str, fix: str) -> SpecError:
 
 class TooLarge(ValueError):
     """A file, or what it holds, has more bytes than any that is meant to be read."""
+
+
+class BoundedLines(Iterator[str]):
+    """Lines of a text of which no row, from one `begin` to the next, has more letters than `most`, else TooLarge.
+
+    A line without end is so refused before it fills the memory. `letters` has those of the row up to now.
+    """
+
+    def __init__(self, stream: IO[str], most: int) -> None:
+        self._stream = stream
+        self._most = most
+        self.letters = 0
+
+    def begin(self) -> None:
+        """Begin a row."""
+        self.letters = 0
+
+    def __next__(self) -> str:
+        line = self._stream.readline(self._most + 1 - self.letters)
+        if not line:
+            raise StopIteration
+        self.letters += len(line)
+        if self.letters > self._most:
+            raise TooLarge(f"it has a line of more than {self._most:,} letters")
+        return line
 
 
 def open_file(path: Path, most: int) -> io.BufferedReader:

@@ -18,7 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scanner import ScannerError
 
-from dxopt.errors import Option, SpecError, Spelling
+from dxopt.errors import Option, SpecError, Spelling, printable
 from dxopt.runtime.reading import content
 
 FieldPath = tuple[str | int, ...]
@@ -49,8 +49,7 @@ class SpecFileError(SpecError):
     def line_in(self, spelling: Spelling) -> str:
         """Write the whole message on one line, after its position."""
         file = " ".join(self.file.splitlines())
-        line = f"{file}:{self.line}:{self.column}: {super().line_in(spelling)}"
-        return line.encode("utf-8", "backslashreplace").decode("utf-8")
+        return f"{printable(file)}:{self.line}:{self.column}: {super().line_in(spelling)}"
 
 
 class Position(NamedTuple):

@@ -5,19 +5,19 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.runtime.column_names import NAME_THEM, listed, looks_like_data
-from dxopt.runtime.reading import MOST_TABLE, open_file
+from dxopt.runtime.reading import MOST_TABLE, BoundedLines, open_file
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
 from dxopt.spaces.positions import require_latitude_first
 from dxopt.spec.source import Blame, readable
@@ -147,15 +147,7 @@ def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]
         readable(path, blame, ValueError, csv.Error),
         TextIOWrapper(open_file(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file,
     ):
-        yield _rows_of_equal_length(csv.reader(_lines(file), strict=True), path.name, blame)
-
-
-def _lines(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a file, but raise ValueError at one so long that reading it could fill the memory."""
-    while line := file.readline(_LONGEST_LINE + 1):
-        if len(line) > _LONGEST_LINE:
-            raise ValueError(f"it has a line of more than {_LONGEST_LINE:,} letters")
-        yield line
+        yield _rows_of_equal_length(BoundedLines(file, _LONGEST_LINE), path.name, blame)
 
 
 class _OtherSeparator(NamedTuple):
@@ -184,12 +176,14 @@ def _other_separator(
     return _OtherSeparator(f"they are separated by {_SEPARATORS[found]}", fix)
 
 
-def _rows_of_equal_length(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
+def _rows_of_equal_length(lines: BoundedLines, name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
     """Yield each row that is not blank, with its line number; refuse rows of another length than the first."""
     width = None
     first: list[str] = []
+    reader = csv.reader(lines, strict=True)
     for row in reader:
-        line: int = reader.line_num  # pyright: ignore[reportAttributeAccessIssue]
+        lines.begin()
+        line = reader.line_num
         if not row:
             continue
         first = first or row

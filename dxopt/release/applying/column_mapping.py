@@ -249,16 +249,16 @@ def numbers(column: Any) -> NDArray[np.float64]:
     elif all(isinstance(value, str) and "_" not in value for value in column):
         with suppress(ValueError):
             return np.array(column, dtype=float)
-    return np.array([_number(value) for value in column], dtype=float)
+    return np.array([number(value) for value in column], dtype=float)
 
 
-def _number(value: Any) -> float:
+def number(value: Any) -> float:
     """Return a value as a number, NaN if it is none; `float` would take True for 1, and "1_0" for 10."""
     if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
         return math.nan
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -371,12 +371,14 @@ class Layout:
         for field, given in (("keep", keep), ("drop", drop)):
             if isinstance(given, str):
                 raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
+            known = {*names}
             for name in given or ():
-                require_column(name, names, field)
+                if name not in known:
+                    require_column(name, names, field)
         away = {*drop, *hidden}
         if keep is not None:
             away |= set(names) - {*keep, *where.names}
-        rest = [name for name in names if name not in away]
+        rest = dict.fromkeys(name for name in names if name not in away)
         replaced = {*where.names, UNCERTAINTY}
         taken = next((name for name in made if name in rest and name not in replaced), None)
         if taken is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import Chunk, chunked
+from dxopt.release.applying.formats import Chunk, chunked, require_few, too_long
 from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.runtime.column_names import NAME_THEM, looks_like_data
+from dxopt.runtime.reading import MOST_ROW, BoundedLines, TooLarge
 from dxopt.verify.published.sidecar import Noun
 
 _DELIMITERS = ",;\t|"
@@ -34,34 +35,43 @@ class CsvFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         with path.open("rb") as stream:
-            first = stream.readline(1 << 20)
+            first = stream.readline(MOST_ROW)
+        if len(first) == MOST_ROW:
+            raise too_long("line", 1)
         self.marked = first.startswith(_MARK)
         self.end = "\r\n" if first.endswith(b"\r\n") else "\n"
         self.delimiter = _delimiter(_text(first))
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            _, names = next(self._numbered(stream), (1, ()))
+            _, _, names = next(self._numbered(stream), (1, 0, ()))
         if not names:
             raise SpecError("data", f"{path} is empty", "give a file whose first line names its columns")
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        require_few(names)
+        self._places = {name: place for place, name in reversed([*enumerate(names)])}
+        twice = next((name for place, name in enumerate(names) if self._places[name] < place), None)
         if twice is not None and looks_like_data(names):
             raise SpecError("data", "names columns twice in the first line, which looks like data", NAME_THEM)
         if twice is not None:
             raise SpecError("data", f"names the column {twice!r} twice", "name each column once")
         self.names = tuple(names)
 
-    def _numbered(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
-        """Yield rows, also the header, each with the number of its first line, as quoted text may have several."""
-        reader = csv.reader(stream, delimiter=self.delimiter, strict=True)
+    def _numbered(self, stream: IO[str]) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield rows, also the header, with the number of the first line, as quoted text may have several, and size."""
+        lines = BoundedLines(stream, MOST_ROW)
+        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:
             line = reader.line_num + 1
+            lines.begin()
             try:
-                yield line, next(reader)
+                row = next(reader)
+                yield line, lines.letters, row
             except StopIteration:
                 return
             except csv.Error as error:
                 raise SpecError("data", f"line {reader.line_num} is no CSV: {error}", "mend it") from None
             except UnicodeDecodeError:
                 raise SpecError("data", f"{self._path} is no text in UTF-8", "save it as UTF-8") from None
+            except TooLarge:
+                raise too_long("line", line) from None
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, without lines that are blank."""
@@ -70,18 +80,22 @@ class CsvFile:
             stream = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
             yield from chunked(self._checked(stream), lambda: raw.tell() / size)
 
-    def _checked(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
-        """Yield rows behind the header that are not blank, each with the number of its first line."""
-        for line, row in islice(self._numbered(stream), 1, None):
+    def _checked(self, stream: IO[str]) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield rows behind the header that are not blank, each with the number of its first line, and its size."""
+        for line, letters, row in islice(self._numbered(stream), 1, None):
             if row and len(row) != len(self.names):
                 wrong = f"line {line} has {len(row)} fields, and the first line {len(self.names)}"
                 raise SpecError("data", wrong, "mend it, or put text with the delimiter into quotes")
             if row:
-                yield line, row
+                yield line, letters, row
+
+    def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+        """Yield columns of a chunk by name."""
+        return ((name, self.values(chunk, name)) for name in names)
 
     def values(self, chunk: Chunk, name: str) -> list[str]:
         """Return a column of a chunk, as text without blanks around it."""
-        place = self.names.index(name)
+        place = self._places[name]
         return [row[place].strip() for row in chunk.rows]
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
@@ -129,7 +143,10 @@ class CsvSink:
 
 def _delimiter(first: str) -> str:
     """Return the delimiter that makes most columns of the first line; a comma where none makes several."""
-    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    try:
+        return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    except csv.Error as error:
+        raise SpecError("data", f"line 1 is no CSV: {error}", "mend it") from None
 
 
 def _text(first: bytes) -> str:

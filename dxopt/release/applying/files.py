@@ -166,7 +166,7 @@ def apply_to_file(
     beside = Beside()
     for chunk, settled in _settled(plan, source, checked, tell, "checking"):
         unnamed = plan.unnamed(source.names, hidden)
-        beside.look(((name, source.values(chunk, name)) for name in unnamed), _secrets(plan, source, chunk))
+        beside.look(source.columns(chunk, unnamed), _secrets(plan, source, chunk))
         needed.update(settled.persons)
         if plan.persons is None:
             repeats.add(source.fingerprints(chunk)[settled.kept])

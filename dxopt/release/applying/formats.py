@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
+from dxopt.runtime.reading import MOST_CHUNK, MOST_COLUMNS, MOST_ROW
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +81,14 @@ def bare_array(array: Any) -> Any:
     import pyarrow as pa
 
     kind = bare_type(array.type)
-    return array if kind == array.type else pa.array(array.to_pylist(), kind)
+    if kind == array.type:
+        return array
+    if isinstance(array.type, pa.BaseExtensionType) and not isinstance(array, pa.ChunkedArray):
+        return bare_array(array.storage)
+    try:
+        return array.cast(kind)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return pa.array(array.to_pylist(), kind)
 
 
 def bare_table(table: pa.Table) -> pa.Table:
@@ -92,7 +99,7 @@ def bare_table(table: pa.Table) -> pa.Table:
 
 
 ROWS = 1 << 16
-"""Number of rows in memory at once."""
+"""Largest number of rows in memory at once; `MOST_CHUNK` bounds their letters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +111,29 @@ class Chunk:
     share: float
 
 
-def chunked(rows: Iterator[tuple[int, Any]], share: Callable[[], float]) -> Iterator[Chunk]:
-    """Gather rows that come one by one, each with its line or number, into chunks of `ROWS`."""
-    while some := list(islice(rows, ROWS)):
-        lines = np.array([line for line, _ in some])
-        yield Chunk([row for _, row in some], lines, share())
+def chunked(rows: Iterable[tuple[int, int, Any]], share: Callable[[], float]) -> Iterator[Chunk]:
+    """Gather rows, each with its line or number and its letters, into chunks of `ROWS`, or of fewer long ones."""
+    some: list[Any] = []
+    lines: list[int] = []
+    size = 0
+    for line, letters, row in rows:
+        some.append(row)
+        lines.append(line)
+        size += letters
+        if len(some) == ROWS or size >= MOST_CHUNK:
+            yield Chunk(some, np.array(lines), share())
+            some, lines, size = [], [], 0
+    if some:
+        yield Chunk(some, np.array(lines), share())
+
+
+def require_few(names: Sized) -> None:
+    """Raise SpecError where data has more columns than are read."""
+    if len(names) > MOST_COLUMNS:
+        raise SpecError("data", f"has more than {MOST_COLUMNS:,} columns", "keep those that are needed")
+
+
+def too_long(noun: str, number: int, unit: str = "letters") -> SpecError:
+    """Return the error about a row that is too long to be read."""
+    fix = "leave out what is not needed, or mend the file"
+    return SpecError("data", f"{noun} {number:,} has more than {MOST_ROW:,} {unit}", fix)

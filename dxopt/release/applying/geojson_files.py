@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,27 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import Chunk, chunked, require_wgs84
+from dxopt.release.applying.column_mapping import Layout, number
+from dxopt.release.applying.formats import Chunk, chunked, require_few, require_wgs84
 from dxopt.release.applying.row_checks import Fingerprints
+from dxopt.runtime.reading import MOST_ROW
 from dxopt.verify.published.sidecar import Noun
 
 _BLOCK = 1 << 20
 _BLANK = " \t\n\r"
 _AFTER = (*_BLANK, ",", "}", "]")
 _FEATURES = "features"
+_MEMBERS = ("type", "crs")
 
 
 class JsonStream:
-    """Reader of an object of JSON whose member `features` is a long list; `members` has the others read by now."""
+    """Reader of an object of JSON whose member `features` is a long list.
+
+    `members` has those others that say what the file is, read by now, and `letters` the length of the last value.
+    """
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._text = ""
         self._place = 0
         self._ended = False
-        self._decoder = json.JSONDecoder()
+        self._decoder = json.JSONDecoder(parse_constant=lambda name: None)  # JSON has neither NaN nor infinity
         self.members: dict[str, Any] = {}
+        self.letters = 0
 
     def features(self) -> Iterator[Any]:
         """Yield the entries of `features`; SpecError where the text is no such object."""
@@ -47,7 +52,9 @@ class JsonStream:
                 for _ in self._parts("[", "]"):
                     yield self._value()
             else:
-                self.members[str(name)] = self._value()
+                value = self._value()
+                if name in _MEMBERS:
+                    self.members[name] = value
         if self._peek() or not found:
             raise _no_collection()
 
@@ -85,14 +92,21 @@ class JsonStream:
                 value, end = self._decoder.raw_decode(self._text, self._place)
                 # a number may go on beyond what has been read, as 0 does with "0." and more
                 if self._ended or isinstance(value, str | list | dict) or self._text[end : end + 1] in _AFTER:
+                    self.letters = end - self._place
                     self._place = end
                     return value
-            except ValueError:
+            except json.JSONDecodeError:
                 if self._ended:
                     raise _no_collection() from None
+            except ValueError:
+                raise SpecError("data", "has a number of thousands of digits", "round it") from None
             except RecursionError:
                 raise _no_collection() from None
-            self._more(len(self._text) - self._place)
+            pending = len(self._text) - self._place
+            if pending > MOST_ROW:
+                wrong = f"has a feature or member of more than {MOST_ROW:,} letters, or is damaged"
+                raise SpecError("data", wrong, "leave out what is not needed, or write it again")
+            self._more(pending)
 
     def _more(self, least: int = 0) -> bool:
         """Get more text, `least` characters or more, and forget what was read; False at the end of the stream."""
@@ -139,7 +153,10 @@ class GeoJsonFile:
         size = max(1, self._path.stat().st_size)
         with self._path.open("rb") as raw:
             stream = JsonStream(io.TextIOWrapper(raw, encoding="utf-8-sig"))
-            numbered = enumerate(map(self._checked, count(1), stream.features()), 1)
+            numbered = (
+                (number, stream.letters, self._checked(number, feature))
+                for number, feature in enumerate(stream.features(), 1)
+            )
             yield from chunked(numbered, lambda: raw.tell() / size)
             self.members = stream.members
             self._check_members()
@@ -156,7 +173,15 @@ class GeoJsonFile:
         named = isinstance(feature.get(_ID), str | int | float) and _ID not in properties
         if named:
             properties = {_ID: feature[_ID], **properties}
+        try:
+            json.dumps(properties, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError):
+            wrong = (
+                f"feature {number} has half of a surrogate pair, a number too large for JSON, or is nested too deep"
+            )
+            raise SpecError("data", wrong, "mend it: it could not be written") from None
         self._names.update(dict.fromkeys(properties))
+        require_few(self._names)
         return {_ID: named, "properties": properties, GEOMETRY: feature.get(GEOMETRY)}
 
     def _check_members(self) -> None:
@@ -170,6 +195,19 @@ class GeoJsonFile:
             except (KeyError, TypeError, AttributeError):
                 raise SpecError("geometry", "is in a coordinate system without a name", "remove crs") from None
             require_wgs84("OGC" if last == "CRS84" else "EPSG", last)
+
+    def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
+        """Yield properties of these names; of one that most features lack, only the values that there are.
+
+        The time so goes with what is written, however many properties few features have.
+        """
+        found: dict[str, list[Any]] = {}
+        for feature in chunk.rows:
+            for name, value in feature["properties"].items():
+                found.setdefault(name, []).append(value)
+        for name in names:
+            if values := found.get(name):
+                yield name, values if 2 * len(values) < len(chunk.rows) else self.values(chunk, name)
 
     def values(self, chunk: Chunk, name: str) -> list[Any]:
         """Return a property of each feature; None where it has none."""
@@ -200,6 +238,7 @@ class GeoJsonSink:
             name: [None if value in (math.inf, -math.inf) else value for value in values.tolist()]
             for name, values in layout.made.items()
         }
+        self._places = {name: place for place, name in enumerate(layout.order)}
         self._comma = ""
         stream.write(b'{"type": "FeatureCollection", "features": [')
 
@@ -214,12 +253,8 @@ class GeoJsonSink:
     def _feature(self, feature: dict[str, Any], report: int) -> dict[str, Any]:
         """Return a feature with the report in the place of the position, and the properties that are kept."""
         given = feature["properties"]
-        properties: dict[str, Any] = {}
-        for name in self._layout.order:
-            if name in self._made and name != GEOMETRY:
-                properties[name] = self._made[name][report]
-            elif name in given:
-                properties[name] = given[name]
+        names = sorted(self._places.keys() & {*given, *self._made} - {GEOMETRY}, key=self._places.__getitem__)
+        properties = {name: self._made[name][report] if name in self._made else given[name] for name in names}
         point = None
         if GEOMETRY in self._made:
             lat, lon = self._made[GEOMETRY][report]
@@ -239,5 +274,5 @@ def _place(geometry: Any) -> tuple[float, float]:
         if isinstance(coordinates, list) and len(coordinates) >= 2:
             lon, lat = coordinates[:2]
             if all(isinstance(part, int | float) and not isinstance(part, bool) for part in (lon, lat)):
-                return lat, lon
+                return number(lat), number(lon)
     return math.nan, math.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,16 +19,21 @@ from dxopt.release.applying.formats import (
     bare_array,
     bare_type,
     places_of,
+    require_few,
     require_wgs84,
+    too_long,
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
+from dxopt.runtime.reading import MOST_CHUNK, MOST_PACKED, MOST_ROW, MOST_UNPACKED
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _GEO = b"geo"
+_BUFFER = 1 << 16
+"""Bytes of each column that are read at once, instead of all those of a group of rows."""
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 """Columns that pandas makes of an index without a name."""
 
@@ -40,16 +45,21 @@ class ParquetFile:
 
     def __init__(self, path: Path) -> None:
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
-        self._broken = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
+        self._broken = (pa.ArrowException, OSError, UnicodeDecodeError)
         try:
-            self._file = pq.ParquetFile(path)
+            head = pq.ParquetFile(path)
+            self._rows, packed = _unpacked(head.metadata)
+            # what a dictionary has once is repeated in memory only for the rows that are wanted
+            self._file = pq.ParquetFile(path, metadata=head.metadata, read_dictionary=packed, buffer_size=_BUFFER)
         except self._broken as error:
             raise self._damaged(error) from None
-        self.schema: pa.Schema = self._file.schema_arrow
+        stored: pa.Schema = head.schema_arrow
+        self.schema: pa.Schema = pa.schema([(field.name, bare_type(field.type)) for field in stored])
         self.names = tuple(self.schema.names)
+        require_few(self.names)
         if len(set(self.names)) < len(self.names):
             raise SpecError("data", "has two columns of one name", "name each column once")
-        self._geo = _described(self.schema)
+        self._geo = _described(stored)
         primary = self._geo.get("primary_column")
         # its coordinate system and encoding are checked when it is used
         self.geometry: str | None = primary if primary in self.names else None
@@ -58,20 +68,35 @@ class ParquetFile:
         self.hidden = tuple(name for name in beside if name in self.names)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows, in batches."""
+        """Yield the rows, in batches, without metadata and dictionaries."""
+        import pyarrow as pa
+
         first = 1
         total = max(1, self._file.metadata.num_rows)
         try:
-            for batch in self._file.iter_batches(batch_size=ROWS):
-                yield Chunk(batch, np.arange(first, first + len(batch)), (first - 1 + len(batch)) / total)
-                first += len(batch)
+            for batch in self._file.iter_batches(batch_size=self._rows):
+                for part in _parts(batch, first):
+                    columns = [bare_array(column) for column in part.columns]
+                    rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+                    yield Chunk(rows, np.arange(first, first + len(rows)), (first - 1 + len(rows)) / total)
+                    first += len(rows)
         except self._broken as error:
             raise self._damaged(error) from None
 
+    def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, Any]]:
+        """Yield columns of a chunk by name."""
+        return ((name, self.values(chunk, name)) for name in names)
+
     def values(self, chunk: Chunk, name: str) -> Any:
         """Return a column of a chunk; integers stay integers where some are missing."""
+        import pyarrow as pa
+
         column = chunk.rows.column(name)
-        return column.to_pylist() if column.null_count else column.to_numpy(zero_copy_only=False)
+        try:
+            return column.to_pylist() if column.null_count else column.to_numpy(zero_copy_only=False)
+        except (ValueError, OverflowError, pa.ArrowException):
+            # dates and times that Python has none of
+            return column.cast(pa.string()).to_pylist()
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return latitudes and longitudes of the points of the geometry."""
@@ -136,7 +161,7 @@ class ParquetSink:
                 self._made[name] = pa.array(written_points(values), pa.binary()) if points else pa.array(values)
                 fields.append(pa.field(name, self._made[name].type))
             else:
-                fields.append(pa.field(name, bare_type(source.schema.field(name).type)))
+                fields.append(source.schema.field(name))
         self._schema = pa.schema(fields, metadata=source.metadata(layout))
         self._writer = pq.ParquetWriter(stream, self._schema)
 
@@ -147,14 +172,80 @@ class ParquetSink:
         rows = chunk.rows if kept.all() else chunk.rows.filter(pa.array(kept))
         taken = pa.array(drawn)
         columns = [
-            self._made[name].take(taken) if name in self._made else bare_array(rows.column(name))
-            for name in self._layout.order
+            self._made[name].take(taken) if name in self._made else rows.column(name) for name in self._layout.order
         ]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def close(self) -> None:
         """Write the end of the file, without which it cannot be read."""
         self._writer.close()
+
+
+def _unpacked(metadata: Any) -> tuple[int, list[int]]:
+    """Return the number of rows to unpack at once, and the columns that have dictionaries, from what a file says.
+
+    Few bytes may stand for many: a text for thousands of rows, a list of a value for millions of times. SpecError
+    where a group of rows is larger than memory should be, and a hundred times as large as in the file.
+    """
+    count, packed = ROWS, {*range(metadata.num_columns)}
+    kinds = [metadata.schema.column(place) for place in range(metadata.num_columns)]
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        stored = unpacked = decoded = 0
+        for place, kind in enumerate(kinds):
+            column = group.column(place)
+            whole = column.total_uncompressed_size
+            values = column.num_values * (kind.length if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" else 8)
+            shared = "DELTA_BYTE_ARRAY" in column.encodings  # each value may repeat all that was before
+            if (
+                kind.physical_type != "BYTE_ARRAY"
+                or not any("DICTIONARY" in one for one in column.encodings)
+                or shared
+            ):
+                packed.discard(place)
+            stored += column.total_compressed_size
+            unpacked += max(whole, values) if kind.max_repetition_level else whole
+            decoded += whole * group.num_rows if shared else max(whole, values)
+        if unpacked > max(MOST_PACKED, 100 * stored):
+            wrong = f"unpacks to {unpacked:,} bytes in group {number + 1} of its rows, from {stored:,}"
+            raise SpecError("data", wrong, "write it again, in smaller groups of rows")
+        if decoded:
+            count = min(count, MOST_UNPACKED * group.num_rows // decoded)
+    return max(1, count), sorted(packed)
+
+
+def _parts(batch: Any, first: int) -> Iterator[Any]:
+    """Yield the rows of a batch, the first of this number, in parts that may be in memory; SpecError for a long row."""
+    size = sum(map(_size, batch.columns))
+    if size > MOST_ROW and len(batch) == 1:
+        raise too_long("row", first, "bytes")
+    if size <= MOST_CHUNK or len(batch) == 1:
+        yield batch
+        return
+    half = len(batch) // 2
+    yield from _parts(batch.slice(0, half), first)
+    yield from _parts(batch.slice(half), first + half)
+
+
+def _size(array: Any) -> int:
+    """Return the bytes of an array of Arrow whose dictionaries are written out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    kind = array.type
+    if types.is_dictionary(kind):
+        if not isinstance(
+            array.dictionary, pa.BinaryArray | pa.LargeBinaryArray | pa.StringArray | pa.LargeStringArray
+        ):
+            return 8 * len(array)
+        lengths = pc.binary_length(array.dictionary)
+        return 8 * len(array) + (pc.sum(lengths.take(array.indices)).as_py() or 0)
+    if types.is_struct(kind):
+        return sum(map(_size, array.flatten()))
+    if types.is_nested(kind):
+        return 8 * len(array) + _size(array.flatten())
+    return array.nbytes
 
 
 def _nullable(kind: pa.DataType) -> Any:
@@ -174,8 +265,10 @@ def _described(schema: pa.Schema) -> dict[str, Any]:
     stored = (schema.metadata or {}).get(_GEO)
     if stored is None:
         return {}
+    if len(stored) > MOST_ROW:
+        raise SpecError("data", f"has GeoParquet metadata of more than {MOST_ROW:,} bytes", "write it again")
     try:
         found = json.loads(stored)
         return found if isinstance(found["columns"][found["primary_column"]], dict) else {}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise SpecError("data", "has GeoParquet metadata that are damaged", "write it again") from None

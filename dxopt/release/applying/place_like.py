@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
@@ -15,6 +14,7 @@ from dxopt.errors import Option, SpecError
 from dxopt.release.applying.column_mapping import numbers
 from dxopt.runtime.column_names import has_role, listed
 from dxopt.runtime.identity import identity
+from dxopt.spaces.naming import shown
 
 _PLACE = re.compile(
     r"""
@@ -44,11 +44,16 @@ def is_cell(number: int) -> bool:
 
 
 def looks_like_place(value: Any, depth: int = 0) -> bool:
-    """Return whether a value is a geometry, coordinates, or a code of a place in a usual notation, however nested."""
+    """Return whether a value is a geometry, coordinates, or a code of a place in a usual notation, however nested.
+
+    What is nested too deep to be looked at may be one.
+    """
+    if depth > _DEEPEST:
+        return True
     if isinstance(value, str):
         if _PLACE.search(value) or (_CELL.fullmatch(value.strip()) and is_cell(int(value, 16))):
             return True
-        return value.lstrip()[:1] in ("{", "[") and depth < _DEEPEST and looks_like_place(_parsed(value), depth + 1)
+        return value.lstrip()[:1] in ("{", "[") and looks_like_place(_parsed(value), depth + 1)
     if isinstance(value, bytes | bytearray):
         return len(value) >= 21 and value[0] in (0, 1) and {*value[1:5]} & {*range(1, 8)} != set()
     if hasattr(value, "geom_type"):
@@ -80,15 +85,14 @@ def _are_coordinates(value: Sequence[Any]) -> bool:
     """Return whether a list is of two to six finite numbers, as a point or a box has, and not all are whole."""
     if not 2 <= len(value) <= 6 or not all(isinstance(one, Real) and not isinstance(one, bool) for one in value):
         return False
-    found = [float(one) for one in value]
-    return all(math.isfinite(one) and abs(one) <= 360 for one in found) and not all(map(float.is_integer, found))
+    return all(abs(one) <= 360 for one in value) and not all(one % 1 == 0 for one in value)
 
 
 class Beside:
     """Columns that are kept without being named, looked at row by row before anything is drawn."""
 
     def __init__(self) -> None:
-        self._places: list[str] = []
+        self._places: dict[str, None] = {}
         self._values: dict[str, set[str]] = {}
         self._others: set[str] = set()
 
@@ -96,15 +100,17 @@ class Beside:
         """Look at some rows of the columns, and at the columns that have their secrets."""
         for name, values in columns:
             if name not in self._places and any(map(looks_like_place, _doubtful(values))):
-                self._places.append(name)
+                self._places[name] = None
             if name not in self._others and not any(self._repeats(name, values, secret) for secret in secrets):
                 self._others.add(name)
 
     def _repeats(self, name: str, values: Sequence[Any], secret: Sequence[Any]) -> bool:
         """Return whether rows of a column have the values of the secret."""
+        if len(values) != len(secret):
+            return False
         same = np.array_equal(numbers(values), numbers(secret)) or _texts(values) == _texts(secret)
-        if same:
-            self._values.setdefault(name, set()).update(_texts(values)[:1000])
+        if same and len(found := self._values.setdefault(name, set())) < _DISTINCT:
+            found.update(_texts(values))
         return same
 
     def require(self) -> None:
@@ -114,7 +120,7 @@ class Beside:
             for name, found in self._values.items()
             if name not in self._others and name not in self._places and len(found) >= _DISTINCT
         ]
-        for names, what in ((self._places, "hold what looks like a place"), (repeats, "repeat the secret")):
+        for names, what in (([*self._places], "hold what looks like a place"), (repeats, "repeat the secret")):
             if names:
                 fix = ("leave them out: ", Option("drop", names), ", or keep them by name: ", Option("keep"))
                 raise SpecError("data", f"columns {listed(names)} {what}", *fix)
@@ -135,5 +141,5 @@ def _texts(values: Sequence[Any]) -> list[str]:
         try:
             found.append(identity(value))
         except SpecError:
-            found.append(repr(value))
+            found.append(shown(value))
     return found

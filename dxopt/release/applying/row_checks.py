@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, PlausibilityWarning, SpecError, required_choice
 from dxopt.release.applying.column_mapping import BAD, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
+from dxopt.spaces.naming import shown
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
 _DROP = Option("outside", "drop")
@@ -210,7 +211,7 @@ def of_frame(frame: Any) -> Fingerprints:
 
     # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
     texts = {
-        name: [repr(value.tolist() if isinstance(value, np.ndarray) else value) for value in frame[name]]
+        name: [shown(value.tolist() if isinstance(value, np.ndarray) else value) for value in frame[name]]
         for name, kind in frame.dtypes.items()
         if is_object_dtype(kind)
     }

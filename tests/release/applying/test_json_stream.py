@@ -24,6 +24,7 @@ CONTENT = {
 @pytest.mark.parametrize("indent", [None, 3])
 def test_it_reads_what_json_reads(block: int, indent: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_stream, "_BLOCK", block)
+    monkeypatch.setattr(json_stream, "_MEMBERS", tuple(CONTENT))
     stream = JsonStream(io.StringIO(json.dumps(CONTENT, indent=indent, ensure_ascii=False)))
     assert list(stream.features()) == CONTENT["features"]
     assert stream.members == {name: value for name, value in CONTENT.items() if name != "features"}
