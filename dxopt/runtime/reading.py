@@ -38,16 +38,16 @@ MOST_ARRAYS = 3_500_000_000
 MOST_DIRECTORY = 8_000_000
 """Bytes that are read of an archive at once: its directory, whatever size that claims."""
 MOST_ROW = 4_000_000
-"""Letters of a row of people's data: a line of CSV with the line breaks in its quoted text, a feature of GeoJSON; bytes
-of a row of Parquet. In memory an object of JSON takes up to forty times its letters."""
+"""Letters of a row of people's data: a line of CSV, with the breaks in its quoted text, or a feature of GeoJSON; or
+bytes of a row of Parquet. Objects of JSON take up to forty times their letters in memory."""
 MOST_CHUNK = 8_000_000
-"""Letters, or bytes, of rows that are in memory at once."""
-MOST_UNPACKED = 64_000_000
-"""Bytes of Parquet that are unpacked at once, by the mean size of a row."""
-MOST_PACKED = 256_000_000
-"""Bytes of a group of rows of Parquet, unpacked, unless a hundredth of them are in the file."""
+"""Letters, or bytes, of rows that are in memory at once, but for the last of them."""
 MOST_COLUMNS = 100_000
-"""Columns of people's data. Each row has them all in memory."""
+"""Columns of people's data: each row has them all in memory."""
+MOST_UNPACKED = 64_000_000
+"""Bytes of Parquet that are unpacked at once, by the mean size of rows; or in all, unless it has a thousandth."""
+MOST_OF_GROUP = 256_000_000
+"""Bytes that a group of rows of Parquet has, unless the file has a hundredth: they may be unpacked all at once."""
 MOST_KEY = 1_000
 """Bytes of the file of a key: 64 digits, and the end of a line."""
 MOST_MEMBERS = 20_000

@@ -55,7 +55,7 @@ class CsvFile:
         self.names = tuple(names)
 
     def _numbered(self, stream: IO[str]) -> Iterator[tuple[int, int, list[str]]]:
-        """Yield rows, also the header, with the number of the first line, as quoted text may have several, and size."""
+        """Yield rows, also the header, each with the number of its first line (text may have several) and letters."""
         lines = BoundedLines(stream, MOST_ROW)
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:

@@ -86,7 +86,9 @@ def bare_array(array: Any) -> Any:
     if isinstance(array.type, pa.BaseExtensionType) and not isinstance(array, pa.ChunkedArray):
         return bare_array(array.storage)
     try:
-        return array.cast(kind)
+        # casts of nested arrays are of all that a part is of, and not of the part alone
+        whole = array.take(pa.array(range(len(array)))) if pa.types.is_nested(kind) else array
+        return whole.cast(kind)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return pa.array(array.to_pylist(), kind)
 

@@ -25,7 +25,7 @@ from dxopt.release.applying.formats import (
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
-from dxopt.runtime.reading import MOST_CHUNK, MOST_PACKED, MOST_ROW, MOST_UNPACKED
+from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class ParquetFile:
 
     def __init__(self, path: Path) -> None:
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+        self._stored = path.stat().st_size
         self._broken = (pa.ArrowException, OSError, UnicodeDecodeError)
         try:
             head = pq.ParquetFile(path)
@@ -72,10 +73,14 @@ class ParquetFile:
         import pyarrow as pa
 
         first = 1
+        unpacked = 0
         total = max(1, self._file.metadata.num_rows)
         try:
             for batch in self._file.iter_batches(batch_size=self._rows):
-                for part in _parts(batch, first):
+                for part, size in _parts(batch, first):
+                    unpacked += size
+                    if unpacked > max(MOST_UNPACKED, 1000 * self._stored):
+                        raise _too_much(unpacked, self._stored)
                     columns = [bare_array(column) for column in part.columns]
                     rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
                     yield Chunk(rows, np.arange(first, first + len(rows)), (first - 1 + len(rows)) / total)
@@ -182,7 +187,7 @@ class ParquetSink:
 
 
 def _unpacked(metadata: Any) -> tuple[int, list[int]]:
-    """Return the number of rows to unpack at once, and the columns that have dictionaries, from what a file says.
+    """Return the number of rows to unpack at once, and the columns to keep dictionaries of, by what a file says.
 
     Few bytes may stand for many: a text for thousands of rows, a list of a value for millions of times. SpecError
     where a group of rows is larger than memory should be, and a hundred times as large as in the file.
@@ -191,36 +196,42 @@ def _unpacked(metadata: Any) -> tuple[int, list[int]]:
     kinds = [metadata.schema.column(place) for place in range(metadata.num_columns)]
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        stored = unpacked = decoded = 0
+        stored = unpacked = at_once = 0
         for place, kind in enumerate(kinds):
             column = group.column(place)
-            whole = column.total_uncompressed_size
+            size = column.total_uncompressed_size
             values = column.num_values * (kind.length if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" else 8)
-            shared = "DELTA_BYTE_ARRAY" in column.encodings  # each value may repeat all that was before
-            if (
-                kind.physical_type != "BYTE_ARRAY"
-                or not any("DICTIONARY" in one for one in column.encodings)
-                or shared
-            ):
+            # each value may repeat all that was before
+            shared = "DELTA_BYTE_ARRAY" in column.encodings
+            text = kind.physical_type == "BYTE_ARRAY" and not shared and size <= MOST_UNPACKED
+            if not text or not any("DICTIONARY" in one for one in column.encodings):
                 packed.discard(place)
             stored += column.total_compressed_size
-            unpacked += max(whole, values) if kind.max_repetition_level else whole
-            decoded += whole * group.num_rows if shared else max(whole, values)
-        if unpacked > max(MOST_PACKED, 100 * stored):
-            wrong = f"unpacks to {unpacked:,} bytes in group {number + 1} of its rows, from {stored:,}"
-            raise SpecError("data", wrong, "write it again, in smaller groups of rows")
-        if decoded:
-            count = min(count, MOST_UNPACKED * group.num_rows // decoded)
+            unpacked += max(size, values) if kind.max_repetition_level else size
+            at_once += size * group.num_rows if shared else max(size, values)
+        if unpacked > max(MOST_OF_GROUP, 100 * stored):
+            raise _too_much(unpacked, stored)
+        if at_once:
+            count = min(count, MOST_UNPACKED * group.num_rows // at_once)
     return max(1, count), sorted(packed)
 
 
-def _parts(batch: Any, first: int) -> Iterator[Any]:
-    """Yield the rows of a batch, the first of this number, in parts that may be in memory; SpecError for a long row."""
+def _too_much(unpacked: int, stored: int) -> SpecError:
+    """Return the error about a file that unpacks to far more than it has."""
+    wrong = f"unpacks to {unpacked:,} bytes or more, from {stored:,}"
+    return SpecError("data", wrong, "leave out columns that are not needed, or write it again")
+
+
+def _parts(batch: Any, first: int) -> Iterator[tuple[Any, int]]:
+    """Yield the rows of a batch, the first with this number, in parts of at most so many bytes, and these.
+
+    SpecError if a row has more than a row may.
+    """
     size = sum(map(_size, batch.columns))
     if size > MOST_ROW and len(batch) == 1:
         raise too_long("row", first, "bytes")
     if size <= MOST_CHUNK or len(batch) == 1:
-        yield batch
+        yield batch, size
         return
     half = len(batch) // 2
     yield from _parts(batch.slice(0, half), first)
@@ -228,24 +239,21 @@ def _parts(batch: Any, first: int) -> Iterator[Any]:
 
 
 def _size(array: Any) -> int:
-    """Return the bytes of an array of Arrow whose dictionaries are written out."""
+    """Return the bytes of an array of Arrow, with its dictionaries written out."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import types
 
-    kind = array.type
-    if types.is_dictionary(kind):
-        if not isinstance(
-            array.dictionary, pa.BinaryArray | pa.LargeBinaryArray | pa.StringArray | pa.LargeStringArray
-        ):
-            return 8 * len(array)
-        lengths = pc.binary_length(array.dictionary)
-        return 8 * len(array) + (pc.sum(lengths.take(array.indices)).as_py() or 0)
-    if types.is_struct(kind):
+    if pa.types.is_struct(array.type):
         return sum(map(_size, array.flatten()))
-    if types.is_nested(kind):
+    if pa.types.is_nested(array.type):
         return 8 * len(array) + _size(array.flatten())
-    return array.nbytes
+    if not pa.types.is_dictionary(array.type):
+        return array.nbytes
+    try:
+        lengths = pc.binary_length(array.dictionary)
+    except pa.ArrowNotImplementedError:  # numbers
+        return 8 * len(array)
+    return 8 * len(array) + (pc.sum(lengths.take(array.indices)).as_py() or 0)
 
 
 def _nullable(kind: pa.DataType) -> Any:
