@@ -77,7 +77,7 @@ class Sampler(Shown, ABC):
         ['15', '10', '15', '10', '10', '10']
         """
         self._check_returns(returns)
-        secrets = self.space.naming.find(secret, label=label, index=index, point=point)
+        secrets = self.space.naming.find(secret, label=label, index=index, point=point, quoted=False)
         return self._named(draws(secrets, size, lambda some: self._draw(some, rng)), returns)
 
     def _check_returns(self, returns: Returns) -> None:

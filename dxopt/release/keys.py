@@ -16,6 +16,8 @@ from dxopt.runtime.reading import MOST_KEY, as_path, open_file
 VARIABLE = "DXOPT_KEY"
 _BYTES = 32
 _DIGITS = re.compile(r"[0-9a-fA-F]{64}")
+_LIKE_A_KEY = re.compile(r"[0-9a-fA-F]{32}")
+"""Digits in the name of a file that no message should show."""
 _FIX = "give 64 hexadecimal digits, as dx.Key.new().save(file) writes them"
 
 
@@ -79,6 +81,8 @@ class Key:
             If the file cannot be read, others than its owner may read it, or it holds no key.
         """
         path = as_path(file, "file")
+        if _LIKE_A_KEY.search(path.name):
+            raise SpecError("key", "the name of the file may be a key itself", "name a file that has the key in it")
         try:
             with open_file(path, MOST_KEY) as stream:
                 mode = os.fstat(stream.fileno()).st_mode

@@ -28,14 +28,14 @@ def replacing(
     SpecError
         If the file cannot be written; an earlier one is then as it was.
     """
-    hidden = hidden or file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
     try:
+        hidden = hidden or file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
         # the mode is set as the file is made: nobody else can read it in between
         mode = 0o600 if private else 0o666
         stream = open(  # noqa: SIM115
             hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode)
         )
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise unwritable(field, file, error, fix) from None
     try:
         with stream:
@@ -61,15 +61,19 @@ def replacing(
 
 def require_free(file: Path, *, force: bool) -> None:
     """Raise SpecError unless an output may be written: in a folder that exists, and new, or a file with `force`."""
+    try:
+        there = file.exists()
+    except (OSError, ValueError) as error:
+        raise unwritable("output", file, error) from None
     if not file.parent.is_dir():
         raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
     if file.is_dir():
         raise SpecError("output", f"{file} is a folder", "name a file")
-    if file.exists() and not force:
+    if there and not force:
         wrong = f"{file} is there already"
         raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
 
 
-def unwritable(field: str, file: Path, error: OSError, fix: str = "name another file") -> SpecError:
+def unwritable(field: str, file: Path, error: OSError | ValueError, fix: str = "name another file") -> SpecError:
     """Return the error of a file that cannot be written."""
-    return SpecError(field, f"{file} cannot be written: {error.strerror or error}", fix)
+    return SpecError(field, f"{file} cannot be written: {getattr(error, 'strerror', None) or error}", fix)

@@ -31,6 +31,8 @@ _LONG = 6
 """Letters of a word that is recognised at the end of another, as in `pickuplatitude`."""
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LONGEST = 60
+"""Letters of a name that a message shows."""
 _SHOWN = 12
 """A message lists so many names at most."""
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -88,7 +90,8 @@ def looks_like_data(names: Sequence[str]) -> bool:
 
 def listed(names: Sequence[str]) -> str:
     """Join the first names by commas; those that are empty, or begin or end with blanks, are quoted to be seen."""
-    some = ", ".join(name if name and name == name.strip() else repr(name) for name in names[:_SHOWN])
+    short = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
+    some = ", ".join(name if name and name == name.strip() else repr(name) for name in short)
     return some + (", …" if len(names) > _SHOWN else "")
 
 

@@ -55,24 +55,30 @@ MOST_MEMBERS = 20_000
 
 
 def as_path(given: Any, field: str) -> Path:
-    """Return the name of a file or a folder as a path; SpecError where it is none."""
+    """Return the name of a file or a folder as a path; SpecError where it is none, or none that a system has."""
     required(field, given, (str, os.PathLike), f"give the name of a {field}")
-    return Path(given)
+    path = Path(given)
+    try:
+        if b"\0" not in os.fsencode(path):
+            return path
+    except UnicodeEncodeError:
+        pass
+    raise SpecError(field, "has a character that no name of a file has", "give another name")
 
 
 def is_file(path: Path) -> bool:
-    """Return True if a plain file of that name exists; False, not an error, of a name that is too long."""
+    """Return True if a plain file of that name exists; False, not an error, of a name that no system has."""
     try:
         return path.is_file()
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
 def is_folder(path: Path) -> bool:
-    """Return True if a folder of that name exists; False, not an error, of a name that is too long."""
+    """Return True if a folder of that name exists; False, not an error, of a name that no system has."""
     try:
         return path.is_dir()
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

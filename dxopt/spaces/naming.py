@@ -117,9 +117,18 @@ class Naming:
         return SeveralPoints("secret", wrong, "give an index, as ", Option("index"))
 
     def find(
-        self, bare: Any = None, *, label: Any = None, index: Any = None, point: Any = None, called: str = "secret"
+        self,
+        bare: Any = None,
+        *,
+        label: Any = None,
+        index: Any = None,
+        point: Any = None,
+        called: str = "secret",
+        quoted: bool = True,
     ) -> Indices:
         """Return the indices `()` of one point, or `(k,)` of several.
+
+        Errors quote what was given, unless `quoted` is False: it may be somebody's true secret.
 
         Raises
         ------
@@ -135,6 +144,9 @@ class Naming:
         try:
             return read(value)
         except SpecError as error:
+            if not quoted and isinstance(error, NoSuchPoint | SeveralPoints):
+                wrong = "names several" if isinstance(error, SeveralPoints) else "is none of the"
+                raise type(error)(called, f"{wrong} {self.noun}s", *self._otherwise()) from None
             raise error.at(called) from None
 
     def one(
@@ -173,7 +185,7 @@ class Naming:
         if several is None:
             single = given.item() if isinstance(given, np.ndarray) else given
             if not _whole(single):
-                raise SpecError("index", f"is {shown(single)}", "give a whole number")
+                raise NoSuchPoint("index", f"is {shown(single)}", "give a whole number")
             if not 0 <= single <= last:
                 wrong = f"there is no {self.noun} with index {shown(single)}"
                 raise NoSuchPoint("index", wrong, f"give an index from 0 to {last}, or a label")

@@ -20,6 +20,7 @@ from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.progress import Shares, showing
+from dxopt.runtime.reading import as_path
 from dxopt.spaces.units import per, with_unit
 from dxopt.verify.published.sidecar import Sidecar, sidecar_of
 from dxopt.words.published import sentences, unpaid
@@ -253,14 +254,14 @@ def apply(
             found, layout, tally = apply_to_frame(plan, frame, tell)
         if to.sidecar is not None:
             said = sidecar(plan, layout, tally, frame.noun, output=None, command=to.command)
-            write_json(Path(to.sidecar), said.content())
+            write_json(as_path(to.sidecar, "sidecar"), said.content())
         return found
     if to.file is None:
         raise SpecError("output", "is missing", "name the file to write")
     if to.sidecar is not None:
         raise SpecError("sidecar", "is given for a file", "leave it out: it is the output with .dxopt.json")
-    path = Path(data)
-    file = Path(to.file)
+    path = as_path(data, "data")
+    file = as_path(to.file, "output")
     source = opened(path)
     require_output(file, path, force=to.force)
     plan = _planned(table, also, where, source, options)

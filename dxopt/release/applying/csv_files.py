@@ -143,10 +143,15 @@ class CsvSink:
 
 def _delimiter(first: str) -> str:
     """Return the delimiter that makes most columns of the first line; a comma where none makes several."""
+    return max(_DELIMITERS, key=lambda mark: _fields(first, mark))
+
+
+def _fields(line: str, delimiter: str) -> int:
+    """Return how many fields a line has; 0 where it is no CSV with this delimiter."""
     try:
-        return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
-    except csv.Error as error:
-        raise SpecError("data", f"line 1 is no CSV: {error}", "mend it") from None
+        return len(next(csv.reader([line], delimiter=delimiter), []))
+    except csv.Error:
+        return 0
 
 
 def _text(first: bytes) -> str:

@@ -131,8 +131,8 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
         fix = f"name it {output.stem}{data.suffix}"
         raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)
     # a sidecar without its output is that of a killed run, and may be replaced
-    for file, replaced in ((output, force), (sidecar_of(output), force or not output.exists())):
-        if file.exists() and file.samefile(data):
+    for file, replaced in ((output, force), (sidecar_of(output), force or not is_file(output))):
+        if is_file(file) and file.samefile(data):
             raise SpecError("output", f"{file} is the input", "name another file")
         require_free(file, force=replaced)
 

@@ -38,7 +38,8 @@ def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float
     import shapely
 
     shapes = np.asarray(shapes, dtype=object)
-    # x and y of whatever is no point are NaN
+    # x and y of whatever is no point are NaN, but those of an empty one an error
+    shapes = np.where(shapely.is_empty(shapes), None, shapes)
     return shapely.get_y(shapes), shapely.get_x(shapes)
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,12 +60,10 @@ class ParquetFile:
         require_few(self.names)
         if len(set(self.names)) < len(self.names):
             raise SpecError("data", "has two columns of one name", "name each column once")
-        self._geo = _described(stored)
-        primary = self._geo.get("primary_column")
         # its coordinate system and encoding are checked when it is used
-        self.geometry: str | None = primary if primary in self.names else None
-        self._code: tuple[Any, Any] | None = None
-        beside = (*self._covering(), *filter(_UNNAMED_INDEX.fullmatch, self.names))
+        self._described = _described(stored)
+        self.geometry = self._described.name if self._described.name in self.names else None
+        beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, self.names))
         self.hidden = tuple(name for name in beside if name in self.names)
 
     def chunks(self) -> Iterator[Chunk]:
@@ -120,28 +118,17 @@ class ParquetFile:
         if self.geometry not in layout.made:
             return None
         column: dict[str, Any] = {"encoding": "WKB", "geometry_types": ["Point"]}
-        if self._code is not None:
-            column["crs"] = optional("pyproj").CRS.from_authority(*self._code).to_json_dict()
+        if self._described.code is not None:
+            column["crs"] = optional("pyproj").CRS.from_authority(*self._described.code).to_json_dict()
         content = {"version": "1.1.0", "primary_column": self.geometry, "columns": {self.geometry: column}}
         return {_GEO: json.dumps(content).encode()}
 
     def require_points(self) -> None:
         """Raise SpecError unless the geometry is in WKB and WGS 84."""
-        column = self._geo["columns"][self.geometry]
-        if column.get("encoding") != "WKB":
-            raise SpecError("geometry", f"is encoded as {column.get('encoding')}", "write it as WKB")
-        if "crs" in column:
-            named = (column["crs"] or {}).get("id") or {}
-            self._code = named.get("authority"), named.get("code")
-            require_wgs84(*self._code)
-
-    def _covering(self) -> Iterator[str]:
-        """Yield the names of other columns that hold positions: boxes around points, and further geometry."""
-        for name, column in self._geo.get("columns", {}).items():
-            if name != self.geometry:
-                yield name
-            for path in (column.get("covering") or {}).get("bbox", {}).values():
-                yield path[0]
+        if self._described.encoding != "WKB":
+            raise SpecError("geometry", f"is encoded as {self._described.encoding}", "write it as WKB")
+        if self._described.code is not None:
+            require_wgs84(*self._described.code)
 
     def _damaged(self, error: Exception) -> SpecError:
         """Return the error of a file that cannot be read, with the reason that Arrow gives, cut short."""
@@ -268,15 +255,32 @@ def _nullable(kind: pa.DataType) -> Any:
     return pd.BooleanDtype() if types.is_boolean(kind) else None
 
 
-def _described(schema: pa.Schema) -> dict[str, Any]:
+class _Described(NamedTuple):
+    """GeoParquet's metadata: the column of points, its encoding, the code of its coordinate system where it has one.
+
+    `beside` are other columns that hold positions: boxes around points, and further geometry.
+    """
+
+    name: str | None = None
+    encoding: Any = None
+    code: tuple[Any, Any] | None = None
+    beside: tuple[Any, ...] = ()
+
+
+def _described(schema: pa.Schema) -> _Described:
     """Return GeoParquet's metadata of columns; empty for other files."""
     stored = (schema.metadata or {}).get(_GEO)
     if stored is None:
-        return {}
+        return _Described()
     if len(stored) > MOST_ROW:
         raise SpecError("data", f"has GeoParquet metadata of more than {MOST_ROW:,} bytes", "write it again")
     try:
         found = json.loads(stored)
-        return found if isinstance(found["columns"][found["primary_column"]], dict) else {}
-    except (ValueError, KeyError, TypeError, RecursionError):
+        name, columns = found["primary_column"], found["columns"]
+        boxes = [((column.get("covering") or {}).get("bbox") or {}).values() for column in columns.values()]
+        beside = [*(other for other in columns if other != name), *(path[0] for box in boxes for path in box)]
+        named = ((columns[name].get("crs") or {}).get("id")) or {}
+        code = (named.get("authority"), named.get("code")) if "crs" in columns[name] else None
+        return _Described(name, columns[name].get("encoding"), code, tuple(beside))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise SpecError("data", "has GeoParquet metadata that are damaged", "write it again") from None

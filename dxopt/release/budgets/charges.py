@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from operator import index
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,16 +130,26 @@ def require_unit(kept: str | None, unit: str) -> None:
 def setting(db: sqlite3.Connection, name: str) -> str | None:
     """Return a setting of the ledger by its name; None if it is not set."""
     row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    return None if row is None else row[0]
+    return None if row is None else _texts(row[0])[0]
+
+
+def _texts(*found: Any) -> tuple[str, ...]:
+    """Return texts that a ledger stores; TypeError, of a damaged one, where it has something else."""
+    if not all(isinstance(one, str) for one in found):
+        raise TypeError
+    return found
+
+
+_AMOUNT = re.compile(r"[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
+"""An amount as `as_text` writes it: one of ten letters such as 1e99999999 would have as many digits."""
 
 
 @lru_cache(maxsize=1 << 16)
 def rational(text: str) -> Fraction:
     """Return an amount from the text that is stored; kept, as many persons have the same ones."""
-    try:
-        return Fraction(text)
-    except (ValueError, TypeError):
-        raise SpecError("ledger", f"has the amount {text!r}", "it was altered; take a copy from before") from None
+    if isinstance(text, str) and _AMOUNT.fullmatch(text) and (amount := Fraction(text)) <= sys.float_info.max:
+        return amount
+    raise SpecError("ledger", f"has the amount {str(text)[:40]!r}", "it was altered; take a copy from before")
 
 
 def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
@@ -154,7 +167,7 @@ def each_account(
     for number, person, epsilon, delta, *spent in db.execute(f"SELECT {columns} FROM persons {where}", values):
         own = epsilon is not None
         budget = (rational(epsilon), rational(delta)) if own else default
-        yield number, Account(person, *budget, own, *map(rational, spent))
+        yield number, Account(*_texts(person), *budget, own, *map(rational, spent))
 
 
 def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Account]]:
@@ -239,7 +252,14 @@ def history(db: sqlite3.Connection, name: str) -> list[Payment]:
         (name,),
     )
     return [
-        Payment(release, first, last, rational(epsilon), rational(delta), count, bool(finished), *key_of_payment(key))
+        Payment(
+            *_texts(release, first, last),
+            rational(epsilon),
+            rational(delta),
+            index(count),
+            bool(finished),
+            *key_of_payment(*_texts(key)),
+        )
         for release, first, last, epsilon, delta, count, finished, key in rows
     ]
 
@@ -248,9 +268,9 @@ def totals(db: sqlite3.Connection) -> Totals:
     """Return a summary of the ledger; see `Budgets.totals`."""
     spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
-    rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
+    rows = {key: index(count) for key, count in db.execute("SELECT key, sum(rows) FROM payments GROUP BY key")}
     paid = sum(rows.values())
-    names = tuple(name for (name,) in db.execute(f"SELECT name FROM runs WHERE {_UNFINISHED} ORDER BY id"))
+    names = _texts(*(name for (name,) in db.execute(f"SELECT name FROM runs WHERE {_UNFINISHED} ORDER BY id")))
     return Totals(persons, paid, spent, names, paid - rows.get(NEW, 0))
 
 
@@ -401,7 +421,7 @@ def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
         "SELECT persons.person, sum(payments.rows) FROM payments JOIN persons ON persons.id = payments.person "
         f"WHERE payments.run IN (SELECT id FROM runs WHERE name = ? AND {_UNFINISHED}) GROUP BY payments.person"
     )
-    return dict(db.execute(asked, (name,)))
+    return {person: index(rows) for person, rows in db.execute(asked, (name,))}
 
 
 def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:

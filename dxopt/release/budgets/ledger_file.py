@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import DxoptError, SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
 from dxopt.runtime.identity import identity
@@ -157,7 +157,10 @@ class LedgerFile:
         self._process = os.getpid()
         self._closed = False
 
-        new = not file.exists()
+        try:
+            new = not file.exists()
+        except OSError as error:
+            raise SpecError("ledger", f"{file} cannot be opened: {error.strerror}", "give another name") from None
         if new and not create:
             raise SpecError("ledger", f"{file} is not there", _MAKE_IT)
         if not new and not file.is_file():
@@ -254,7 +257,7 @@ class LedgerFile:
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:
-        """Turn errors of SQLite within the context into SpecError, in plain words with what to do."""
+        """Turn errors of SQLite, and of contents that are none, into SpecError in plain words with what to do."""
         try:
             yield
         except sqlite3.Error as error:
@@ -264,3 +267,8 @@ class LedgerFile:
             unknown = f"cannot be used: {error}", "look at the file"
             wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown  # extended, then primary code
             raise SpecError("ledger", f"{self.file} {wrong}", fix) from error
+        except DxoptError:
+            raise
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            # what is read has other types than what is written, or is no text
+            raise self.damaged() from error

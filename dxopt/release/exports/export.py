@@ -94,7 +94,7 @@ BEGIN
     SELECT report INTO found FROM {name}_steps
         WHERE secret = of_secret AND first <= bits ORDER BY first DESC LIMIT 1;
     IF found IS NULL THEN
-        RAISE EXCEPTION 'dxopt: there is no secret %', of_secret;
+        RAISE EXCEPTION 'dxopt: the label is that of no secret';
     END IF;
     RETURN found;
 END $$;
@@ -174,7 +174,7 @@ CREATE MACRO {name}_report(of_secret, bits) AS (
             WHEN octet_length(one.bits) IS DISTINCT FROM {width} THEN error('dxopt: give {width} random bytes')
             ELSE coalesce(
                 list_last(list_filter(one.steps, lambda step: step.first <= one.bits)).report,
-                error('dxopt: there is no secret ' || one.secret)
+                error('dxopt: the label is that of no secret')
             )
         END
     )[1]

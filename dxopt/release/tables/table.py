@@ -321,7 +321,8 @@ class IntegerTable(Sampler):
         [2, 2, 2]
         """
         self._check_returns(returns)
-        secrets = np.atleast_1d(self.space.naming.find(secret, label=label, index=index, point=point))
+        found = self.space.naming.find(secret, label=label, index=index, point=point, quoted=False)
+        secrets = np.atleast_1d(found)
         if isinstance(persons, str):
             raise SpecError("persons", "are one text", "give a list of persons, one for each secret")
         names = [identity(person, "persons") for person in persons]

@@ -116,7 +116,7 @@ def test_the_nearest_secret(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ('table.draw("nowhere")', 'there is no secret "nowhere"'),
+        ('table.draw("nowhere")', "the label is that of no secret"),
         ('table.at("hall", new Uint8Array(7))', "give 8 random bytes"),
         ('table.drawFor("ab", "ann", "hall", "r")', "key: give 64 hexadecimal digits"),
         ('table.drawFor("ab".repeat(32), 7, "hall", "r")', "person and release are to be text"),

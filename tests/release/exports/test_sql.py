@@ -91,7 +91,7 @@ def test_the_query_of_the_documents_finds_the_nearest_place(postgres: Server) ->
     ("call", "message"),
     [
         (r"line_report('1', '\x00')", "give 8 random bytes, not 1"),
-        (r"line_report('9', '\x0000000000000000')", "there is no secret 9"),
+        (r"line_report('9', '\x0000000000000000')", "the label is that of no secret"),
         (r"line_draw_for('\x00', 'ann', '1', 'r')", "give a key of 32 bytes, not 1"),
     ],
 )

@@ -158,7 +158,7 @@ const dxopt = (() => {
 
     secret(label) {
       const x = this._index.get(String(label));
-      return x === undefined ? fail(`there is no secret ${JSON.stringify(label)}`) : x;
+      return x === undefined ? fail("the label is that of no secret") : x;
     }
 
     // the report of a secret at a random number of width bytes, the highest first
