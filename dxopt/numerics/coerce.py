@@ -20,7 +20,16 @@ _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 
 def short_repr(given: Any) -> str:
     """Return the repr of anything on one short line, as messages quote it."""
-    return " ".join(repr(given).split())[:_LONGEST]
+    try:
+        return " ".join(repr(given).split())[:_LONGEST]
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def require_eager(given: Any, field: str) -> None:
+    """Raise SpecError for a frame that has not been computed, as those of Polars that are lazy."""
+    if hasattr(given, "collect") and not hasattr(given, "shape"):
+        raise SpecError(field, f"is of type {type(given).__name__}", "collect it first, as by frame.collect()")
 
 
 def as_number(given: Any, field: str, fix: str) -> float:
@@ -37,6 +46,7 @@ def as_number(given: Any, field: str, fix: str) -> float:
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
     """Copy numbers to an array of doubles; SpecError names the entry that is none, or rows of different lengths."""
+    require_eager(given, field)
     try:
         array = np.asarray(given)
         if given is not None and array.dtype.kind != "c":

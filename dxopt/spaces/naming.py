@@ -6,6 +6,7 @@ label, and a tuple is one. A list, an array or a pandas Series names several poi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,7 +76,9 @@ class Naming:
             text = identity(given)
         except SpecError:
             return None
-        return self._written(text) if isinstance(self.labels, Numbers | Tuples) else self._identities.get(text)
+        if isinstance(self.labels, Numbers | Tuples):
+            return self._written(text)
+        return self._identities.get(cell_id(text) or text)
 
     @cached_property
     def aligned(self) -> bool:
@@ -94,7 +97,8 @@ class Naming:
     @cached_property
     def _identities(self) -> dict[str, int]:
         """The point of each label by its identity; -1 where there are several."""
-        return _indexed((x, identity(label)) for x, label in enumerate(self.labels))
+        texts = map(identity, self.labels)
+        return _indexed((x, cell_id(text) or text) for x, text in enumerate(texts))
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
         """Return the points that have these coordinates, up to rounding where none has them exactly."""
@@ -247,6 +251,31 @@ class Naming:
         low, high = points.min(axis=0), points.max(axis=0)
         within = [bool(((low <= tried) & (tried <= high)).all()) for tried in (np.array(row), np.array(row[::-1]))]
         return within == [False, True]
+
+
+_CELL = re.compile(r"8[0-9a-f]{14}")
+_DECIMAL = re.compile(r"[1-9][0-9]{17}")
+"""All numbers of cells have so many digits: their four bits of mode are 1."""
+
+
+def cell_id(given: Any) -> str | None:
+    """Return the id of a cell of H3 as it is written in text, from text or from its number; None where it is none."""
+    try:
+        text = str(given).strip().lower()
+    except ValueError:  # too many digits
+        return None
+    if _DECIMAL.fullmatch(text):
+        return f"{int(text):x}" if is_cell(int(text)) else None
+    return text if _CELL.fullmatch(text) and is_cell(int(text, 16)) else None
+
+
+def is_cell(number: int) -> bool:
+    """Return whether a number is the index of a cell of H3: its mode, base cell and digits are."""
+    if not 0 <= number < 1 << 63 or number >> 59 & 15 != 1 or number >> 45 & 127 > 121:
+        return False
+    level = number >> 52 & 15
+    digits = [number >> 3 * (15 - place) & 7 for place in range(1, 16)]
+    return all(digit < 7 for digit in digits[:level]) and all(digit == 7 for digit in digits[level:])
 
 
 def _indexed(names: Iterable[tuple[int, Any]]) -> dict[Any, int]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import as_numbers, ragged
+from dxopt.numerics.coerce import as_numbers, ragged, require_eager
 from dxopt.runtime.column_names import has_role
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
 
@@ -69,6 +69,7 @@ def to_corners(found: Positions) -> NDArray[np.float64] | None:
 
 def coordinates_of(given: ArrayLike) -> NDArray:
     """Return points as a new read-only array `(n, k)`; SpecError unless there is a row of coordinates for each."""
+    require_eager(given, "points")
     try:
         located = np.array(given, order="C")
     except ValueError:
@@ -85,8 +86,8 @@ def coordinates_of(given: ArrayLike) -> NDArray:
 
 def names_of(given: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame; none where something else is given."""
-    columns = getattr(given, "columns", None)
-    return () if columns is None or len(getattr(given, "shape", ())) != 2 else tuple(map(str, columns))
+    tabular = len(getattr(given, "shape", ())) == 2 and hasattr(given, "columns")
+    return tuple(map(str, given.columns)) if tabular else ()
 
 
 def are_degrees(names: Sequence[str]) -> bool:
@@ -121,7 +122,7 @@ def without_geometry(given: Any, metric: Any) -> Any:
     return degrees_of(given)
 
 
-def degrees_of(given: Any) -> NDArray[np.float64]:
+def degrees_of(given: Any, field: str = "points") -> NDArray[np.float64]:
     """Return the latitudes and longitudes `(n, 2)` in degrees of the points of a GeoDataFrame or GeoSeries.
 
     Coordinates are taken by name, as GeoPandas keeps x for east and y for north in every CRS.
@@ -134,17 +135,17 @@ def degrees_of(given: Any) -> NDArray[np.float64]:
     kinds = np.array([str(kind) for kind in given.geom_type])
     missing = np.asarray(given.geometry.isna() | given.geometry.is_empty)
     if missing.any():
-        raise SpecError("points", f"row {int(np.flatnonzero(missing)[0])} has no geometry", "remove or mend it")
+        raise SpecError(field, f"row {int(np.flatnonzero(missing)[0])} has no geometry", "remove or mend it")
     if (kinds != "Point").any():
         row = int(np.flatnonzero(kinds != "Point")[0])
         fix = "give points, such as frame.representative_point()"
-        raise SpecError("points", f"row {row} is a {kinds[row]}, not a point", fix)
-    placed = as_wgs84(given.geometry, "points")
+        raise SpecError(field, f"row {row} is a {kinds[row]}, not a point", fix)
+    placed = as_wgs84(given.geometry, field)
     degrees = np.column_stack([np.asarray(placed.y, dtype=float), np.asarray(placed.x, dtype=float)])
     if not np.isfinite(degrees).all():
         row = int(np.flatnonzero(~np.isfinite(degrees).all(axis=1))[0])
         crs = getattr(given.crs, "name", given.crs)
-        raise SpecError("points", f"row {row} is nowhere on the Earth in {crs}", "check the CRS")
+        raise SpecError(field, f"row {row} is nowhere on the Earth in {crs}", "check the CRS")
     return degrees
 
 
@@ -155,26 +156,26 @@ def as_wgs84(given: Any, field: str) -> Any:
     return given.to_crs(WGS84)
 
 
-def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
+def coordinates(rows: ArrayLike, columns: int = 2, field: str = "points") -> NDArray[np.float64]:
     """Return rows of coordinates as an array `(m, columns)`; SpecError unless they are as many finite numbers."""
-    located = np.array(as_numbers(rows, "points", "give one row of coordinates per place"), order="C")
+    located = np.array(as_numbers(rows, field, "give one row of coordinates per place"), order="C")
     if located.ndim != 2 or located.shape[1] != columns:
         what = "(latitude, longitude)" if columns == 2 else f"{columns} coordinates"
-        raise SpecError("points", f"have shape {located.shape}", f"give rows of {what}")
+        raise SpecError(field, f"have shape {located.shape}", f"give rows of {what}")
     if not np.isfinite(located).all():
-        raise SpecError("points", "have a coordinate that is not finite", "remove or mend it")
+        raise SpecError(field, "have a coordinate that is not finite", "remove or mend it")
     return located
 
 
-def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
+def in_degrees(degrees: ArrayLike, field: str = "points") -> NDArray[np.float64]:
     """Return locations `(m, 2)` as (latitude, longitude) in degrees, converted from their CRS if from GeoPandas.
 
     SpecError where one is not on the Earth, or columns are named longitude and latitude, in this order.
     """
     if has_geometry(degrees):
-        degrees = degrees_of(degrees)
-    require_latitude_first(names_of(degrees), "points")
-    located = coordinates(degrees)
+        degrees = degrees_of(degrees, field)
+    require_latitude_first(names_of(degrees), field)
+    located = coordinates(degrees, field=field)
     Haversine().prepare(located)
     return located
 

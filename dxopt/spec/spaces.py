@@ -60,7 +60,7 @@ class H3Cells(f.Section):
     """Hexagons by their names."""
 
     kind: Literal["h3"] = Field(description="Cells of the hexagonal grid H3; needs dxopt[geo].")
-    cells: Annotated[list[f.Text], Field(min_length=1, max_length=f.MAX_LOCATIONS)] = Field(
+    cells: Annotated[list[f.Label], Field(min_length=1, max_length=f.MAX_LOCATIONS)] = Field(
         description="Ids of the cells."
     )
     unit: f.UnitOnEarth = Field("km", description=UNIT)

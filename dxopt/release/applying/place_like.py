@@ -14,7 +14,7 @@ from dxopt.errors import Option, SpecError
 from dxopt.release.applying.column_mapping import numbers
 from dxopt.runtime.column_names import has_role, listed
 from dxopt.runtime.identity import identity
-from dxopt.spaces.naming import shown
+from dxopt.spaces.naming import cell_id, is_cell, shown
 
 _PLACE = re.compile(
     r"""
@@ -27,20 +27,10 @@ _PLACE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_CELL = re.compile(r"8[0-9a-f]{14}", re.IGNORECASE)
 _SHAPES = {"Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection"}
 _DEEPEST = 16
 _DISTINCT = 3
 """A column repeats the secret where all rows have the same value there, and at least so many values differ."""
-
-
-def is_cell(number: int) -> bool:
-    """Return whether a number is the index of a cell of H3: its mode, base cell and digits are."""
-    if not 0 <= number < 1 << 63 or number >> 59 & 15 != 1 or number >> 45 & 127 > 121:
-        return False
-    level = number >> 52 & 15
-    digits = [number >> 3 * (15 - place) & 7 for place in range(1, 16)]
-    return all(digit < 7 for digit in digits[:level]) and all(digit == 7 for digit in digits[level:])
 
 
 def looks_like_place(value: Any, depth: int = 0) -> bool:
@@ -51,7 +41,7 @@ def looks_like_place(value: Any, depth: int = 0) -> bool:
     if depth > _DEEPEST:
         return True
     if isinstance(value, str):
-        if _PLACE.search(value) or (_CELL.fullmatch(value.strip()) and is_cell(int(value, 16))):
+        if _PLACE.search(value) or cell_id(value):
             return True
         return value.lstrip()[:1] in ("{", "[") and looks_like_place(_parsed(value), depth + 1)
     if isinstance(value, bytes | bytearray):

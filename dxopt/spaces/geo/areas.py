@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.runtime.reading import MOST_GRAPH, content
-from dxopt.spaces.geo.points import positions
-from dxopt.spaces.positions import as_wgs84, has_geometry, in_degrees
+from dxopt.spaces.geo.points import degrees_at
+from dxopt.spaces.positions import as_wgs84, has_geometry
 from dxopt.spaces.space import MetricSpace
 
 Area = Any
@@ -46,17 +46,28 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
     [True, False]
     """
     shapely = _library()
-    degrees = positions(places).degrees if isinstance(places, MetricSpace) else in_degrees(places)
-    shapes = [shape for shape, _ in geometries_of(area, "area")]
-    other = [shape.geom_type for shape in shapes if shape.geom_type not in _AREAS]
-    if other or not shapes:
-        raise SpecError("area", f"has {'a ' + other[0] if other else 'no polygon'}", "give polygons alone")
-    whole = shapely.union_all([shapely.make_valid(shape) for shape in shapes])
+    degrees = degrees_at(places)
+    whole = union_of(area, "area")
     shapely.prepare(whole)
     longitude = (degrees[:, 1] + 180.0) % 360.0 - 180.0
     # areas across ±180° may be written with longitudes beyond it
     found = [shapely.intersects_xy(whole, longitude + turn, degrees[:, 0]) for turn in (0.0, -360.0, 360.0)]
     return np.asarray(np.any(found, axis=0))
+
+
+def is_area(given: Any) -> bool:
+    """Return whether something is the name of a file, GeoJSON, a geometry or a frame of these, and no array."""
+    return isinstance(given, str | Path | Mapping) or has_geometry(given) or hasattr(given, "geom_type")
+
+
+def union_of(area: Area, field: str) -> Any:
+    """Return all polygons of an area as one geometry of Shapely; SpecError where there are none, or others."""
+    shapely = _library()
+    shapes = [shape for shape, _ in geometries_of(area, field)]
+    other = [shape.geom_type for shape in shapes if shape.geom_type not in _AREAS]
+    if other or not shapes:
+        raise SpecError(field, f"has {'a ' + other[0] if other else 'no polygon'}", "give polygons alone")
+    return shapely.union_all([shapely.make_valid(shape) for shape in shapes])
 
 
 def geometries_of(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]]:

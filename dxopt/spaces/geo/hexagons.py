@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, optional
-from dxopt.spaces.geo.points import MOST_CELLS, Box
+from dxopt.numerics.coerce import short_repr
+from dxopt.spaces.geo.areas import Area, is_area, union_of
+from dxopt.spaces.geo.points import MOST_CELLS, Box, degrees_at
 from dxopt.spaces.metrics import on_earth
+from dxopt.spaces.naming import cell_id
 from dxopt.spaces.positions import Positions, in_degrees, unrolled_places
 from dxopt.spaces.space import MetricSpace
 
@@ -22,9 +25,9 @@ def h3_cells(
     resolution: int | None = None,
     *,
     box: Sequence[float] | Box | None = None,
-    polygon: ArrayLike | None = None,
+    polygon: ArrayLike | Area | None = None,
     points: ArrayLike | None = None,
-    cells: Iterable[str] | None = None,
+    cells: Iterable[str | int] | None = None,
     unit: str = "km",
     metric: str = "haversine",
 ) -> MetricSpace:
@@ -39,11 +42,12 @@ def h3_cells(
         0 to 15; the cells of 8 have sides of about 0.5 km. Not with `cells`, which have their own.
     box : (south, west, north, east), optional
         The cells with their centre in it, in degrees.
-    polygon : (k, 2) array, optional
-        The cells with their centre within these corners (latitude, longitude).
+    polygon : (k, 2) array, or area as `inside` takes it, optional
+        The cells with their centre within these corners (latitude, longitude), or within the polygons of the area.
     points : (k, 2) array, optional
         The cells in which these locations lie.
     cells : ids, optional
+        As text, or as the whole numbers that they stand for.
     unit : {"km", "m", "mi"}
     metric : {"haversine", "conservative_haversine", "geodesic"}
         See `points`.
@@ -103,13 +107,15 @@ def _checked_resolution(resolution: int | None) -> int:
     raise SpecError("resolution", f"is {resolution}", f"give a whole number from 0 to {FINEST}")
 
 
-def _checked_cells(h3: Any, cells: Iterable[str], resolution: int | None) -> list[str]:
+def _checked_cells(h3: Any, cells: Iterable[str | int], resolution: int | None) -> list[str]:
     if resolution is not None:
         raise SpecError("resolution", f"{resolution} is given beside cells, which have their own", "leave it out")
-    chosen = [str(cell) for cell in cells]
-    wrong = next((cell for cell in chosen if not h3.is_valid_cell(cell)), None)
-    if wrong is not None:
-        raise SpecError("cells", f"{wrong!r} is no H3 cell", "give ids such as 882baa4e43fffff")
+    if isinstance(cells, str) or not isinstance(cells, Iterable):
+        raise SpecError("cells", f"are {short_repr(cells)}", "give a list of ids")
+    chosen = [cell_id(cell) for cell in cells]
+    if None in chosen or not all(map(h3.is_valid_cell, chosen)):
+        number = next(at for at, cell in enumerate(chosen) if cell is None or not h3.is_valid_cell(cell))
+        raise SpecError("cells", f"number {number} is no H3 cell", "give ids such as 882baa4e43fffff")
     if not chosen:
         raise SpecError("cells", "are none", "give at least one id")
     if len(set(chosen)) < len(chosen):
@@ -120,28 +126,53 @@ def _checked_cells(h3: Any, cells: Iterable[str], resolution: int | None) -> lis
 def _in_area(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon: Any) -> list[str]:
     """Return the cells with their centre in a box or a polygon; SpecError if these are none, or have too many."""
     if box is None:
-        corners = in_degrees(polygon)
+        return list(
+            {cell for rings in _rings_of(polygon) for cell in _within(h3, resolution, _around(rings[0]), rings)}
+        )
+    if not isinstance(box, Box) and len(box) != 4:
+        raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
+    area = box if isinstance(box, Box) else Box(*box)
+    south, north = area.south, area.north
+    corners = np.array([(south, area.west), (south, area.east), (north, area.east), (north, area.west)])
+    return _within(h3, resolution, area, [corners])
+
+
+def _rings_of(polygon: Any) -> Iterator[list[NDArray[np.float64]]]:
+    """Yield the corners of each polygon `(k, 2)`, latitude first, and those of its holes."""
+    if not is_area(polygon):
+        corners = in_degrees(polygon, "polygon")
         if len(corners) < 3:
             raise SpecError("polygon", f"has {len(corners)} corners", "give 3 or more")
-        located = unrolled_places(corners)
-        (south, west), (north, east) = located.min(axis=0).tolist(), located.max(axis=0).tolist()
-        area = Box(south, (west + 180.0) % 360.0 - 180.0, north, (east + 180.0) % 360.0 - 180.0)
-    else:
-        if not isinstance(box, Box) and len(box) != 4:
-            raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
-        area = box if isinstance(box, Box) else Box(*box)
-        south, north = area.south, area.north
-        corners = np.array([(south, area.west), (south, area.east), (north, area.east), (north, area.west)])
+        yield [corners]
+        return
+    shapely = optional("shapely")
+    for part in shapely.get_parts(shapely.get_parts(union_of(polygon, "polygon"))):
+        if part.geom_type == "Polygon":
+            if part.bounds[2] - part.bounds[0] >= 180:
+                raise SpecError("polygon", "is 180 degrees wide or more", "cut it into narrower ones")
+            rings = (part.exterior, *part.interiors)
+            yield [np.array([(lat, (lon + 180.0) % 360.0 - 180.0) for lon, lat, *_ in ring.coords]) for ring in rings]
+
+
+def _around(corners: NDArray[np.float64]) -> Box:
+    """Return the box around some corners."""
+    located = unrolled_places(corners)
+    (south, west), (north, east) = located.min(axis=0).tolist(), located.max(axis=0).tolist()
+    return Box(south, (west + 180.0) % 360.0 - 180.0, north, (east + 180.0) % 360.0 - 180.0)
+
+
+def _within(h3: Any, resolution: int, area: Box, rings: Sequence[NDArray[np.float64]]) -> list[str]:
+    """Return the cells with their centre in a polygon, whose box is `area`; SpecError for too many."""
     if area.width >= 180:
         raise SpecError("east", f"makes the area {area.width:g} degrees wide", "keep it below 180")
     if cell_count(area, resolution) > MOST_CELLS:
         wrong = f"{resolution} makes about {round(cell_count(area, resolution)):,} cells, more than {MOST_CELLS:,}"
         raise SpecError("resolution", wrong, advise(area, MOST_CELLS))
-    return list(h3.polygon_to_cells(h3.LatLngPoly(corners.tolist()), resolution))
+    return list(h3.polygon_to_cells(h3.LatLngPoly(*(ring.tolist() for ring in rings)), resolution))
 
 
 def _of_points(h3: Any, resolution: int, points: ArrayLike) -> list[str]:
-    located = in_degrees(points)
+    located = degrees_at(points)
     if not len(located):
         raise SpecError("points", "are none", "give at least one place")
     return list({h3.latlng_to_cell(*point, resolution) for point in located.tolist()})

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.distances import in_blocks
-from dxopt.spaces.geo.points import known
+from dxopt.spaces.geo.points import degrees_at, known
 from dxopt.spaces.metrics import NORMS
-from dxopt.spaces.positions import coordinates, distance_of, in_degrees, on_sphere, to_corners
+from dxopt.spaces.positions import coordinates, distance_of, on_sphere, to_corners
 from dxopt.spaces.space import MetricSpace
 
 OUTSIDE = ("refuse", "nearest", "drop")
@@ -98,7 +98,7 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
     """Find the nearest points for locations, and how far they are; SpecError where these are no such numbers."""
     found = known(space)
     if found is not None:
-        located = on_sphere(in_degrees(places))
+        located = on_sphere(degrees_at(places))
         centres = on_sphere(found.degrees)
         index, apart = _by_tree(centres, located, 2.0)
         corners = to_corners(found)

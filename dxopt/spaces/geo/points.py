@@ -48,6 +48,11 @@ def known(space: MetricSpace) -> Positions | None:
     return space.positions
 
 
+def degrees_at(places: MetricSpace | ArrayLike) -> NDArray[np.float64]:
+    """Return latitudes and longitudes `(n, 2)` of the points of a space, or of places as people give them."""
+    return positions(places).degrees if isinstance(places, MetricSpace) else in_degrees(places)
+
+
 MOST_DISTORTION = 0.1  # the largest relative error of distances in a local plane that is accepted
 
 
@@ -86,7 +91,7 @@ def points(
     >>> print(places.distances.round(2).tolist())
     [[0.0, 7.79], [7.79, 0.0]]
     """
-    located = in_degrees(degrees)
+    located = degrees_at(degrees)
     globe = MetricSpace.from_points(located, on_earth(metric, unit), labels=labels)
     if not project:
         return globe

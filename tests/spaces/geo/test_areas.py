@@ -128,7 +128,7 @@ def test_hexagons_cross_the_antimeridian() -> None:
         ({"cells": []}, "cells"),
         ({"cells": ["872baa090ffffff"] * 2}, "cells"),
         ({"resolution": 5, "polygon": [(0, 0), (1, 1)]}, "polygon"),
-        ({"resolution": 5, "polygon": [("a", 0), (1, 1), (0, 1)]}, "points"),
+        ({"resolution": 5, "polygon": [("a", 0), (1, 1), (0, 1)]}, "polygon"),
         ({"resolution": 5, "points": [(100, 0)]}, "points"),
         ({"resolution": 5, "points": [("a", 0)]}, "points"),
         ({"resolution": 5, "points": np.zeros((0, 2))}, "points"),
