@@ -150,10 +150,10 @@ def main(command: str, folder: str) -> None:
         started = time.process_time()
         code, error = _done(command, Path(path), Path(folder))
         seconds = time.process_time() - started
-        print(json.dumps([name, code, error, seconds, _most_memory()]), flush=True)
+        print(json.dumps([name, code, error, seconds, most_memory()]), flush=True)
 
 
-def _most_memory() -> float:
+def most_memory() -> float:
     """The most MiB that this process has had."""
     status = Path("/proc/self/status")
     if status.is_file():

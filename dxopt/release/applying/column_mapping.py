@@ -241,10 +241,10 @@ class Snapper:
 def numbers(column: Any) -> NDArray[np.float64]:
     """Return the values of a column as numbers `(k,)`; NaN for whatever is none."""
     if isinstance(column, np.ndarray):
+        if column.ndim > 1 or column.dtype.kind not in "fiuUO":
+            return np.full(len(column), np.nan)
         if column.dtype.kind in "fiu":
             return column.astype(float)
-        if column.dtype.kind not in "UO":
-            return np.full(len(column), np.nan)
         column = column.tolist()
     elif all(isinstance(value, str) and "_" not in value for value in column):
         with suppress(ValueError):

@@ -1,0 +1,162 @@
+"""Files of people's data that would fill the memory, or take for ever: few rows or bytes that stand for many."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dxopt as dx
+from tests.material.hostile import most_memory
+from tests.material.people import counts
+
+_MB = 1_000_000
+
+
+def long_line(file: Path, size: int) -> None:
+    """A line of so many MB."""
+    with file.open("wb") as stream:
+        stream.write(b"other,beds\na,1\n")
+        for _ in range(size):
+            stream.write(b"x" * _MB)
+
+
+def quoted(file: Path, size: int) -> None:
+    """Quoted text of short lines, in fields that are not long."""
+    with file.open("wb") as stream:
+        stream.write(b"other,beds\n")
+        for _ in range(size * 10):
+            stream.write(b'"' + b"x\n" * 49_000 + b'",')
+
+
+def long_header(file: Path, size: int) -> None:
+    """A name of so many MB."""
+    file.write_text("h" * size * _MB + ",beds\na,1\n", encoding="utf-8")
+
+
+def many_columns(file: Path, columns: int) -> None:
+    """A file of so many columns."""
+    names = ",".join(["beds", *(f"column {number}" for number in range(columns))])
+    file.write_text(f"{names}\n" + f"1{',2' * columns}\n" * 3, encoding="utf-8")
+
+
+def geojson(file: Path, features: Callable[[int], str], count: int, members: str = "") -> None:
+    """Write features one by one."""
+    with file.open("w", encoding="utf-8") as stream:
+        stream.write(f'{{{members}"type": "FeatureCollection", "features": [')
+        for number in range(count):
+            text = f'{{"type": "Feature", "properties": {{"beds": 1{features(number)}}}, "geometry": null}}'
+            stream.write(f"{',' if number else ''}{text}\n")
+        stream.write("]}")
+
+
+def large_feature(file: Path, size: int) -> None:
+    """A feature of so many MB, of empty lists."""
+    geojson(file, lambda number: f', "x": [{"[]," * (size * _MB // 3)}[]]', 1)
+
+
+def large_member(file: Path, size: int) -> None:
+    """A member of the collection of so many MB."""
+    geojson(file, lambda number: "", 1, f'"x": [{"[]," * (size * _MB // 3)}[]], ')
+
+
+def large_features(file: Path, size: int) -> None:
+    """Features of 100 kB, of which so many MB have to be read."""
+    inner = f', "x": [{"[]," * 33_000}[]]'
+    geojson(file, lambda number: inner, size * 10)
+
+
+def many_names(file: Path, features: int, names: int) -> None:
+    """A feature with many properties, and many features without them."""
+    first = "".join(f', "n{number}": 1' for number in range(names))
+    geojson(file, lambda number: f', "m{number % 9_000}": 1' if number else first, features)
+
+
+def parquet(file: Path, column: Callable[[Any], Any], rows: int, **options: Any) -> None:
+    """Write rows with a column that is made of pyarrow."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"beds": [1] * rows, "t": column(pa)}), file, compression="zstd", **options)
+
+
+_TEXT = "x" * 11_700
+_ROWS = 1 << 16
+
+
+def _repeated(pa: Any, text: str, rows: int) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), [text])
+
+
+def _lists(pa: Any, each: int) -> Any:
+    offsets = pa.array(range(0, _ROWS + each, each), pa.int32())
+    return pa.ListArray.from_arrays(offsets, _repeated(pa, "x" * 500, _ROWS).cast(pa.string()))
+
+
+def _numbers(pa: Any, size: int) -> Any:
+    import numpy as np
+
+    return pa.ListArray.from_arrays(pa.array([0, size, size], pa.int32()), pa.array(np.full(size, 7, np.int64)))
+
+
+QUICK: dict[str, Callable[[Path], None]] = {
+    "line.csv": partial(long_line, size=8),
+    "quoted.csv": partial(quoted, size=8),
+    "header.csv": partial(long_header, size=1),
+    "columns.csv": partial(many_columns, columns=50_000),
+    "too many.csv": partial(many_columns, columns=150_000),
+    "feature.geojson": partial(large_feature, size=8),
+    "member.geojson": partial(large_member, size=8),
+    "names.geojson": partial(many_names, features=9_000, names=20_000),
+    "text.parquet": lambda file: parquet(file, lambda pa: _repeated(pa, _TEXT, _ROWS), _ROWS),
+    "row.parquet": lambda file: parquet(file, lambda pa: _repeated(pa, "x" * 9 * _MB, 20), 20),
+    "list.parquet": lambda file: parquet(file, lambda pa: _numbers(pa, 40 * _MB), 2),
+}
+"""Those that take a second or so, most of which are refused."""
+LARGE: dict[str, Callable[[Path], None]] = {
+    "line.csv": partial(long_line, size=800),
+    "quoted.csv": partial(quoted, size=200),
+    "header.csv": partial(long_header, size=100),
+    "columns.csv": partial(many_columns, columns=99_000),
+    "feature.geojson": partial(large_feature, size=190),
+    "member.geojson": partial(large_member, size=190),
+    "features.geojson": partial(large_features, size=60),
+    "names.geojson": partial(many_names, features=60_000, names=90_000),
+    "plain.parquet": lambda file: parquet(
+        file, lambda pa: [_TEXT] * _ROWS, _ROWS, use_dictionary=False, data_page_size=1 << 30
+    ),
+    "delta.parquet": lambda file: parquet(
+        file,
+        lambda pa: [_TEXT] * 9_000,
+        9_000,
+        use_dictionary=False,
+        column_encoding={"t": "DELTA_BYTE_ARRAY", "beds": "PLAIN"},
+    ),
+    "fixed.parquet": lambda file: parquet(
+        file, lambda pa: pa.array([b"x" * 11_700] * 20_000, pa.binary(11_700)), 20_000
+    ),
+    "lists.parquet": lambda file: parquet(file, lambda pa: _lists(pa, 16), _ROWS // 16),
+}
+
+
+def main(*names: str) -> None:
+    """Print for each file the field of the error, or how many rows were published, and the seconds and MB it took."""
+    warnings.simplefilter("ignore")
+    for name in names:
+        file, started = Path(name), time.process_time()
+        columns = dx.Columns(keep=[]) if file.suffix == ".parquet" else dx.Columns()
+        output = dx.Output(file.with_name(f"out{file.suffix}"), force=True)
+        try:
+            found: str | int = dx.apply(counts(), file, output, column="beds", columns=columns).record.rows.out
+        except dx.SpecError as error:
+            found = error.field
+        print(json.dumps([file.name, found, time.process_time() - started, most_memory()]), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
