@@ -29,6 +29,8 @@ MOST_TEXT = 20_000_000
 """Bytes of JSON. The indices of a million points have 17 MB; so many empty lists take half a GB and some seconds."""
 MOST_GRAPH = 64_000_000
 """Bytes of GraphML: over half a million roads. A parser takes ten times the memory."""
+MOST_LISTS = 4_000_000
+"""Lists and objects of a file of GeoJSON: each takes 140 bytes in memory, with the two coordinates it may have."""
 MOST_TABLE = 400_000_000
 """Bytes of a CSV file: a matrix of 4,000 by 4,000 numbers of 24 letters."""
 MOST_VECTORS = 20_000_000_000

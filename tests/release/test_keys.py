@@ -7,6 +7,7 @@ import hmac
 import pickle
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +42,39 @@ def test_a_key_is_shown_nowhere() -> None:
         assert len(text) < 20
     with pytest.raises(TypeError, match="not pickled"):
         pickle.dumps(KEY)
+
+
+@pytest.mark.parametrize("digits", ["ab" * 32, "0F" * 31, "0x" + "1e" * 32, "folder/" + "77" * 32])
+def test_a_key_given_for_the_name_of_its_file_is_in_no_message(digits: str, tmp_path: Path) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Key.load(digits)
+    assert caught.value.field == "key" and digits[-32:] not in str(caught.value)
+    (data := tmp_path / "data.csv").write_text("beds\n1\n", encoding="utf-8")
+    with dx.Budgets.open(ledger := tmp_path / "ledger.sqlite", create=True):
+        pass
+    apply = ["apply", "table.dxt", str(data), "-o", str(tmp_path / "out.csv"), "--column", "beds"]
+    for options in (["--key-file", digits], ["--ledger", str(ledger), "--ledger-key", digits]):
+        done = CliRunner().invoke(app, [*apply, *options])
+        assert done.exit_code == 2 and digits[-32:] not in done.output
+    done = CliRunner().invoke(app, ["budget", str(ledger), "--key-file", digits])
+    assert done.exit_code == 2 and digits[-32:] not in done.output
+
+
+@pytest.mark.parametrize(
+    "asked", [{"label": "91.5"}, {"index": 91}, {"index": 91.5}, {"point": 91.5}, {"secret": "91"}]
+)
+def test_draws_quote_no_secret(asked: dict[str, Any]) -> None:
+    table = dx.integer_table(mechanism := dx.classic.geometric(dx.line(5), epsilon=1.0))
+    several = {name: ["1" if isinstance(value, str) else 1, value] for name, value in asked.items()}
+    for given in (asked, several):
+        for draw in (table.sample, mechanism.sample):
+            with pytest.raises(dx.SpecError) as caught:
+                draw(**given)
+            assert "91" not in str(caught.value)
+    for name, values in several.items():
+        with pytest.raises(dx.SpecError) as caught:
+            table.sample_for(["a", "b"], **{name: values}, key=dx.Key(bytes(32)), release="r")
+        assert "91" not in str(caught.value)
 
 
 def test_digests_are_those_of_hmac() -> None:

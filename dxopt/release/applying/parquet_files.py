@@ -227,9 +227,7 @@ def _parts(batch: Any, first: int) -> Iterator[tuple[Any, int]]:
 
 def _size(array: Any) -> int:
     """Return the bytes of an array of Arrow, with its dictionaries written out."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    pa, pc = optional("pyarrow"), optional("pyarrow.compute")
     if pa.types.is_struct(array.type):
         return sum(map(_size, array.flatten()))
     if pa.types.is_nested(array.type):

@@ -130,12 +130,12 @@ def require_unit(kept: str | None, unit: str) -> None:
 def setting(db: sqlite3.Connection, name: str) -> str | None:
     """Return a setting of the ledger by its name; None if it is not set."""
     row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    return None if row is None else _texts(row[0])[0]
+    return None if row is None else _as_text(row[0])
 
 
-def _texts(*found: Any) -> tuple[str, ...]:
-    """Return texts that a ledger stores; TypeError, of a damaged one, where it has something else."""
-    if not all(isinstance(one, str) for one in found):
+def _as_text(found: Any) -> str:
+    """Return a text that a ledger stores; TypeError, of a damaged one, where it has something else."""
+    if not isinstance(found, str):
         raise TypeError
     return found
 
@@ -167,7 +167,7 @@ def each_account(
     for number, person, epsilon, delta, *spent in db.execute(f"SELECT {columns} FROM persons {where}", values):
         own = epsilon is not None
         budget = (rational(epsilon), rational(delta)) if own else default
-        yield number, Account(*_texts(person), *budget, own, *map(rational, spent))
+        yield number, Account(_as_text(person), *budget, own, *map(rational, spent))
 
 
 def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Account]]:
@@ -253,12 +253,14 @@ def history(db: sqlite3.Connection, name: str) -> list[Payment]:
     )
     return [
         Payment(
-            *_texts(release, first, last),
+            _as_text(release),
+            _as_text(first),
+            _as_text(last),
             rational(epsilon),
             rational(delta),
             index(count),
             bool(finished),
-            *key_of_payment(*_texts(key)),
+            *key_of_payment(_as_text(key)),
         )
         for release, first, last, epsilon, delta, count, finished, key in rows
     ]
@@ -270,7 +272,8 @@ def totals(db: sqlite3.Connection) -> Totals:
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
     rows = {key: index(count) for key, count in db.execute("SELECT key, sum(rows) FROM payments GROUP BY key")}
     paid = sum(rows.values())
-    names = _texts(*(name for (name,) in db.execute(f"SELECT name FROM runs WHERE {_UNFINISHED} ORDER BY id")))
+    unfinished = db.execute(f"SELECT name FROM runs WHERE {_UNFINISHED} ORDER BY id")
+    names = tuple(_as_text(name) for (name,) in unfinished)
     return Totals(persons, paid, spent, names, paid - rows.get(NEW, 0))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, optional
-from dxopt.runtime.reading import MOST_GRAPH, content
+from dxopt.runtime.reading import MOST_GRAPH, MOST_LISTS, content
 from dxopt.spaces.geo.points import degrees_at
 from dxopt.spaces.positions import as_wgs84, has_geometry
 from dxopt.spaces.space import MetricSpace
@@ -111,7 +111,12 @@ def _parts_of(shape: Any) -> list[Any]:
 
 def _read(file: Path, field: str) -> Any:
     try:
-        return json.loads(content(file, MOST_GRAPH).decode("utf-8-sig"))
+        raw = content(file, MOST_GRAPH)
+        if raw.count(b"[") + raw.count(b"{") > MOST_LISTS:
+            raise SpecError(field, f"{file.name} has more than {MOST_LISTS:,} coordinates", "simplify its outlines")
+        return json.loads(raw.decode("utf-8-sig"))
+    except SpecError:
+        raise
     except FileNotFoundError:
         raise SpecError(field, f"there is no file {str(file)!r}", "check the name") from None
     except OSError as error:

@@ -112,9 +112,9 @@ def _checked_cells(h3: Any, cells: Iterable[str | int], resolution: int | None) 
         raise SpecError("resolution", f"{resolution} is given beside cells, which have their own", "leave it out")
     if isinstance(cells, str) or not isinstance(cells, Iterable):
         raise SpecError("cells", f"are {short_repr(cells)}", "give a list of ids")
-    chosen = [cell_id(cell) for cell in cells]
-    if None in chosen or not all(map(h3.is_valid_cell, chosen)):
-        number = next(at for at, cell in enumerate(chosen) if cell is None or not h3.is_valid_cell(cell))
+    chosen = [cell_id(cell) or "" for cell in cells]
+    number = next((at for at, cell in enumerate(chosen) if not h3.is_valid_cell(cell)), None)
+    if number is not None:
         raise SpecError("cells", f"number {number} is no H3 cell", "give ids such as 882baa4e43fffff")
     if not chosen:
         raise SpecError("cells", "are none", "give at least one id")
