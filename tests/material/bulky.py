@@ -132,13 +132,13 @@ LARGE: dict[str, Callable[[Path], None]] = {
     ),
     "delta.parquet": lambda file: parquet(
         file,
-        lambda pa: [_TEXT] * 9_000,
-        9_000,
+        lambda pa: [_TEXT] * 5_000,
+        5_000,
         use_dictionary=False,
         column_encoding={"t": "DELTA_BYTE_ARRAY", "beds": "PLAIN"},
     ),
     "fixed.parquet": lambda file: parquet(
-        file, lambda pa: pa.array([b"x" * 11_700] * 20_000, pa.binary(11_700)), 20_000
+        file, lambda pa: pa.array([b"x" * 11_700] * 5_000, pa.binary(11_700)), 5_000
     ),
     "lists.parquet": lambda file: parquet(file, lambda pa: _lists(pa, 16), _ROWS // 16),
 }

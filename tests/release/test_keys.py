@@ -65,7 +65,7 @@ def test_a_key_given_for_the_name_of_its_file_is_in_no_message(digits: str, tmp_
 )
 def test_draws_quote_no_secret(asked: dict[str, Any]) -> None:
     table = dx.integer_table(mechanism := dx.classic.geometric(dx.line(5), epsilon=1.0))
-    several = {name: ["1" if isinstance(value, str) else 1, value] for name, value in asked.items()}
+    several: dict[str, Any] = {name: ["1" if isinstance(value, str) else 1, value] for name, value in asked.items()}
     for given in (asked, several):
         for draw in (table.sample, mechanism.sample):
             with pytest.raises(dx.SpecError) as caught:

@@ -53,7 +53,7 @@ def looks_like_place(value: Any, depth: int = 0) -> bool:
     if isinstance(value, Mapping):
         return _is_object_of_place(value) or any(looks_like_place(one, depth + 1) for one in value.values())
     if isinstance(value, list | tuple | np.ndarray):
-        return _are_coordinates(value) or any(looks_like_place(one, depth + 1) for one in value)
+        return len(value) > 0 and (_are_coordinates(value) or any(looks_like_place(one, depth + 1) for one in value))
     return False
 
 
@@ -116,7 +116,7 @@ class Beside:
                 raise SpecError("data", f"columns {listed(names)} {what}", *fix)
 
 
-def _doubtful(values: Any) -> Sequence[Any]:
+def _doubtful(values: Any) -> Any:
     """Return the values that may be places: none of an array of floats, times or small integers."""
     kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
     if kind in "iu":

@@ -15,8 +15,8 @@ from tests.material.bulky import LARGE, QUICK
 pytest.importorskip("pyarrow")
 MEGABYTES = 1000.0
 SECONDS = 60.0
-PUBLISHED = {"columns.csv": 3, "names.geojson": 9_000, "features.geojson": 600, "delta.parquet": 9_000}
-LARGE_PUBLISHED = PUBLISHED | {"names.geojson": 60_000, "fixed.parquet": 20_000, "lists.parquet": 4_096}
+PUBLISHED = {"columns.csv": 3, "names.geojson": 9_000, "features.geojson": 600, "delta.parquet": 5_000}
+LARGE_PUBLISHED = PUBLISHED | {"names.geojson": 60_000, "fixed.parquet": 5_000, "lists.parquet": 4_096}
 
 
 def require_modest(

@@ -111,7 +111,7 @@ def test_duckdb_gives_the_reports_of_the_vectors(name: str) -> None:
         database.executemany("INSERT INTO asked VALUES (?, ?, ?)", entries)
         found = database.execute(f"SELECT {name}_report(secret, bits) FROM asked ORDER BY place").fetchall()
         assert [report for (report,) in found] == [report for *_, report in draws]
-        for call, message in (("'west', from_hex('00')", "random bytes"), (f"'x', {_zeros(name)}", "no secret x")):
+        for call, message in (("'west', from_hex('00')", "random bytes"), (f"'x', {_zeros(name)}", "of no secret")):
             with pytest.raises(engine.Error, match=message):
                 database.execute(f"SELECT {name}_report({call})").fetchall()
 
