@@ -154,9 +154,9 @@ class Geodesic(OnEarth):
             # one order of the two ends whichever is the row, so that the matrix is symmetric to the bit
             first = rows[i].astype(float)
             last = columns[j].astype(float)
-            turned = (first[:, 0] > last[:, 0]) | ((first[:, 0] == last[:, 0]) & (first[:, 1] > last[:, 1]))
-            start = np.where(turned[:, None], last, first).T
-            end = np.where(turned[:, None], first, last).T
+            swapped = (first[:, 0] > last[:, 0]) | ((first[:, 0] == last[:, 0]) & (first[:, 1] > last[:, 1]))
+            start = np.where(swapped[:, None], last, first).T
+            end = np.where(swapped[:, None], first, last).T
             metres[i, j] = _ellipsoid().inv(start[1], start[0], end[1], end[0])[2]
         return metres * (self.units[self.unit] / 1000.0)
 

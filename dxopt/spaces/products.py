@@ -72,7 +72,7 @@ class ProductSpace(MetricSpace):
     """
 
     @property
-    def _origin(self) -> str:
+    def _distances_text(self) -> str:
         return "sum over factors"
 
     @cached_property

@@ -110,7 +110,7 @@ def _read(path: Path) -> nx.Graph:
 
 
 def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: bool) -> nx.Graph:
-    """Return the same nodes, with the lengths of the edges in the unit."""
+    """Return the same nodes and edges, with lengths converted from metres to the unit; without one as they are."""
     import networkx as nx
 
     scale = 1.0 if unit is None else Haversine.units[unit] / 1000.0

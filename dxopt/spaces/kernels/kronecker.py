@@ -74,6 +74,7 @@ class Kronecker(System):
         return values, above - np.abs(values) + 4 * (len(self.factors) + 1) * UNIT * above
 
     def closure(self, vector: Array) -> Array:
+        # entries of T are products of factors ≥ 0, so that the maximum is taken along one axis after the other
         return self._by_axis(vector, lambda factor, block: np.stack([factor.closure(v) for v in block.T], axis=1))
 
     def _by_axis(self, vector: Array, change: Callable[[System, Array], Array]) -> Array:
