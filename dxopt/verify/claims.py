@@ -1,4 +1,7 @@
-"""The claims of a certificate about a channel that is written down: each proven again, or Broken names where not."""
+"""The claims of a certificate about a channel that is written down: each proven again, or Broken names where not.
+
+A check returns what it has proven as a text, which is the detail of the verdict.
+"""
 
 from __future__ import annotations
 

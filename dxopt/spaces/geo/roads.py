@@ -85,7 +85,7 @@ def roads(
     one_way = isinstance(weighted, nx.DiGraph)
     parts = nx.strongly_connected_components(weighted) if one_way else nx.connected_components(weighted)
     kept = max(parts, key=len)
-    lost = dict.fromkeys(node for node in weighted if node not in kept)
+    lost = dict.fromkeys(node for node in weighted if node not in kept)  # a set in the order of the nodes
     if lost and not largest:
         raise _cut_off_error(weighted, lost)
     if lost:

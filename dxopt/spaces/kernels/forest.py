@@ -147,6 +147,7 @@ class Forest(System):
         return self._bound_inverse(1 / (largest * (1 + (self.size + 64) * UNIT)))
 
     def row(self, point: int) -> Array:
+        """Return one row of T, `(n,)`, from the distances along the tree times ε."""
         away = self._walk.distances(self._lengths, point)
         return np.where(np.isinf(away), 0.0, np.exp(-np.minimum(away, self.cap)))
 
@@ -217,6 +218,7 @@ class Forest(System):
         return values, walk.by_point(error)
 
     def closure(self, vector: Array) -> Array:
+        """Return max_x Φ[x, z] v_x for every z, `(n,)`, for v ≥ 0."""
         # Entries e^{-εd} below e^{-cap} are not raised to it as in T; `System.closure` allows to leave them out.
         return self._walk.closure(self._factor, vector)
 

@@ -242,6 +242,7 @@ class Toeplitz(Invariant):
         return self.table[np.ix_(*away)].reshape(-1)
 
     def approximate(self, right: Array) -> Array:
+        """Solve Tw = b by conjugate gradients, without proof; b is `(n,)` or `(n, k)`."""
         if right.ndim == 2:
             return np.stack([self.approximate(column) for column in right.T], axis=1)
         # Conjugate gradients on a right side of norm 1, so that its tolerance is relative. Nothing here is trusted:
@@ -329,6 +330,7 @@ class Circulant(Invariant):
         return np.roll(self.table, np.unravel_index(point, self.shape), axis=range(self.table.ndim)).reshape(-1)
 
     def approximate(self, right: Array) -> Array:
+        """Solve Tw = b by Fourier transforms, without proof; b is `(n,)` or `(n, k)`."""
         if right.ndim == 2:
             return np.stack([self.approximate(column) for column in right.T], axis=1)
         if right.min() == right.max():  # T multiplies a constant by its row sum, the same in all rows
