@@ -60,7 +60,7 @@ def least_step(axes: Iterable[Array], ring: float | None = None) -> float:
     Where the axes are closed to rings, `ring` is their spacing, and distances over the seams count too.
     """
     steps = [np.abs(np.diff(axis)) for axis in axes]
-    # a seam is what a ring is longer than the way from its first point to its last
+    # a seam joins the last point of a ring to its first: the rest of the way round
     seams = [] if ring is None else [(len(step) + 1) * ring - step.sum() for step in steps if len(step)]
     return min([*map(least, steps), *seams])
 

@@ -180,7 +180,7 @@ class Naming:
         return found
 
     def _by_index(self, given: Any) -> Indices:
-        """Return an index as an array `()`, or a list of them `(k,)`; SpecError where one is none of a point."""
+        """Return an index as an array `()`, or a list of them `(k,)`; SpecError where one is no index of a point."""
         several = _several(given)
         last = len(self.labels) - 1
         if several is None:

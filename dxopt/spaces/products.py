@@ -80,7 +80,7 @@ class ProductSpace(MetricSpace):
         return all(factor.symmetric for factor in self.structure.factors)
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices), as sums."""
+        """Return the distances `(p, q)` from the points `rows` to `columns` (indices), sums over the factors."""
         starts = self._in_factors(rows)
         ends = self._in_factors(columns)
         distances = np.zeros((np.size(rows), np.size(columns)))

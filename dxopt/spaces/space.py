@@ -297,7 +297,7 @@ class MetricSpace:
 
     @property
     def _distances_text(self) -> str:
-        """What the distances are, in a few words for `repr`: the name of the metric, or where they come from."""
+        """The distances in a few words, for `repr`: the name of their metric, or where they come from."""
         if self.metric is not None:
             return self.metric.name
         return "shortest paths" if isinstance(self.given, Paths) else "given distances"

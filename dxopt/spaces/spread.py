@@ -82,8 +82,8 @@ def spread_of(space: MetricSpace) -> Spread:
 def _on_a_graph(paths: Paths) -> Spread:
     """Measure by the edges at each point, and by a few searches from one point to all others.
 
-    Each search starts at the point furthest from the last start, as it sees further; where that found nothing
-    further, at one that was not reached yet.
+    Each search starts at the point furthest from the last start, whose own furthest point is likely further; where
+    the last search found nothing further, at a point that was not reached yet.
     """
     steps = paths.steps.tocoo()
     nearest = np.full(paths.size, np.inf)

@@ -45,7 +45,7 @@ def back(transformed: NDArray[np.complex128], shape: tuple[int, ...]) -> Array:
 
 
 class Invariant(System):
-    """T[x, y] depends on the offset y - x alone; T is Φ with exponents capped (see `System`).
+    """T[x, y] depends on the offset y - x alone; T is Φ = e^{-εd} with exponents capped (see `System`).
 
     `table` is the first row of T in the shape of the lattice: the entry for each offset of 0 or more along all axes.
     `norm` is the sum over all offsets, which bounds the row sums, hence the 2-norm, as T is symmetric.
@@ -114,8 +114,8 @@ class Invariant(System):
     def closure(self, vector: Array) -> Array:
         """Return max_x T[x, z] v_x for every z, where entries of T below 1e-18 / n may be left out; v ≥ 0.
 
-        For a prior v, w_z times this is the joint probability of report z and its most probable secret, except at the
-        slack report, which gets the rest of each row too.
+        For a prior v, w_z times this is the joint probability of report z and its most probable secret, where the
+        mechanism is T·diag(w); except at its slack report, which gets the rest of each row too.
         """
         # Entries are at most 1, and 1 on the diagonal: a constant is its own closure.
         if vector.min() == vector.max():
