@@ -366,7 +366,7 @@ def _require_fit(problem: Problem, dual: LineDual) -> None:
 def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float, str]:
     """Return the bounds of the factors of a product added up, and how each was proven.
 
-    Each is taken at a level raised by the relative error of the distances, at which no less is possible.
+    Each is proven at a level raised by the relative error of the distances, as no fewer channels are private there.
     """
     if len(duals) != len(parts.factors):
         raise CertificateError(f"{len(duals)} duals do not fit {len(parts.factors)} factors")

@@ -311,7 +311,7 @@ def _mean_distances(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     following = np.roll(corners, -1, axis=1)
     areas = np.linalg.norm(np.cross(corners, following), axis=2)
-    places, weights = np.polynomial.legendre.leggauss(16)
+    places, weights = np.polynomial.legendre.leggauss(16)  # Gauss' rule along each side
     along = (places + 1)[:, None, None, None] / 2
     lengths = np.linalg.norm(corners + along * (following - corners), axis=3)
     # over a triangle the mean is 2/3 of that over the opposite side

@@ -221,18 +221,18 @@ def _read_product(arrays: Arrays) -> Product:
     which = indices(arrays, "which", len(space.axes), len(space.axes)).tolist()
     if "held" not in arrays:
         raise Unproved("the file does not say what is held back of each row")
-    made: dict[int, tuple[Mechanism, Fraction, str]] = {}
+    known: dict[int, tuple[Mechanism, Fraction, str]] = {}
     for axis, index in zip(space.axes, which, strict=True):
         name = f"factor {index}"
         inner = part(arrays, str(index))
         if not inner:
             raise Broken(f"mechanism.npz: there is no {name}")
-        if index not in made:
-            made[index] = read_channel(inner, len(axis)), Fraction(number(inner, "epsilon")), name
+        if index not in known:
+            known[index] = read_channel(inner, len(axis)), Fraction(number(inner, "epsilon")), name
         _check_reports(inner, name)
-        if not axis.same(made[index][0].space):
+        if not axis.same(known[index][0].space):
             raise Broken(f"mechanism.npz: the points of {name} are not those of the axis")
-    factors = tuple(made[index] for index in which)
+    factors = tuple(known[index] for index in which)
     return Product(space, factors, Fraction(number(arrays, "held")), int(indices(arrays, "slack", len(space))))
 
 
