@@ -96,7 +96,7 @@ def _core_pairs(program: ChannelProgram) -> Rows:
         return Rows.everywhere(program)
     spanner = greedy_spanner(program.budgets, CORE_DILATION).relax(program)
     rows = Rows.everywhere(spanner)
-    if reports == size:
+    if reports == size:  # then report a is taken for point a; if it is not, the core is only a worse one
         others = np.isinf(spanner.budgets[first, second])
         first = first[others]
         second = second[others]
@@ -268,7 +268,10 @@ def _pricer(options: Options) -> Pricer:
 
 
 def _earlier_answer(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:
-    """Return an earlier answer as column generation needs it; without its channel for a `smaller` program."""
+    """Return an earlier answer in units of this program; without its channel for a `smaller` program.
+
+    None where there is no answer, or its points are merged into other classes.
+    """
     from dxopt.solving.solvers.columns import Earlier
 
     if start is None:

@@ -193,7 +193,7 @@ class Guesses(Shared):
         self.most = np.append(self.price, np.full(count, _GROUP))
 
     def _shares(self, reports: Indices, guesses: Indices) -> sparse.csr_array:
-        """Return the weight of each guess in rows of some guesses after some reports, `(r, g)`: even in a class."""
+        """Return the weight of every guess in the row of each (report, guess), `(r, g)`: 1, or even in its class."""
         count = self.won.shape[1]
         if self.orbits is None:
             return sparse.csr_array(

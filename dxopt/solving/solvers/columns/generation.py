@@ -185,14 +185,14 @@ class Rounds:
         self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.is_over)
 
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
-        """Seek a better incumbent: the best mixture, without a box, of its columns, `most` others, a known channel's.
+        """Seek a better incumbent: a mixture of the present one's columns, `most` of the pool, and a known channel's.
 
-        This is done in a copy of the pool, so that the rounds go on unchanged.
+        This is done without a box, in a copy of the pool, so that the rounds go on unchanged.
         """
         # 1. the columns that are worth most at the best prices
         pool = self.pool.best_columns(most, self.dual.prices)
 
-        # 2. the channels' columns, each for its report; these weights give the channel again
+        # 2. the channels' columns, each for its report; their greatest entries, as weights, give the channel again
         for channel in (self.incumbent.channel, known):
             if channel is not None:
                 used = np.flatnonzero(channel.max(axis=0) > FAINT)

@@ -83,7 +83,7 @@ class OnWorkers:
     def __init__(self, client: Any, tell: Callable[[str], None] = lambda line: None) -> None:
         self.client = client
         self.tell = tell
-        self._later = 0.0
+        self._later = 0.0  # the time before which a lost cluster is not tried again
         self._let_go()
 
     def price(self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
