@@ -37,7 +37,7 @@ class Folding:
     def apply(self, whole: LinearProgram) -> LinearProgram:
         """Return the program with one variable for each class, and one row."""
         count = len(self.variables.index)
-        joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))
+        joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))  # adds up columns by class
         equal = self.equalities.representatives
         rows = self.inequalities.representatives
         return LinearProgram(

@@ -98,7 +98,10 @@ def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
 
 
 def _geometric(problem: Problem) -> KernelMechanism:
-    """Return the truncated geometric mechanism, at a level that lets it be remapped."""
+    """Return the truncated geometric mechanism Φ'·diag(w), private at a level ε' at which it can be remapped.
+
+    Rounding of weights and products needs room as well: Φ' has a still lower level in the place of ε.
+    """
     space = problem.space
     epsilon = epsilon_of_base(space, problem.epsilon)
     lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))

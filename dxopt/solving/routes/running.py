@@ -245,7 +245,7 @@ def solve_by_columns(
     tolerance = MARGIN * options.tolerance if accuracy is None else accuracy
     start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
     known: Known | None = None
-    if simple is not None and compiled.partition.trivial and not reduced.records:
+    if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
     settings = ColumnSettings(tolerance, stopped, tell, memory.columns, start, known, _pricer(options))

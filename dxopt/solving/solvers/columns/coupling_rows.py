@@ -128,7 +128,7 @@ class Worst(Shared):
         """Return the losses weighted by the prior that the prices give, added up over secrets of one row."""
         # secrets that are one row of the columns add up there
         weighted = (self._spread(prices)[:, None] * self.losses).T
-        if len(self.index) == self.index.max() + 1:  # every secret has a row of its own
+        if len(self.index) == self.index.max() + 1:  # every secret has its own row: argsort inverts `index`
             return np.ascontiguousarray(weighted[:, np.argsort(self.index)])
         summed = np.zeros((len(weighted), int(self.index.max()) + 1))
         np.add.at(summed.T, self.index, weighted.T)

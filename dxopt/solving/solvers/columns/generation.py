@@ -301,7 +301,7 @@ class Rounds:
             found.append(self.pool.unknown(self.dual.forest.columns[better], better))
             count += len(found[-1][1])
 
-            # 3. enough columns, or some and progress, or some and little left to try
+            # 3. nothing to smooth with, enough columns, or some and either progress or little left to try
             progress = central.value - self.dual.value < _PROGRESS * before
             if not np.isfinite(self.dual.value) or count > len(prices) * _FEW:
                 break

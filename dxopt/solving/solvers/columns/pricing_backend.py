@@ -244,7 +244,7 @@ def price_on_worker(
     Of the trees come the roots `(k,)`, parents and leads `(k, n)`, which give the columns.
     """
     began = time.perf_counter()
-    own, factors, row_prices = (
+    own, factors, row_prices = (  # Dask's arrays may be read-only; kernels are compiled for writable ones
         np.require(one, np.float64, ["C", "W"]) for one in (costs[inside], factors, row_prices)
     )
     roots, parents, leads = (array.copy() for array in trees)  # a worker may be in the same process
