@@ -27,7 +27,7 @@ from dxopt.solving.routes.limits import COLUMNS, COLUMNS_FROM
 from dxopt.solving.solvers import require_solver
 
 _FINER = 0.01
-"""Optima that a regret is against are found to this share of the tolerance."""
+"""Optima that a regret is measured against are found to this share of the tolerance."""
 _ROUNDING = 1e-9
 """Relative change of a value that is allowed while a mechanism is proven."""
 
@@ -187,18 +187,18 @@ def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) 
 def _best_of_both(sign: float, first: Proven, second: Proven) -> Proven:
     """Return the better mechanism of two with the better bound of two."""
     better, other = sorted((first, second), key=lambda one: sign * one.certificate.value)
-    closest = max((first, second), key=lambda one: sign * one.certificate.bound)
+    tighter = max((first, second), key=lambda one: sign * one.certificate.bound)
     value = better.certificate.value
-    bound = closest.certificate.bound
-    how = {**better.certificate.how, "bound": closest.certificate.how["bound"]}
+    bound = tighter.certificate.bound
+    how = {**better.certificate.how, "bound": tighter.certificate.how["bound"]}
     return replace(
         better,
         certificate=replace(better.certificate, bound=bound, gap=gap(value, bound), how=how),
-        dual=closest.dual,
+        dual=tighter.dual,
         # what is no worse than an optimum is an optimum
         claim="exact" if "exact" in (better.claim, other.claim) else better.claim,
-        route=better.route if closest is better else f"{better.route}; bound by {closest.route}",
-        reductions=better.reductions or closest.reductions,
+        route=better.route if tighter is better else f"{better.route}; bound by {tighter.route}",
+        reductions=better.reductions or tighter.reductions,
     )
 
 

@@ -45,7 +45,7 @@ _REMAP_CELLS = 250_000
 _SAME = 1e-9
 """Channels whose entries differ by no more are the same."""
 _LEFT_OUT = ("graph_exponential", "multivariate_laplace", "truncated_exponential")
-"""Not tried unasked: the exponential mechanism, which is, is close to them, and two of them look for their rate."""
+"""Not tried unasked: the exponential mechanism, which is tried, is close, and two of them search for their rate."""
 
 
 def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:

@@ -256,9 +256,9 @@ class Guesses(Shared):
         # 2. reports after which some guess wins more than all those in the master
         won = self._won_after_reports(channel)
         best = won.argmax(axis=0)
-        allowed = np.full(won.shape[1], -np.inf)
-        np.maximum.at(allowed, self.report, won[self.guess, self.report])
-        reports = np.flatnonzero(won.max(axis=0) > allowed * (1 + _OVER) + _OVER / len(allowed))
+        known = np.full(won.shape[1], -np.inf)
+        np.maximum.at(known, self.report, won[self.guess, self.report])
+        reports = np.flatnonzero(won.max(axis=0) > known * (1 + _OVER) + _OVER / len(known))
 
         # 3. their best guesses join
         self._join(reports, best[reports])
