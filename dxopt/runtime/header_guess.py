@@ -25,7 +25,7 @@ def is_data(name: str) -> bool:
     if bare in ("nan", "inf", "-inf", "infinity", "-infinity"):
         return True
     dated = any(_OF_DATES.fullmatch(word) for word in words)
-    return any(sign.isdigit() for sign in bare) and (dated or not bare[0].isalpha())
+    return any(sign.isdigit() for sign in bare) and (dated or not bare[0].isalpha())  # "may 3", but not "n1"
 
 
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:

@@ -225,6 +225,7 @@ def _require_node(value: Any, *at: int | str) -> str | int:
 
 
 def _parse_edge(value: Any) -> tuple[str, str, float]:
+    """Return the labels of both ends of an edge, and its length, which is 1 where it is not written."""
     if not isinstance(value, list) or len(value) not in (2, 3):
         raise bad(f"is {value_in_words(value)}, not an edge", "write [from, to] or [from, to, length]")
     start, end = (_require_node(node, index) for index, node in enumerate(value[:2]))
@@ -302,7 +303,7 @@ class Section(BaseModel):
         if len(location) == 1 and kind in ("missing", "extra_forbidden"):
             return {"type": cls._wrong_key(str(location[0]), kind), "loc": (), "input": detail["input"]}
         context = detail.get("ctx", {})
-        if kind == "spec":
+        if kind == "spec":  # an error of `bad`: pydantic knows only its own errors by their type
             kind = PydanticCustomError("spec", "{wrong}; {fix}", context)
         return {"type": kind, "loc": location, "input": detail["input"], "ctx": context}
 
@@ -413,7 +414,8 @@ def _union(tagged: Sequence[tuple[Any, str]]) -> Any:
 def kind_of(value: Any) -> str | None:
     """Return the tag of a section in a union: its kind, and which of the keys it has that exclude each other.
 
-    Tags have a blank in them, as no key has, so that none is taken for a part of the place of an error.
+    Tags have a blank in them, as no key has, so that none is taken for a part of the place of an error. With both of
+    these keys, or neither, it is the second one of `_FORMS`, whose section then refuses the value.
     """
     if isinstance(value, str):
         return "bare name"
