@@ -45,7 +45,7 @@ class Line:
     ) -> None:
         self._reader = reader
         self._writer = writer
-        self._came: deque[bytearray | None] = deque()  # None is the end
+        self._came: deque[bytearray | None] = deque()  # read, but not yet received; None is the end
         self._arrived = arrived or threading.Event()
         threading.Thread(target=self._listen, args=(asked, ended), daemon=True).start()
 
@@ -102,7 +102,7 @@ class Line:
         with self._reader:
             while (head := self._read(_HEAD)) is not None:
                 length = int.from_bytes(head, "big")
-                if not length:
+                if not length:  # Ctrl-C, see `interrupt`
                     asked()
                 elif (content := self._read(length)) is not None:
                     self._came.append(content)

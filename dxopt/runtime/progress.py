@@ -111,7 +111,7 @@ class Live:
     ) -> None:
         self.task = Task(time_limit=time_limit)
         self._tasks: dict[str, Task] = {}
-        self._begin = time.monotonic() + after
+        self._begin = time.monotonic() + after  # of showing tasks with a name
         self._several = several
         self._view = _view(stream)
 

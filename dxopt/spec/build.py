@@ -118,7 +118,7 @@ def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
         problem, claims = read_problem(source.path.parent)
     except (SpecError, CertificateError) as error:
         raise source.error((ARRAYS,), str(error)) from None
-    if sweep is not None and sweep.methods is None:  # here no file has a list of them
+    if sweep is not None and sweep.methods is None:  # the problem.yaml of a result names none
         sweep = AtLevels(sweep.epsilons, COMPARABLE)
     return Task(
         problem,
