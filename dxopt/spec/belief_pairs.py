@@ -165,7 +165,7 @@ def _adversary_priors(
     several = isinstance(asked.under, list)
     found = []
     for number, one in enumerate(asked.under if isinstance(asked.under, list) else [asked.under]):
-        where = ("beliefs", "under", *([str(number)] if several else []))
+        where = ("beliefs", "under", *([number] if several else []))
         # these priors belong to no level, and a corner prior needs one
         if isinstance(one, CornerPrior):
             raise source.error(where, "corner depends on the level of the problem", "give another prior")
