@@ -289,6 +289,7 @@ PRIORS = {
     "alike": (_of([1, 1, 2], TWINS, 0.8), "regular"),
     "negative": (_of([1, 1, 1, 1, 1], STAR, 0.4), "not regular"),
     "unlike": (_of([1, 2, 2], TWINS, 0.8), "not regular"),
+    "unlike in the last place": (_of([1e-4, 1e-4 * (1 + 2.0**-52), 1], TWINS, 0.8), "not regular"),
     "empty": (_of([1, 0, 1], PATH, 0.8), "not regular"),
     "steep": (_of([40, 2, 1], PATH, 0.8), "not regular"),
     "corner": (_of([4, 2, 1], PATH, math.log(2)), "undecided"),
