@@ -113,7 +113,7 @@ BROKEN = [
         2,
     ),
     (
-        LINE + f"beliefs: {{kind: pufferfish, epsilon: 1, {EVENTS}, under: [uniform,\n  {{kind: corner, point: 0}}]}}\n",
+        f"{LINE}beliefs: {{kind: pufferfish, epsilon: 1, {EVENTS}, under: [uniform,\n  {{kind: corner, point: 0}}]}}\n",
         "beliefs.under[1]: corner depends on the level",
         3,
     ),
