@@ -113,7 +113,8 @@ BROKEN = [
         2,
     ),
     (
-        f"{LINE}beliefs: {{kind: pufferfish, epsilon: 1, {EVENTS}, under: [uniform,\n  {{kind: corner, point: 0}}]}}\n",
+        f"{LINE}beliefs: {{kind: pufferfish, epsilon: 1, {EVENTS},\n"
+        "  under: [uniform, {kind: corner, point: 0}]}\n",
         "beliefs.under[1]: corner depends on the level",
         3,
     ),
