@@ -321,9 +321,10 @@ class Section(BaseModel):
 
     @classmethod
     def _wrong_key(cls, key: str, kind: str) -> PydanticCustomError:
-        """Make the error of a key that is missing or unknown; it names the alternatives that `forms` has."""
+        """Make the error of a key that is missing or unknown; it names both of the two alternatives in `forms`."""
         forms = cls.forms or _FORMS.get(next(iter(cls.kinds()), ""), ())
         if kind == "missing":
+            # the second one first: `kind_of` takes it for meant where neither is given
             return bad("is missing", f"add {' or '.join(reversed(forms) if key in forms else (key,))}", key)
         if key in forms:
             other = next(form for form in forms if form != key)

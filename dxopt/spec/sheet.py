@@ -104,6 +104,7 @@ class Sheet(f.Section):
         return self
 
     def _require_one_level(self) -> None:
+        """Refuse a level that is given twice, by radius out of range, or more than once in a list."""
         if self.privacy is not None and self.epsilon is not None:
             raise bad("is given beside privacy", "keep one of the two", "epsilon")
         if self.privacy is not None and not LEAST <= (level := self.privacy.epsilon) <= LARGEST:

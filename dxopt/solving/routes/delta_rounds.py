@@ -137,9 +137,10 @@ def _first_entries(problem: Problem, bound: Mask) -> Entries:
 
 
 def _broken_entries(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
-    """Find entries `(t, 3)` of the pairs that exceed δ by more than is allowed.
+    """Find entries `(t, 3)` of the pairs whose hockey-stick divergence exceeds δ by more than is allowed.
 
-    These are all of their reports where that makes `whole` entries or fewer, else only those that exceed most.
+    These are all of their reports where that makes `whole` entries or fewer; else those reports that add to the
+    divergence, without the ones that add next to nothing (`_FAINT`).
     """
     over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
     broken = over > allowed
