@@ -205,7 +205,7 @@ def _search_event(odds: _Odds) -> tuple[float, tuple[int, ...]]:
 
 
 def _climb(odds: _Odds, event: Array) -> tuple[float, Array]:
-    """Add or remove the report that raises the ratio most, until none does; return the ratio and the event."""
+    """Add or remove the report that seems to raise the ratio most, until it does not; return ratio and event."""
     ratio = float(odds.of(event))
     while True:
         # all events with one report more or less
@@ -215,7 +215,7 @@ def _climb(odds: _Odds, event: Array) -> tuple[float, Array]:
         changed = event.copy()
         best = int(np.argmax(ratios))
         changed[best] = 1 - changed[best]
-        # the sums that are left after a subtraction are rounded
+        # `ratios` come from subtractions, whose rounding may feign a rise: the new ratio is summed afresh
         improved = float(odds.of(changed))
         if not improved > ratio:
             return ratio, event

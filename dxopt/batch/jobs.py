@@ -46,7 +46,7 @@ class Job:
     folder : Path
     overrides : Overrides
     digest : str
-        Of all that the result depends on; the same as long as that is unchanged.
+        `digest_of` its file, a blank, and its index; the same as long as nothing that the result depends on changes.
     question : dict
         What the result answers; see `questions_of`.
     force : bool

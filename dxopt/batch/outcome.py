@@ -33,6 +33,8 @@ class Line:
         The largest expected loss of a secret; None where it is infinite, or not known from structure.
     belief_level : float or None
         What is proven for pairs of beliefs; None where there are none.
+    delivered : bool
+        False if it was stopped, or an exact method did not close the gap (`Report.delivered`).
     resolution : float or None
         How closely a level or a frontier was proven, where that was asked for.
     gap : float or None

@@ -46,7 +46,7 @@ def perform(
     """
     # Step 1: the problem. Whatever is wrong with the file or its data ends the job here.
     try:
-        if file is None:
+        if file is None:  # the digest of a job is that of its file and options, a blank, and its index
             file = _read_once(job.file, job.digest.partition(" ")[0], job.overrides.sweep, job.overrides.epsilon)
         task = job.overrides.apply(_build_once(file)[job.index])
     except SpecError as error:
@@ -88,7 +88,7 @@ def perform(
 
 @lru_cache(maxsize=1)
 def _read_once(path: Path, content: str, sweep: AtLevels | None, epsilon: float | None) -> ProblemFile:
-    """Read a file once for all problems of a family; `content`, the digest of a job, tells the cache of changes."""
+    """Read a file once for all problems of a family; `content`, a digest, tells the cache of changes."""
     return read_problems(path, sweep, epsilon)
 
 

@@ -84,7 +84,7 @@ class Worker(Process):
 
         Afterwards a worker that died, or held too much memory and was killed, is `ended`.
         """
-        done = self._end_dead() if self.exceeds_memory() else self._receive(tell)
+        done = self._end_dead(over=True) if self.exceeds_memory() else self._receive(tell)
         if done is not None:
             self.job = None
         return done
@@ -112,13 +112,15 @@ class Worker(Process):
                     case done:
                         return done
         except (EOFError, OSError):
-            return self._end_dead()
+            return self._end_dead(over=False)
         return None
 
-    def _end_dead(self) -> Done | None:
-        """End a process that died or exceeds its memory; return the outcome of its job, None if it had none."""
+    def _end_dead(self, *, over: bool) -> Done | None:
+        """End a process that died, or is `over` its memory; return the outcome of its job, None if it had none.
+
+        `over` is measured by `poll` alone: measured again, a process may have shrunk or ended since.
+        """
         job = self.job
-        over = self.exceeds_memory()
         # A process that closed its connection is about to end: its exit code tells why. One over the limit is killed.
         if not over:
             with suppress(subprocess.TimeoutExpired):

@@ -100,8 +100,8 @@ def apply_table(
         if prior is not None:
             required_choice("prior", prior, ("uniform",))
         key = _load_key(key_file, release, ledger)
-        stored_under = None if ledger_key is None else Key.load(ledger_key)
-        with nullcontext() if ledger is None else Budgets.open(ledger, key=stored_under) as budgets:
+        key_of_ledger = None if ledger_key is None else Key.load(ledger_key)
+        with nullcontext() if ledger is None else Budgets.open(ledger, key=key_of_ledger) as budgets:
             done = apply(
                 result,
                 data,

@@ -18,6 +18,7 @@ def command_line_message(error: DxoptError) -> str:
     """Write an error on one line, with parameters as options of a command: `--force`, `--outside drop`."""
     if not isinstance(error, SpecError):
         return " ".join(str(error).split())
+    # a parameter such as time_limit has another name on the command line; keys of a file have their own
     moved = error.at(Option(error.field).on_command_line()) if "_" in error.field and not error.in_file else error
     return moved.line_in(Option.on_command_line)
 

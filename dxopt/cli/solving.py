@@ -133,7 +133,11 @@ def _run_and_print(
     epsilon: str | None = None,
     sweep: tuple[str, list[str] | None] | None = None,
 ) -> None:
-    """Run problem files, in this process or with `apart` in others, print the outcome, and exit with its code."""
+    """Run problem files, print the outcome, and exit with its code.
+
+    They run in this process or, with `apart`, which has options of `run_apart`, in processes of their own. `sweep`
+    has levels as they were written, and the mechanisms to put beside the optimum, or None for the file's own.
+    """
 
     from dxopt.batch import Overrides, run, run_apart
     from dxopt.batch.printing import print_answer, print_outcome, progress_printer

@@ -31,7 +31,7 @@ LEVELS = ("level_too_low", "level_too_high", "radius_too_large", "positions_forg
 """The checks that are about ε."""
 
 _WIDE = 2.0
-"""Diameters that a radius may have: of large spaces the one that is found is at least half of the diameter."""
+"""Diameters that a radius may have: `spread_of` finds at least half of the diameter of a large space."""
 _COARSE = 2.0
 """Radii that cells may be apart: beyond, positions across a border differ by more than the square of the factor."""
 _BELOW = 0.9

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def highs_model(cost: Array, matrix: Any, lowest: Array, highest: Array) -> Any:
-    """Return the model of min cost·v over v ≥ 0 with lowest ≤ matrix·v ≤ highest, a matrix by columns."""
+    """Return the model of min cost·v over v ≥ 0 with lowest ≤ matrix·v ≤ highest, for a sparse matrix by columns."""
     highspy = optional("highspy")
     model = highspy.HighsLp()
     model.num_row_, model.num_col_ = matrix.shape

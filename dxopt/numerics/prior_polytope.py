@@ -151,7 +151,7 @@ def _scaled(weights: Array, mass: float, caps: Array) -> Array:
     """Return weights of one group, raised or lowered to its mass within the caps."""
     # rows of weight 0 would stay there, as rows are raised in proportion
     kept = np.minimum(np.maximum(weights, _LEAST * mass), caps)
-    # each step fills or empties at least one row, or ends
+    # each step fills at least one row up to its cap, or ends
     for _ in range(len(kept)):
         free = kept < caps
         missing = mass - kept.sum()

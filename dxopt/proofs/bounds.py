@@ -120,6 +120,7 @@ def _delta_penalty(problem: Problem, dual: Dual) -> float:
     largest = np.zeros(len(pairs))
     np.maximum.at(largest, which, summed)
     budgets = problem.level * problem.separations[pairs // n, pairs % n]
+    # room for the sums of `repeated` terms each, for products, and for e^{-εd} from a rounded εd
     repeated = int(np.bincount(cell).max(initial=1))
     margin = (repeated + 64) * UNIT * (1 + float(budgets.max(initial=0.0)))
     return problem.delta * math.fsum(largest * np.exp(-budgets)) * (1 + margin)
@@ -215,7 +216,7 @@ def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
     It is a lower bound where less is better, an upper one where more is. CertificateError where the dual is of
     another kind of problem.
     """
-    if isinstance(dual, Dual) and not len(dual.multiplier):
+    if isinstance(dual, Dual) and not len(dual.multiplier):  # proves what is proven without a dual
         dual = None
     if isinstance(dual, BeliefDual):
         return _bound_for_beliefs(problem, dual)
@@ -234,7 +235,7 @@ def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
         case _, LineDual():
             _require_fit(problem, dual)
             bound = line_bound(problem, dual)
-            if math.isfinite(bound):
+            if math.isfinite(bound):  # otherwise what is proven without a dual
                 return bound, "weak duality along the line, rounding counted"
         case _, ProductDual():
             parts = split(problem)
@@ -365,7 +366,7 @@ def _require_fit(problem: Problem, dual: LineDual) -> None:
 def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float, str]:
     """Return the bounds of the factors of a product added up, and how each was proven.
 
-    Each is taken at a level raised by the relative error of the distances, at which no less is possible.
+    Each is proven at a level raised by the relative error of the distances, as no fewer channels are private there.
     """
     if len(duals) != len(parts.factors):
         raise CertificateError(f"{len(duals)} duals do not fit {len(parts.factors)} factors")

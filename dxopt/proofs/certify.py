@@ -217,6 +217,7 @@ def proven_privacy(problem: Problem, channel: Array) -> Privacy:
     if delta <= problem.delta:
         how = f"the worst set of reports of {pairs} measured, rounding counted"
         return Privacy(problem.epsilon, how, delta, problem.pairs)
+    # the measured excess is rounded up, and may exceed a tiny δ even where the channel is private without any
     try:
         prove_private(problem, channel)
     except CertificateError:

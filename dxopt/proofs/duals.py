@@ -129,7 +129,7 @@ def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
 
 
 def unpack_dual(arrays: Mapping[str, Any]) -> AnyDual:
-    """Return the dual that `pack_dual` packed; KeyError or TypeError where the arrays are none of a dual."""
+    """Return the dual that `pack_dual` packed, of the kind that has such arrays; KeyError or TypeError for others."""
     if "which" in arrays:
         positions = arrays["which"].tolist()
         kept = [unpack_dual(part(arrays, position)) for position in range(max(positions) + 1)]

@@ -72,6 +72,7 @@ def _worst_ratios(channel: Array) -> Array:
 
 def _unequal_rows(channel: Array, alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return those of the pairs `alike` `(n, n)` where K[x, z] > K[x', z] for some z, compared exactly."""
+    # rows of the same bytes are equal: only others are compared
     kinds: dict[bytes, int] = {}
     kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
     doubtful = alike & (kind[:, None] != kind)

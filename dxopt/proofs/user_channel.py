@@ -210,7 +210,7 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
 
 
 def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
-    """Prove a mechanism as an answer as it is: its privacy, its value, and the bound that needs no dual."""
+    """Prove a mechanism, without repair, as an answer: its privacy, its value, and the bound that needs no dual."""
     if not isinstance(mechanism, MatrixMechanism):
         return proven_candidate(problem, Candidate(mechanism))
     privacy = proven_privacy(problem, mechanism.matrix)

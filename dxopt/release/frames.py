@@ -148,7 +148,7 @@ def prior_from_frame(
         more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
         fix = "write missing=0 to give weight 0 to what it lacks, or add them"
         raise SpecError("index", f"lacks label {lacking[0]!r}{more}", fix)
-    weights = np.concatenate([weights, np.full(len(lacking), missing, dtype=float)])
+    weights = np.concatenate([weights, np.full(len(lacking), missing, dtype=float)])  # without `missing` none lacks
     order = _positions(space.labels, [*labels, *lacking], "index")
     return Prior.from_weights(space, weights[order], name=name)
 

@@ -132,7 +132,8 @@ class Compared:
     def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
         """Return the line of a table, by `FIGURES`, at the level `epsilon` asked for, with the gap to `bound`.
 
-        The row's own ε is under `realised`.
+        The row's own ε is under `realised`. `gap` is an argument as it goes with `bound`: a sweep gives the bound of
+        the optimum at its level, while the row's own `gap` is to the sharpest bound of a comparison.
         """
         level = {"epsilon": epsilon, "method": self.name, "bound": bound, "gap": gap, "realised": self.epsilon}
         return {name: level[name] if name in level else getattr(self, name) for name in FIGURES}

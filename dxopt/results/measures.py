@@ -12,7 +12,7 @@ from dxopt.model.problem import Problem
 
 SMALLEST_DELTA = "smallest_delta"
 ERROR_BOUND = "error_bound"
-OF_LEVELS = (SMALLEST_DELTA, ERROR_BOUND)
+MEASURES_OF_EPSILON = (SMALLEST_DELTA, ERROR_BOUND)
 """The measures that need an ε."""
 MEASURES: dict[str, Callable[[Mechanism, Problem], float]] = {
     "expected_loss": lambda mechanism, problem: evaluate.expected_loss(mechanism, problem.prior, problem.loss),

@@ -81,7 +81,7 @@ def part(arrays: Mapping[str, Any], name: int | str) -> Arrays:
 
 
 def distinct(parts: tuple[Any, ...]) -> list[Any]:
-    """Return the different objects among the parts, in order: what is stored of them."""
+    """Return the objects among the parts in order, each once, by identity and not by equality: these are stored."""
     return list({id(entry): entry for entry in parts}.values())
 
 

@@ -115,8 +115,8 @@ def _workers(count: int, scheduler: str) -> Iterator[None]:
     def watch() -> None:
         for process in processes:  # all of them are starting by now
             give_scheduler(process)
-        left = _REPLACED * count
-        while left and not ended.wait(_LOOK):
+        left = _REPLACED * count  # replacements that may still be started
+        while left > 0 and not ended.wait(_LOOK):
             for number, process in enumerate(processes):
                 if process.process.poll() is not None:
                     process.end()

@@ -65,9 +65,9 @@ def value_text(value: Any) -> str:
 
 def _several(texts: Iterable[str]) -> str:
     """Join the first few texts, and say how many there are if not all are shown."""
-    first = list(texts)
-    more = f", … ({len(first):,} in all)" if len(first) > _FEW else ""
-    return ", ".join(first[:_FEW]) + more
+    every = list(texts)
+    more = f", … ({len(every):,} in all)" if len(every) > _FEW else ""
+    return ", ".join(every[:_FEW]) + more
 
 
 def as_html(lines: Lines) -> str:

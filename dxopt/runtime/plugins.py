@@ -140,7 +140,7 @@ class Plugins:
         try:
             with redirect_stdout(sys.stderr):
                 given = point.load()
-                given = given() if isinstance(given, type) else given
+                given = given() if isinstance(given, type) else given  # a class stands for an object of it
         except (Exception, SystemExit) as error:  # whatever a package of others raises while it is imported
             wrong = f"{name!r} of {plugin.where} fails to load ({error_text(error)})"
             raise SpecError(self.kind, wrong, f"mend or uninstall {plugin.package}") from error
@@ -213,8 +213,9 @@ def _is_importable(module: str) -> bool:
 def _offers(group: str, path: tuple[str, ...]) -> tuple[tuple[EntryPoint, tuple[str, str]], ...]:
     """Return the entry points of a group, each with the name and version of its package.
 
-    `path` is `sys.path`, so that a change of it makes a new entry in the cache. Of a package that is installed twice
-    the first counts, as for imports. Packages whose metadata cannot be read are left out.
+    `path` is `sys.path`, so that a change of it makes a new entry in the cache. Of a package that is installed twice,
+    perhaps with other capitals or with _ for -, the first counts, as for imports. Packages whose metadata cannot be
+    read are left out.
     """
     from importlib.metadata import distributions
 

@@ -45,7 +45,7 @@ class Line:
     ) -> None:
         self._reader = reader
         self._writer = writer
-        self._came: deque[bytearray | None] = deque()  # None is the end
+        self._came: deque[bytearray | None] = deque()  # read, but not yet received; None is the end
         self._arrived = arrived or threading.Event()
         threading.Thread(target=self._listen, args=(asked, ended), daemon=True).start()
 
@@ -76,7 +76,7 @@ class Line:
         while not self.poll(_LOOK):
             pass
         content = self._came[0]
-        if content is None:
+        if content is None:  # which stays there: each later call finds the end as well
             raise EOFError
         self._came.popleft()
         return pickle.loads(content)
@@ -102,7 +102,7 @@ class Line:
         with self._reader:
             while (head := self._read(_HEAD)) is not None:
                 length = int.from_bytes(head, "big")
-                if not length:
+                if not length:  # Ctrl-C, see `interrupt`
                     asked()
                 elif (content := self._read(length)) is not None:
                     self._came.append(content)
@@ -132,8 +132,8 @@ class Process:
     Unlike processes of `multiprocessing`, it never runs the user's script again, which would need
     `if __name__ == "__main__"`. The function `main` of the module is given the other end of the line.
 
-    `environment` has variables besides those of this process. `arrived` is set whenever the process has sent
-    something or ended. `guarded` is for a process that may be long in compiled code that keeps Python's lock.
+    It runs in `folder`, with variables of `environment` besides those of this process. `arrived` is set whenever it
+    has sent something or ended. `guarded` is for one that may be long in compiled code that keeps Python's lock.
     """
 
     def __init__(

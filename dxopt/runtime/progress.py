@@ -51,10 +51,11 @@ class Task:
         self.name = name
         self.line = "starting"
         self.share: float | None = None
+        # when a line of it was printed last: of a task with a name the first line is printed at once
         self.printed = -math.inf if name else time.monotonic()
         self._limit = time_limit
-        self._began = self._since = time.monotonic()
-        self.even = False
+        self._began = self._since = time.monotonic()  # of the task, and of its present stage
+        self.even = False  # whether the share grows evenly in time, so that the time left can be estimated
 
     def at(self, line: str, share: float | None = None) -> None:
         """Change the line, and the share that is done of its stage, which is expected to grow evenly in time.
@@ -110,7 +111,7 @@ class Live:
     ) -> None:
         self.task = Task(time_limit=time_limit)
         self._tasks: dict[str, Task] = {}
-        self._begin = time.monotonic() + after
+        self._begin = time.monotonic() + after  # of showing tasks with a name
         self._several = several
         self._view = _view(stream)
 
@@ -151,7 +152,7 @@ class Live:
         if name in self._tasks:
             self._view.end(self._tasks.pop(name))
         self._view.print(f"{name}: {line} ({of_all})")
-        self.task.printed = time.monotonic()
+        self.task.printed = time.monotonic()  # the line above tells of the whole as well
         self.task.at(of_all)
         self.step(share, even=True)
 
@@ -212,7 +213,7 @@ class _Terminal(_Lines):
 
     def change(self, task: Task) -> None:
         if task not in self._ids:
-            self._ids[task] = self.bars.add_task("", total=None, of=task)
+            self._ids[task] = self.bars.add_task("", total=None, of=task)  # the columns read its text whenever drawn
         if task.share is not None:
             self.bars.update(self._ids[task], total=1.0, completed=task.share)
 

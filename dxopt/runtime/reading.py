@@ -228,7 +228,7 @@ def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         if size + stream.tell() != member.file_size:
             raise ValueError(f"{member.filename} has not the size of its shape {shape}")
         content, count = bytearray(size), 0
-        while piece := stream.read(MOST_DIRECTORY):
+        while piece := stream.read(MOST_DIRECTORY):  # `_SmallReads` refuses to read more at once
             content[count : count + len(piece)] = piece
             count += len(piece)
     if count < size:

@@ -30,11 +30,11 @@ class Registry(Generic[T]):
         if not name or name in self._entries:
             raise RuntimeError(f"{self.field}: the name {name!r} is missing or registered twice")
 
-        def file(entry: Entry) -> Entry:
+        def enter(entry: Entry) -> Entry:
             self._entries[name] = entry  # pyright: ignore[reportArgumentType]
             return entry
 
-        return file
+        return enter
 
     def get(self, name: str) -> T:
         """Return the entry of a name, importing its module if need be; SpecError with all names if none is it."""

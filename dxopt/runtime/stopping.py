@@ -76,12 +76,12 @@ class Stop:
     def __init__(self, time_limit: float | None = None, *, partial: bool = True, quiet: bool = False) -> None:
         require_seconds(time_limit)
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
-        self.interrupted = False
+        self.interrupted = False  # also set by whoever finds that a part of the work was interrupted
         self._partial = partial
         self._quiet = quiet
         self._around: Stop | None = None
-        self._pressed = False
-        self._previous = None
+        self._pressed = False  # whether Ctrl-C itself came, to this context or to one around or within it
+        self._previous = None  # the handler that was there before; None outside the context
 
     def remaining(self) -> float | None:
         """Return the seconds until the deadline, negative after it; None without one."""

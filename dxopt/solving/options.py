@@ -70,7 +70,10 @@ def solve_context(
     cluster: str | None,
     device: str | None,
 ) -> Iterator[tuple[Stop, Logged]]:
-    """Enter the context of a solve: its progress, deadline and Ctrl-C, and what it may compute with."""
+    """Enter the context of a solve: its progress, deadline and Ctrl-C, and the cluster and device it may use.
+
+    Yields the request to stop and the lines of progress, among them one for each kernel that is compiled.
+    """
     with (
         showing(progress, time_limit) as shown,
         Stop(time_limit, partial=partial) as stop,

@@ -27,7 +27,7 @@ from dxopt.solving.routes.limits import COLUMNS, COLUMNS_FROM
 from dxopt.solving.solvers import require_solver
 
 _FINER = 0.01
-"""Optima that a regret is against are found to this share of the tolerance."""
+"""Optima that a regret is measured against are found to this share of the tolerance."""
 _ROUNDING = 1e-9
 """Relative change of a value that is allowed while a mechanism is proven."""
 
@@ -178,6 +178,7 @@ def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) 
     """Tell whether a candidate is no better than what is proven already, and proves no bound either."""
     if isinstance(candidate, Proven) or isinstance(candidate.channel, Mechanism) or candidate.dual is not None:
         return False
+    # what is left is an unproven matrix without a bound: only a better value makes it worth a proof
     sign = problem.objective.sign
     value = problem.objective.value(problem, candidate.channel)
     return sign * value >= sign * best.certificate.value - _ROUNDING * abs(best.certificate.value)
@@ -185,18 +186,19 @@ def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) 
 
 def _best_of_both(sign: float, first: Proven, second: Proven) -> Proven:
     """Return the better mechanism of two with the better bound of two."""
-    low, high = sorted((first, second), key=lambda one: sign * one.certificate.value)
-    sharp = max((first, second), key=lambda one: sign * one.certificate.bound)
-    value = low.certificate.value
-    bound = sharp.certificate.bound
-    how = {**low.certificate.how, "bound": sharp.certificate.how["bound"]}
+    better, other = sorted((first, second), key=lambda one: sign * one.certificate.value)
+    tighter = max((first, second), key=lambda one: sign * one.certificate.bound)
+    value = better.certificate.value
+    bound = tighter.certificate.bound
+    how = {**better.certificate.how, "bound": tighter.certificate.how["bound"]}
     return replace(
-        low,
-        certificate=replace(low.certificate, bound=bound, gap=gap(value, bound), how=how),
-        dual=sharp.dual,
-        claim="exact" if "exact" in (low.claim, high.claim) else low.claim,
-        route=low.route if sharp is low else f"{low.route}; bound by {sharp.route}",
-        reductions=low.reductions or sharp.reductions,
+        better,
+        certificate=replace(better.certificate, bound=bound, gap=gap(value, bound), how=how),
+        dual=tighter.dual,
+        # what is no worse than an optimum is an optimum
+        claim="exact" if "exact" in (better.claim, other.claim) else better.claim,
+        route=better.route if tighter is better else f"{better.route}; bound by {tighter.route}",
+        reductions=better.reductions or tighter.reductions,
     )
 
 

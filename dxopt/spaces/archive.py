@@ -104,7 +104,7 @@ def _check_positions(space: MetricSpace, found: Positions) -> None:
 
 
 def _without_positions(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
-    """Make the space of its kind; its unit and positions are left to `unpack`."""
+    """Make the space that arrays describe, by its kind; its unit and positions are left to `unpack`."""
 
     def of(key: str) -> NDArray[Any]:
         return arrays[f"{prefix}.{key}"]

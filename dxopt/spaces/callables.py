@@ -40,7 +40,7 @@ class Called:
             return cls(cast(Distance, metric), np.ndim(points) == 1)
         if not isinstance(metric, str) or metric in METRICS or not METRIC_PLUGINS.offered(metric):
             return None
-        found = METRIC_PLUGINS.find(metric)
+        found = METRIC_PLUGINS.find(metric)  # with the method `block`, or else a function of two points
         return (InBlocks if found.method else Called)(found.call, flat=False, name=metric, plugin=found.plugin)
 
     def prepare(self, points: NDArray) -> Metric:
@@ -48,7 +48,7 @@ class Called:
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         distances = self.values_between(rows, columns)
-        for one, other in np.argwhere(~(distances >= 0))[:1]:
+        for one, other in np.argwhere(~(distances >= 0))[:1]:  # the first that is negative or NaN
             told = f"{distances[one, other]} for the points {rows[one]} and {columns[other]}"
             raise SpecError("metric", f"{self.whose}gives {told}", "give numbers of 0 or more, or inf")
         return distances
@@ -121,7 +121,8 @@ def called_number(
 ) -> float:
     """Return the number that a function of the user gives; SpecError where it raises, or gives something else.
 
-    The error is about the `field`. `about` says what the two arguments are, and `whose` begins the message.
+    The error is about the `field`. `about` says what the two arguments are, `takes` what the function is to take, and
+    `whose` begins the message.
     """
     try:
         return float(np.asarray(function(one, other)).item())

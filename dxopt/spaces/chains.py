@@ -23,7 +23,7 @@ class TightChains:
 
     @classmethod
     def of(cls, distances: NDArray[np.float64], allowed: NDArray[np.bool_]) -> TightChains:
-        """Find the pairs without a chain, by distances `(n, n)` and the pairs that are steps `(n, n)`."""
+        """Find the pairs without a chain, given distances and the mask of pairs `allowed` as steps, both `(n, n)`."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import shortest_path
 

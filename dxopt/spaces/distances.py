@@ -60,6 +60,7 @@ def least_step(axes: Iterable[Array], ring: float | None = None) -> float:
     Where the axes are closed to rings, `ring` is their spacing, and distances over the seams count too.
     """
     steps = [np.abs(np.diff(axis)) for axis in axes]
+    # a seam joins the last point of a ring to its first: the rest of the way round
     seams = [] if ring is None else [(len(step) + 1) * ring - step.sum() for step in steps if len(step)]
     return min([*map(least, steps), *seams])
 
@@ -234,10 +235,10 @@ def nodes_and_edges(
     position = {node: i for i, node in enumerate(nodes)}
     # Graphs of any kind take the name of an attribute here; where there is none, the lengths are not looked at.
     listed: Iterable[tuple[Any, Any, Any]] = graph.edges(data=weight or "")  # pyright: ignore[reportCallIssue]
-    named = [edge for edge in listed if edge[0] != edge[1]]
-    ends = (position[node] for edge in named for node in edge[:2])
-    edges = np.fromiter(ends, np.int64, 2 * len(named)).reshape(-1, 2)
-    lengths = np.array([1.0 if weight is None else _edge_length(*edge, weight) for edge in named], dtype=float)
+    kept = [edge for edge in listed if edge[0] != edge[1]]
+    ends = (position[node] for edge in kept for node in edge[:2])
+    edges = np.fromiter(ends, np.int64, 2 * len(kept)).reshape(-1, 2)
+    lengths = np.array([1.0 if weight is None else _edge_length(*edge, weight) for edge in kept], dtype=float)
     if graph.is_multigraph():
         # of the edges of each pair of ends the shortest, where the pair comes first
         pairs = edges[:, 0] * len(nodes) + edges[:, 1]

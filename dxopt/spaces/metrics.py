@@ -66,7 +66,7 @@ LATITUDE_FIRST = "give lat first, then lon"
 _MAJOR = 6378137.0
 _FLATTENING = 1 / 298.257223563
 _MINOR = _MAJOR * (1 - _FLATTENING)
-_THIRD = _FLATTENING / (2 - _FLATTENING)
+_THIRD = _FLATTENING / (2 - _FLATTENING)  # the third flattening, n
 _SHORT = 20_000.0
 """Metres: up to here distances are taken from chords, which are right to the last digits."""
 
@@ -154,9 +154,9 @@ class Geodesic(OnEarth):
             # one order of the two ends whichever is the row, so that the matrix is symmetric to the bit
             first = rows[i].astype(float)
             last = columns[j].astype(float)
-            turned = (first[:, 0] > last[:, 0]) | ((first[:, 0] == last[:, 0]) & (first[:, 1] > last[:, 1]))
-            start = np.where(turned[:, None], last, first).T
-            end = np.where(turned[:, None], first, last).T
+            swapped = (first[:, 0] > last[:, 0]) | ((first[:, 0] == last[:, 0]) & (first[:, 1] > last[:, 1]))
+            start = np.where(swapped[:, None], last, first).T
+            end = np.where(swapped[:, None], first, last).T
             metres[i, j] = _ellipsoid().inv(start[1], start[0], end[1], end[0])[2]
         return metres * (self.units[self.unit] / 1000.0)
 
@@ -207,7 +207,7 @@ def _between_meridians(lon: Array, lon_other: Array) -> Array:
 
 
 def _reduced(latitude: Array) -> Array:
-    """Return the reduced latitude β, in radians."""
+    """Return the reduced latitude β = φ - arg(1 + n e^{2iφ}), in radians, of latitudes φ in degrees."""
     phi = np.radians(latitude)
     return phi - np.arctan2(_THIRD * np.sin(2 * phi), 1 + _THIRD * np.cos(2 * phi))
 

@@ -44,7 +44,10 @@ class Naming:
     noun: str = "point"
 
     def with_label(self, given: Any) -> int | None:
-        """Return the point with a label, which may be given as a number or a tuple; None where there is none."""
+        """Return the index of the point with a label, given as text, a number or a tuple; None where there is none.
+
+        SeveralPoints where several points have it.
+        """
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
             found = [part.with_label(name) for part, name in zip(parts, given, strict=False)]
@@ -63,6 +66,7 @@ class Naming:
         return found
 
     def _written(self, text: str) -> int | None:
+        """Return the index of the label that is this text; None where there is none, -1 where several are listed."""
         if not isinstance(self.labels, Numbers | Tuples):
             return self._texts.get(text)
         try:
@@ -101,7 +105,7 @@ class Naming:
         return _indexed((x, cell_id(text) or text) for x, text in enumerate(texts))
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
-        """Return the points that have these coordinates, up to rounding where none has them exactly."""
+        """Return the indices `(k,)` of points with these coordinates, up to rounding where none has them exactly."""
         points = self.points
         if points is None or points.shape[1] != len(coordinates):
             return np.empty(0, dtype=np.int64)
@@ -163,12 +167,13 @@ class Naming:
         return int(found)
 
     def _by_label(self, given: Any) -> Indices:
+        """Return the index `()` of a label, or indices `(k,)` of a list of labels; SpecError where one is none."""
         several = None if isinstance(given, tuple) else _several(given)
         if several is None:
             return np.array(self._labelled(given.item() if isinstance(given, np.ndarray) else given))
         if isinstance(several, np.ndarray):
             if self.aligned and self._are_indices(several):
-                return several.astype(np.int64, copy=False)
+                return several.astype(np.int64, copy=False)  # each label is its own index
             several = several.tolist()
         known: dict[tuple[type, Any], int] = {}
         found = np.empty(len(several), dtype=np.int64)
@@ -184,6 +189,7 @@ class Naming:
         return found
 
     def _by_index(self, given: Any) -> Indices:
+        """Return an index as an array `()`, or a list of them `(k,)`; SpecError where one is no index of a point."""
         several = _several(given)
         last = len(self.labels) - 1
         if several is None:
@@ -201,6 +207,7 @@ class Naming:
         return several.astype(np.int64, copy=False)
 
     def _by_point(self, given: Any) -> Indices:
+        """Return the index `()` of the point at given coordinates, or `(k,)` for rows of them; SpecError for none."""
         if self.points is None:
             raise SpecError("point", f"the {self.noun}s have no coordinates", "give a label or an index")
         # One point is as long as a row of points; on one axis a list has many of them.
@@ -234,6 +241,7 @@ class Naming:
         return not len(given) or bool(given.min() >= 0 and given.max() < len(self.labels))
 
     def _located(self, row: list[Any]) -> int:
+        """Return the index of the one point with these coordinates; SpecError where there is none, or several."""
         found = self.candidates(row)
         if not len(found):
             fix = "exchange the two coordinates" if self._fits_swapped(row) else "give the coordinates of one"
@@ -326,6 +334,7 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
     if isinstance(given, Sequence):
         if not all(map(_whole, given)):
             return list(given)
+        # an empty list has no indices; numbers beyond 64 bits stay a list
         array = np.array(given, dtype=np.int64 if not len(given) else None)
         return array if array.dtype.kind in "iu" else list(given)
     array = np.asarray(given) if hasattr(given, "__array__") else np.array(None)

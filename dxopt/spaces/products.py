@@ -72,7 +72,7 @@ class ProductSpace(MetricSpace):
     """
 
     @property
-    def _origin(self) -> str:
+    def _distances_text(self) -> str:
         return "sum over factors"
 
     @cached_property
@@ -80,6 +80,7 @@ class ProductSpace(MetricSpace):
         return all(factor.symmetric for factor in self.structure.factors)
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Return the distances `(p, q)` from the points `rows` to `columns` (indices), sums over the factors."""
         starts = self._in_factors(rows)
         ends = self._in_factors(columns)
         distances = np.zeros((np.size(rows), np.size(columns)))
@@ -91,6 +92,7 @@ class ProductSpace(MetricSpace):
         return distances
 
     def _row(self, index: int) -> NDArray[np.float64]:
+        """Return the distances `(n,)` from one point to all."""
         # the last factor is the fastest, so that each outer sum lists the points of one factor more in order
         distances = np.zeros(1)
         for factor, at in zip(self.structure.factors, self._in_factors(index), strict=True):
@@ -98,7 +100,8 @@ class ProductSpace(MetricSpace):
         return distances
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
-        self._located()
+        """Return the distances `(p, q)` from the points `rows`, by default all, to any coordinates `(q, k)`."""
+        self._located()  # raises SpecError if there are none
         starts = self._in_factors(np.arange(len(self)) if rows is None else rows)
         distances = np.zeros((len(starts[0]), len(targets)))
         # the columns of `targets` are those of the factors, side by side

@@ -157,8 +157,8 @@ class MetricSpace:
         object.__setattr__(self, "unit", unit_of(self.unit, self.metric))
 
     def __repr__(self) -> str:
-        origin = f"{self._origin}{in_unit(self.unit)}"
-        return f"<MetricSpace of {len(self)} points, {origin}, {self.structure.kind}>"
+        distances = f"{self._distances_text}{in_unit(self.unit)}"
+        return f"<MetricSpace of {len(self)} points, {distances}, {self.structure.kind}>"
 
     @cached_property
     def nearest(self) -> float:
@@ -296,8 +296,8 @@ class MetricSpace:
         return len(self.labels)
 
     @property
-    def _origin(self) -> str:
-        """Describe the distances in a few words."""
+    def _distances_text(self) -> str:
+        """The distances in a few words, for `repr`: the name of their metric, or where they come from."""
         if self.metric is not None:
             return self.metric.name
         return "shortest paths" if isinstance(self.given, Paths) else "given distances"
@@ -414,7 +414,7 @@ def required_space(space: Any, field: str = "space") -> None:
 
 
 def _recognised(points: NDArray, metric: Metric, unit: str) -> Structure:
-    """Recognise a path or a product in points `(n, k)` under a metric prepared for them."""
+    """Return the path or product that points `(n, k)` are under a metric prepared for them; else no structure."""
     if points.shape[1] == 1 and metric.name in NORMS:
         steps = np.diff(points[:, 0])
         if (steps > 0).all() or (steps < 0).all():

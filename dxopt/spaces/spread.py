@@ -80,7 +80,11 @@ def spread_of(space: MetricSpace) -> Spread:
 
 
 def _on_a_graph(paths: Paths) -> Spread:
-    """Measure by the edges at each point, and by searches that each start where the one before ended."""
+    """Measure by the edges at each point, and by a few searches from one point to all others.
+
+    Each search starts at the point furthest from the last start, whose own furthest point is likely further; where
+    the last search found nothing further, at a point that was not reached yet.
+    """
     steps = paths.steps.tocoo()
     nearest = np.full(paths.size, np.inf)
     np.minimum.at(nearest, steps.row, steps.data)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from dxopt.model.beliefs.pairs import BeliefPairs
-from dxopt.model.prior import Prior as Belief
+from dxopt.model.prior import Prior as ModelPrior
 from dxopt.model.prior_sets import PriorSet
 from dxopt.spaces.universes import Universe
 from dxopt.spec import fields as f
@@ -106,7 +106,7 @@ Beliefs = Annotated[Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov 
 
 
 def build_pairs(
-    source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: Belief | PriorSet
+    source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: ModelPrior | PriorSet
 ) -> Any:
     """Build the pairs of the key `beliefs` at their level, None without that key; errors point at its entries."""
     if asked is None:
@@ -116,7 +116,7 @@ def build_pairs(
 
 
 def _pairs_of_kind(
-    source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief | PriorSet
+    source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: ModelPrior | PriorSet
 ) -> BeliefPairs:
     """Build the pairs of one kind, at distances that are still to be multiplied by the level."""
     match asked:
@@ -154,7 +154,9 @@ def _event_points(source: Source, secrets: Secrets, named: Sequence[Any], *where
     return inside
 
 
-def _adversary_priors(source: Source, asked: _WithPriors, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
+def _adversary_priors(
+    source: Source, asked: _WithPriors, secrets: Secrets, prior: ModelPrior | PriorSet
+) -> list[ModelPrior]:
     """Build the priors that adversaries may have: those under `under`, or else the prior of the problem itself."""
     if asked.under is None:
         if isinstance(prior, PriorSet):
@@ -163,7 +165,7 @@ def _adversary_priors(source: Source, asked: _WithPriors, secrets: Secrets, prio
     several = isinstance(asked.under, list)
     found = []
     for number, one in enumerate(asked.under if isinstance(asked.under, list) else [asked.under]):
-        where = ("beliefs", "under", *([str(number)] if several else []))
+        where = ("beliefs", "under", *([number] if several else []))
         # these priors belong to no level, and a corner prior needs one
         if isinstance(one, CornerPrior):
             raise source.error(where, "corner depends on the level of the problem", "give another prior")

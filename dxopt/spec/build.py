@@ -72,6 +72,7 @@ class Task:
         # a field of `Problem` may be written in the file under another key
         paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
         written = next(filter(self.origin.has, paths), None)
+        # what is not supported may follow from a default: its error has the position of the file even so
         if written is None and not isinstance(error, UnsupportedError):
             return error
         return self.origin.error(written or paths[0], error.wrong, error.fix_in(Option.in_file))
@@ -117,7 +118,7 @@ def _saved_task(source: Source, sweep: AtLevels | None) -> Task:
         problem, claims = read_problem(source.path.parent)
     except (SpecError, CertificateError) as error:
         raise source.error((ARRAYS,), str(error)) from None
-    if sweep is not None and sweep.methods is None:
+    if sweep is not None and sweep.methods is None:  # the problem.yaml of a result names none
         sweep = AtLevels(sweep.epsilons, COMPARABLE)
     return Task(
         problem,
@@ -178,6 +179,7 @@ def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
     for index, (epsilon, title, prior, expect) in enumerate(each):
+        # of each level, as the prior is: adversaries may believe it, and a corner prior differs between levels
         pairs = build_pairs(source, sheet.beliefs, sheet.space, secrets, prior)
         with source.within():  # what `Problem` refuses gets the position of its key
             problem = Problem(

@@ -203,6 +203,7 @@ def _members(source: Source) -> list[Member]:
         one = replace(source, chosen=dict(zip(parts, indices, strict=True)))
         entries = {key: f"{key}={parts[key][index]}" for key, index in one.chosen.items()}
         members.append(_member(one, entries))
+        # each member has a problem per level; one without lists is within the limit by the check of its levels
         if len(members) * len(members[0].names) > MAX_FAMILY:
             raise source.error((next(iter(parts)),), f"makes more than {MAX_FAMILY:,} problems", "split the file")
     return members

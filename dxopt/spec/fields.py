@@ -38,9 +38,9 @@ from dxopt.spaces.units import LONGEST
 
 _CLOSE = 0.7
 _CLOSER = 0.8
-"""The least likeness of names that begin with the same letter, and of others."""
+"""The least likeness, by difflib from 0 to 1, of names that begin with the same letter, and of others."""
 _SHORTEST = 3
-"""Letters of a name that is the beginning of another."""
+"""Letters that a name must have to be taken for the beginning of another."""
 _MEANT = {
     **dict.fromkeys(("eps", "ε", "budget", "privacy_budget"), ("epsilon", "level", "max_loss")),
     **dict.fromkeys(("factor", "level", "epsilon"), ("level", "epsilon")),
@@ -60,7 +60,7 @@ _MEANT = {
     "l2": ("euclidean",),
     "l1": ("manhattan",),
 }
-"""Names by which others call what is here one of those behind, the first of them that is known where it stands."""
+"""For a name that others use, the names that it may have here: the first that is known at its place is meant."""
 _SUGGESTIONS_FORMS = {"factor": "a factor of 2 is {}: ln(2)"}
 """A way to write, under the key that is meant, what the name stands for."""
 
@@ -167,6 +167,7 @@ ExtendedDistance = Annotated[float, Field(ge=0), Written(infinite=True)]
 
 MAX_LOCATIONS = 4_000
 MAX_REGULAR = 1_000_000
+"""Most points of a line, a grid or a torus, which a file gives by their number alone."""
 TOP = r"^([1-9][0-9]{0,8}) by (\S.*)$"
 
 T = TypeVar("T")
@@ -225,6 +226,7 @@ def _require_node(value: Any, *at: int | str) -> str | int:
 
 
 def _parse_edge(value: Any) -> tuple[str, str, float]:
+    """Return the labels of both ends of an edge, and its length, which is 1 where it is not written."""
     if not isinstance(value, list) or len(value) not in (2, 3):
         raise bad(f"is {value_in_words(value)}, not an edge", "write [from, to] or [from, to, length]")
     start, end = (_require_node(node, index) for index, node in enumerate(value[:2]))
@@ -273,7 +275,7 @@ Unit = Annotated[
 ]
 EarthMetric = Annotated[str, OneOf(tuple(METRICS_ON_EARTH))]
 AS_WRITTEN = BeforeValidator(_as_whole)
-"""After the bounds of a whole number: it may have an exponent, as 1e6."""
+"""Written after the bounds of a whole number, so that a file may give the number with an exponent, as 1e6."""
 Count = Annotated[int, Field(ge=1), AS_WRITTEN]
 
 
@@ -302,7 +304,7 @@ class Section(BaseModel):
         if len(location) == 1 and kind in ("missing", "extra_forbidden"):
             return {"type": cls._wrong_key(str(location[0]), kind), "loc": (), "input": detail["input"]}
         context = detail.get("ctx", {})
-        if kind == "spec":
+        if kind == "spec":  # an error of `bad`: pydantic knows only its own errors by their type
             kind = PydanticCustomError("spec", "{wrong}; {fix}", context)
         return {"type": kind, "loc": location, "input": detail["input"], "ctx": context}
 
@@ -319,9 +321,10 @@ class Section(BaseModel):
 
     @classmethod
     def _wrong_key(cls, key: str, kind: str) -> PydanticCustomError:
-        """Make the error of a key that is missing or unknown; it names the alternatives that `forms` has."""
+        """Make the error of a key that is missing or unknown; it names both of the two alternatives in `forms`."""
         forms = cls.forms or _FORMS.get(next(iter(cls.kinds()), ""), ())
         if kind == "missing":
+            # the second one first: `kind_of` takes it for meant where neither is given
             return bad("is missing", f"add {' or '.join(reversed(forms) if key in forms else (key,))}", key)
         if key in forms:
             other = next(form for form in forms if form != key)
@@ -364,14 +367,14 @@ class Kinds(Discriminator):
         """Build the union, preceded by a check of the kind whose error names all kinds that there are."""
         models = [one for one in get_args(source) if _is_section(one)]
         kinds = list(dict.fromkeys(kind for one in models for kind in one.kinds()))
-        known = partial(_require_kind, kinds, named=len(models) < len(get_args(source)))
+        check = partial(_require_kind, kinds, named=len(models) < len(get_args(source)))
         tagged = [
             (one, tag)
             for one in get_args(source)
             for tag in ([one.tag(kind) for kind in one.kinds()] if one in models else ["bare name"])
         ]
         union = super().__get_pydantic_core_schema__(_union(tagged), handler)
-        return core_schema.no_info_before_validator_function(known, union)
+        return core_schema.no_info_before_validator_function(check, union)
 
 
 class Shapes(Discriminator):
@@ -413,7 +416,8 @@ def _union(tagged: Sequence[tuple[Any, str]]) -> Any:
 def kind_of(value: Any) -> str | None:
     """Return the tag of a section in a union: its kind, and which of the keys it has that exclude each other.
 
-    Tags have a blank in them, as no key has, so that none is taken for a part of the place of an error.
+    Tags have a blank in them, as no key has, so that none is taken for a part of the place of an error. With both of
+    these keys, or neither, it is the second one of `_FORMS`, whose section then refuses the value.
     """
     if isinstance(value, str):
         return "bare name"

@@ -160,7 +160,7 @@ def _space_on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells |
             if cells > 2 * MAX_LOCATIONS:
                 raise source.error(("space", key), too_many(round(cells), "cells or so"), fix)
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
-        case m.H3Cells():
+        case m.H3Cells():  # whose schema allows no more cells than the limit
             return geo.h3_cells(cells=asked.cells, unit=asked.unit, metric=asked.metric)
         case m.Roads():
             key, fix = "file", "give a smaller network"
@@ -223,6 +223,7 @@ def _cell_array(values: list[list[str | int | float]], section: str, source: Sou
 
 
 def _read_graph(source: Source, asked: m.GraphFile) -> nx.Graph:
+    """Read a graph from GraphML, or from a CSV file of edges, whose first two columns are the ends of each."""
     blame = source.blame("space", "file")
     if asked.is_csv:
         table = Table.read(source.resolve(asked.file), blame)

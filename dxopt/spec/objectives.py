@@ -12,7 +12,7 @@ from dxopt.analysis.held_out import Observed, observed
 from dxopt.model.loss import LOSS_NAMES
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.results.measures import MEASURES, Beliefs
-from dxopt.spaces.geo.points import known
+from dxopt.spaces.geo.points import known as positions_on_earth
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec.fields import bad
@@ -180,7 +180,7 @@ def _read_held_out(source: Source, asked: HeldOut, space: MetricSpace, *where: s
     with source.within(*where):
         if asked.columns is not None:
             blames = [source.blame(*where, "columns", index) for index in range(len(asked.columns))]
-            given["point"] = table.places(asked.columns, blames, earth=known(space) is not None)
+            given["point"] = table.places(asked.columns, blames, earth=positions_on_earth(space) is not None)
         return observed(space, **given)
 
 

@@ -1,4 +1,4 @@
-"""The key `prior`, for one prior."""
+"""The key `prior`: one prior, or a set of priors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pydantic import Field, model_validator
 from dxopt.analysis.regularity import corner_prior
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.observations import frequencies
-from dxopt.model.prior import Prior as Beliefs
+from dxopt.model.prior import Prior as ModelPrior
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.smoothing import KERNELS
-from dxopt.model.smoothing import Smoothing as HowSmooth
-from dxopt.spaces.geo.points import known
+from dxopt.model.smoothing import Smoothing as ModelSmoothing
+from dxopt.spaces.geo.points import known as positions_on_earth
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
@@ -45,9 +45,9 @@ class Kernel(f.Section):
         return self
 
     @property
-    def smoothing(self) -> HowSmooth:
+    def smoothing(self) -> ModelSmoothing:
         """The smoothing as an object of the library, which checks it."""
-        return HowSmooth(self.add, self.kernel, self.bandwidth)
+        return ModelSmoothing(self.add, self.kernel, self.bandwidth)
 
 
 Smoothing = Annotated[Kernel | f.Positive, f.Shapes()]
@@ -124,7 +124,7 @@ Prior = Annotated[Single, f.Kinds()]
 
 def build_priors(
     source: Source, asked: Prior, secrets: Secrets, epsilons: Sequence[float | None], *where: str | int
-) -> list[Beliefs]:
+) -> list[ModelPrior]:
     """Build the prior of the key at `where` for each of several levels; only a corner prior differs between them."""
     with source.within(*where):
         if isinstance(asked, CornerPrior):
@@ -134,14 +134,14 @@ def build_priors(
 
 def _corner_prior(
     source: Source, asked: CornerPrior, secrets: Secrets, epsilon: float | None, where: tuple[str | int, ...]
-) -> Beliefs:
+) -> ModelPrior:
     """Build the corner prior of a point at a level; refuse a problem without one."""
     if epsilon is None:
         raise source.error(where, "corner needs an epsilon", "add epsilon, or give another prior")
     return corner_prior(secrets.space, epsilon, index=point_named(secrets.space, asked.point))
 
 
-def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
     """Build a prior that does not depend on the level; `blame` makes errors at keys of its section."""
     match asked:
         case ExplicitPrior():
@@ -153,19 +153,19 @@ def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: C
         case CheckInsPrior():
             return _by_check_ins(source, asked, secrets, blame)
         case _:
-            return Beliefs.uniform(secrets.space)
+            return ModelPrior.uniform(secrets.space)
 
 
-def _by_values(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
+def _by_values(values: Sequence[float], secrets: Secrets, blame: Blame) -> ModelPrior:
     """Return the probabilities that are written out, which sum to 1."""
     total = math.fsum(values)
     if not abs(total - 1) <= 1e-9:
         divided = f": divide each by {total:.12g}" if total > 0 else ""
         raise blame(f"sum to {total:.12g}", f"give probabilities that sum to 1{divided}")
-    return Beliefs.from_weights(secrets.space, values, name="explicit")
+    return ModelPrior.from_weights(secrets.space, values, name="explicit")
 
 
-def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
     """Build a prior from a column of weights; rows of a file of its own are matched by label, or else by order."""
     table = secrets.table
     rows = secrets.rows
@@ -182,7 +182,8 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
         raise blame("column")(wrong, fix)
     weights = table.weights(asked.column, blame("column"), rows)
     smoothing = _smoothing(asked.smoothing)
-    found = Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
+    found = ModelPrior.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
+    # only rows of a file of its own that are not matched by label may be in another order than the points
     return found if asked.file is None or asked.label else replace(found, concerns=_order_warnings(table, secrets))
 
 
@@ -211,7 +212,7 @@ def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) ->
     return [found[name] for name in secrets.space.labels]
 
 
-def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
     """Build a prior from the frequencies of observed points, given by coordinates or by label."""
     table = Table.read(source.resolve(asked.file), blame("file"))
     columns = [(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
@@ -223,24 +224,24 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
         # points with text in several columns have labels such as (a, b)
         samples = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
     counts = frequencies(secrets.space, samples, lambda row: f"{table.name} line {table.lines[row]}")
-    return Beliefs.from_weights(secrets.space, counts, name="samples", smoothing=_smoothing(asked.smoothing))
+    return ModelPrior.from_weights(secrets.space, counts, name="samples", smoothing=_smoothing(asked.smoothing))
 
 
-def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
     """Build a prior from places of people, each of which counts for the nearest point."""
     table = Table.read(source.resolve(asked.file), blame("file"))
     blames = [blame("columns", index) for index in range(len(asked.columns))]
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
-    return Beliefs.from_check_ins(
+    return ModelPrior.from_check_ins(
         secrets.space,
-        table.places(asked.columns, blames, earth=known(secrets.space) is not None),
+        table.places(asked.columns, blames, earth=positions_on_earth(secrets.space) is not None),
         weights,
         within=asked.within,
         smoothing=_smoothing(asked.smoothing),
     )
 
 
-def _smoothing(asked: Smoothing | None) -> float | HowSmooth | None:
+def _smoothing(asked: Smoothing | None) -> float | ModelSmoothing | None:
     """Return the smoothing as `Prior` takes it: a number of pseudo-counts, a kernel, or none."""
     return asked.smoothing if isinstance(asked, Kernel) else asked
 
@@ -308,7 +309,7 @@ def depends_on_level(asked: Believed) -> bool:
 
 def build_believed(
     source: Source, asked: Believed, secrets: Secrets, epsilons: Sequence[float | None]
-) -> list[Beliefs] | list[PriorSet]:
+) -> list[ModelPrior] | list[PriorSet]:
     """Build the prior of the key `prior`, or the set of them, for each of several levels."""
     if not isinstance(asked, PriorSection):
         return build_priors(source, asked, secrets, epsilons, "prior")
@@ -320,22 +321,22 @@ def build_believed(
 def _build_set(source: Source, asked: PriorSection, secrets: Secrets, epsilon: float | None) -> PriorSet:
     """Build a set of priors; a corner prior in it is that of the level `epsilon`."""
 
-    def one(prior: Prior, *where: str | int) -> Beliefs:
+    def one(prior: Prior, *where: str | int) -> ModelPrior:
         return build_priors(source, prior, secrets, [epsilon], "prior", *where)[0]
 
     with source.within("prior", keys=type(asked).model_fields):
         match asked:
             case HullPriors():
-                return Beliefs.hull([one(prior, "priors", place) for place, prior in enumerate(asked.priors)])
+                return ModelPrior.hull([one(prior, "priors", place) for place, prior in enumerate(asked.priors)])
             case BallPriors():
-                return Beliefs.ball(one(asked.around, "around"), total_variation=asked.total_variation)
+                return ModelPrior.ball(one(asked.around, "around"), total_variation=asked.total_variation)
             case BoxPriors():
                 size = len(secrets.space)
                 for key, bounds in (("lower", asked.lower), ("upper", asked.upper)):
                     if bounds is not None and len(bounds) != size:
                         raise SpecError(key, f"has {len(bounds)} entries for {size:,} points", "give one per point")
                 around = None if asked.around is None else one(asked.around, "around")
-                return Beliefs.box(asked.lower, asked.upper, around=around, ratio=asked.ratio)
+                return ModelPrior.box(asked.lower, asked.upper, around=around, ratio=asked.ratio)
             case FittingPriors():
                 return _fitting(source, asked, secrets)
 
@@ -348,4 +349,4 @@ def _fitting(source: Source, asked: FittingPriors, secrets: Secrets) -> PriorSet
             counts = np.zeros(len(secrets.space))
             counts[[point_named(secrets.space, name) for name in total.points]] = 1.0
             totals.append((counts, total.low, total.high))
-    return Beliefs.fitting(secrets.space, marginals=asked.marginals, totals=totals, within=asked.within)
+    return ModelPrior.fitting(secrets.space, marginals=asked.marginals, totals=totals, within=asked.within)

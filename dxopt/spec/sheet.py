@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.model.privacy import LARGEST, LEAST
 from dxopt.numerics.hockey_stick import PAIRS
-from dxopt.results.measures import OF_LEVELS
+from dxopt.results.measures import MEASURES_OF_EPSILON
 from dxopt.solving.routes.choice import COMPARABLE_NAMES, METHOD_NAMES, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec.belief_pairs import Beliefs
@@ -88,14 +88,14 @@ class Sheet(f.Section):
 
     @model_validator(mode="after")
     def _require_consistent(self) -> Self:
-        """Refuse keys that do not go together, each by an error at one of them."""
+        """Refuse keys that do not go together: raise the first conflict, placed at one of the keys."""
         self._require_one_level()
         for key, refused, wrong, fix in (*self._exclusions(), *self._exclusions_of_sweeps(), *self._expectations()):
             if refused:
                 raise bad(wrong, fix, key)
         titles: set[str] = set()  # results of held-out data are told apart by these
         for where, entry in placed_entries(self.evaluate):
-            if isinstance(entry, str) and entry in OF_LEVELS and not self.asks_privacy:
+            if isinstance(entry, str) and entry in MEASURES_OF_EPSILON and not self.asks_privacy:
                 raise bad(f"{entry} needs an epsilon", _ADD, "evaluate", *where)
             if isinstance(entry, HeldOut):
                 if entry.title in titles:
@@ -104,6 +104,7 @@ class Sheet(f.Section):
         return self
 
     def _require_one_level(self) -> None:
+        """Refuse a level that is given twice, by radius out of range, or more than once in a list."""
         if self.privacy is not None and self.epsilon is not None:
             raise bad("is given beside privacy", "keep one of the two", "epsilon")
         if self.privacy is not None and not LEAST <= (level := self.privacy.epsilon) <= LARGEST:

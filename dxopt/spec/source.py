@@ -156,6 +156,7 @@ class Source:
             options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
             nearest = options[0] if not section or error.field in keys else section
             path = next((path for path in options if self.has(path)), nearest)
+            # the position of a whole section does not show which key the error is about: its text then does
             named = path != section or error.field in section
             wrong = error.wrong if named else f"{error.field}: {error.wrong}"
             raise self.error(path, wrong, error.fix_in(Option.in_file)) from None
@@ -258,8 +259,8 @@ class _Composer:
         self._file = str(path)
         self._events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(text))
         self._anchors: dict[str, Node | None] = {}
-        self._read = 0
-        self._written = 0
+        self._read = 0  # values so far, without those that aliases stand for
+        self._written = 0  # values so far, with them
 
     def document(self) -> Node | None:
         """Return the root node of the file; None where the file is empty. A second document is refused."""
@@ -319,6 +320,7 @@ class _Composer:
             raise self._error(event, path, wrong, "put large tables into CSV files")
 
     def _sequence(self, node: Node, path: FieldPath) -> None:
+        """Fill the node of a list, whose first event was read, from the events up to its end."""
         node.value = []
         while type(event := next(self._events)).__name__ != "SequenceEndEvent":
             self._add(node, len(node.value), event, path)
@@ -326,6 +328,7 @@ class _Composer:
         node.end = _position(event.end_mark)
 
     def _mapping(self, node: Node, path: FieldPath) -> None:
+        """Fill the node of a mapping likewise; refuse a key that is no plain text, or is given twice."""
         node.value = {}
         while type(event := next(self._events)).__name__ != "MappingEndEvent":
             if type(event).__name__ != "ScalarEvent":
@@ -340,6 +343,7 @@ class _Composer:
         node.end = _position(event.end_mark)
 
     def _add(self, node: Node, key: str | int, event: Any, path: FieldPath) -> None:
+        """Build the value that begins with an event as a part of a node, under a key or an index."""
         part = self._node(event, (*path, key))
         node.parts[key] = part
         node.size += part.size

@@ -16,7 +16,9 @@ from dxopt.spec import fields as f
 from dxopt.spec.fields import bad, value_in_words
 
 BY_CODE = ("generic", "generic_one_way")
+"""Relations of a function of two secrets, which a file cannot have."""
 LISTED = ("listed", "listed_one_way")
+"""Relations of pairs that are written out, which only databases can have in a file."""
 _NAMES = tuple(name for name in RELATIONS if name not in (*BY_CODE, *LISTED))
 _ATTRIBUTE = {"type": ["number", "string"]}
 

@@ -226,6 +226,7 @@ def _make_entries(
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
         name = method if isinstance(method, str) else method.name
+        # a reference that was given is the optimum without a solve, also after Ctrl-C
         if stop.interrupted and not (name == OPTIMAL and reference is not None):
             entries[name] = Entry(note=_NOT_STARTED)
         elif isinstance(method, Own):

@@ -26,7 +26,7 @@ from dxopt.studies.series import (
     require_falling,
     require_share,
     running,
-    status_when_stopped,
+    status_short_of_goal,
 )
 
 FARTHEST = 40.0
@@ -118,7 +118,7 @@ def smallest_epsilon(
             unsure = search.narrow(accuracy) if unsure is None else unsure
         if unsure is not None:
             search.enclose(unsure, accuracy, ends)
-    status = Status.OPTIMAL if search.width() <= accuracy * (1 + 1e-6) else status_when_stopped(stop)
+    status = Status.OPTIMAL if search.width() <= accuracy * (1 + 1e-6) else status_short_of_goal(stop)
     return stop.delivered(Level(problem, search.high, search.low, budget, accuracy, status))
 
 
@@ -171,7 +171,7 @@ class _Search:
                 return epsilon
             # The least loss falls as ε grows: where the loss is possible the bracket is below, otherwise above.
             following = max(epsilon / factor, ends[0]) if enough else min(epsilon * factor, ends[1])
-            if following == epsilon:
+            if following == epsilon:  # at an end of the range: see `_require_bracket`
                 return None
             epsilon = following
             factor *= 2

@@ -91,7 +91,7 @@ def refine_range(
     # Optimal where it reached its end, or only gaps within tolerance are left.
     within = not stop.requested and all(report.status is Status.OPTIMAL for report in found.reports)
     return replace(
-        found, status=Status.OPTIMAL if within or found.resolution <= found.wanted else status_when_stopped(stop)
+        found, status=Status.OPTIMAL if within or found.resolution <= found.wanted else status_short_of_goal(stop)
     )
 
 
@@ -100,8 +100,11 @@ def widest_interval(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> in
     return int(np.where(helps, widths, -np.inf).argmax()) if helps.any() else None
 
 
-def status_when_stopped(stop: Stop) -> Status:
-    """Return the status of a series that missed its goal: by Ctrl-C, by the time limit, else FEASIBLE."""
+def status_short_of_goal(stop: Stop) -> Status:
+    """Return the status of many solves that ended short of their goal, by the reason for that.
+
+    FEASIBLE means that neither Ctrl-C nor the time limit stopped them, but their answers left too wide gaps.
+    """
     if stop.interrupted:
         return Status.INTERRUPTED
     return Status.TIME_LIMIT if stop.expired else Status.FEASIBLE

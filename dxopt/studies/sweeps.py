@@ -18,7 +18,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.options import Progress
 from dxopt.studies.comparisons import compare
 from dxopt.studies.own import Methods, checked_methods
-from dxopt.studies.series import answering, require_falling, running, status_when_stopped
+from dxopt.studies.series import answering, require_falling, running, status_short_of_goal
 
 
 @announcing(level=False)
@@ -95,7 +95,7 @@ def sweep(
             stop.interrupted |= found.interrupted
             reports.append(replace(report, comparison=found))
             whole &= report.status is Status.OPTIMAL and not found.interrupted and len(found.rows) == len(names)
-        status = Status.OPTIMAL if whole and len(reports) == len(levels) else status_when_stopped(stop)
+        status = Status.OPTIMAL if whole and len(reports) == len(levels) else status_short_of_goal(stop)
     return stop.delivered(EpsilonSweep(problem, tuple(reports), levels, status))
 
 

@@ -75,7 +75,10 @@ class Beliefs:
 
 
 def first_violation(sums: Sums, budgets: Sequence[Fraction]) -> tuple[int, int] | None:
-    """Return the first pair and report that break their budget, None if none do; negative budgets are skipped."""
+    """Return the first pair and report that break their budget, None if none do.
+
+    Negative budgets, as those that `is_least` lowers may be, are skipped.
+    """
     for pair, (ours, theirs, budget) in enumerate(zip(*sums, budgets, strict=True)):
         for report, (left, right) in enumerate(zip(ours, theirs, strict=True)):
             if budget >= 0 and left and not at_most(left, budget, right):

@@ -153,18 +153,18 @@ class Cells:
         """
         if self.metric not in (*ON_EARTH, "euclidean"):
             return None
-        sphere = self.reach if within is None else within
+        away = self.reach if within is None else within
         centres = self.centres
-        longer, shorter = _stretches(self.metric, centres, sphere / self.earth)
-        most = (radius + 2 * longer * sphere) * (1 + _SLACK)
+        longer, shorter = _stretches(self.metric, centres, away / self.earth)
+        most = (radius + 2 * longer * away) * (1 + _SLACK)
         if len(centres) > _MOST:
             return most
         angle = radius * shorter / self.earth
-        wide = max(sphere / self.earth, angle * (1 + _SLACK)) > WIDEST
-        if wide or not sphere > 0:
-            limit = most if wide else radius  # all positions are at centres if the sphere is 0
+        wide = max(away / self.earth, angle * (1 + _SLACK)) > WIDEST
+        if wide or not away > 0:
+            limit = most if wide else radius  # all positions are at centres if `away` is 0
             return float(np.max(self.distances, where=self.distances <= limit, initial=0.0)) or most
-        return _furthest(self.distances, centres, radius, most, sphere / self.earth, angle) or most
+        return _furthest(self.distances, centres, radius, most, away / self.earth, angle) or most
 
 
 def _require_located(arrays: Mapping[str, NDArray[Any]], degrees: Array, earth: float) -> None:
@@ -188,8 +188,9 @@ def _require_located(arrays: Mapping[str, NDArray[Any]], degrees: Array, earth: 
 
 def _require_around(degrees: Array, outlines: Array) -> None:
     """Broken unless each position is within the least box around the corners `(n, c, 2)` of its cell."""
-    turned = outlines[..., 1] - 360.0 * np.floor((outlines[..., 1] - degrees[:, None, 1] + 180.0) / 360.0)
-    for axis, corners in enumerate((outlines[..., 0], turned)):
+    # longitudes by whole turns, to at most 180 degrees from the position
+    longitudes = outlines[..., 1] - 360.0 * np.floor((outlines[..., 1] - degrees[:, None, 1] + 180.0) / 360.0)
+    for axis, corners in enumerate((outlines[..., 0], longitudes)):
         off = ~((corners.min(axis=1) <= degrees[:, axis]) & (degrees[:, axis] <= corners.max(axis=1)))
         if off.any():
             raise Broken(f"the position of secret {int(off.argmax())} is not in its cell")

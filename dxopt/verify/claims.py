@@ -1,4 +1,7 @@
-"""The claims of a certificate about a channel that is written down: each proven again, or Broken names where not."""
+"""The claims of a certificate about a channel that is written down: each proven again, or Broken names where not.
+
+A check returns what it has proven as a text, which is the detail of the verdict.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ def check_schema(result: Result) -> str:
 
 
 def check_prior(result: Result) -> str:
-    """Check that probabilities sum to 1 within 1e-9, exactly."""
+    """Check that the prior sums to 1 within 1e-9, is uniform if so named, and has a set only if one counts."""
     prior = result.prior
     wrong = np.flatnonzero(~(np.isfinite(prior) & (prior >= 0)))
     if len(wrong):

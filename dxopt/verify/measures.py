@@ -214,6 +214,7 @@ def _check_beliefs(result: Result, name: str, claimed: float) -> None:
     asked = {entry["name"]: entry for entry in result.claims.get("beliefs", ())}.get(name.removesuffix(_AT_MOST))
     if asked is None:
         raise Unproved(f"{claimed:.12g}: claims.json does not say what it is about")
+    # with hiding, the secret that is reported in place of each; otherwise the secrets of which it is known to be one
     members = asked["places"]
     for index in members:
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < result.size:

@@ -96,6 +96,7 @@ class _Ends(NamedTuple):
         # 1. the great circle on the auxiliary sphere: α0, σ and ω at both ends, and cos α2
         sine0 = sine * self.cos1
         cosine0 = np.hypot(cosine, sine * self.sin1)
+        # cos² β2 - cos² β1, by the squares whose difference loses fewer digits
         gap = np.where(
             self.cos1 < -self.sin1,
             (self.cos2 - self.cos1) * (self.cos1 + self.cos2),
@@ -264,7 +265,7 @@ class Measured:
         self.points = points
         self.others = others
         self.around = around
-        self.scale = 1.0
+        self.scale = 1.0  # multiplies distances on the Earth; divides those of normalised_manhattan
         if self.metric in ON_EARTH:
             self.scale = _radius(parameters, self.metric)
             spheres = on_sphere(points), on_sphere(others)

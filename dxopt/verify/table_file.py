@@ -62,20 +62,21 @@ class TableFile:
             raise Broken(f"it is {head.get('format')!r} {head.get('version')!r} out of 2^{head.get('bits')}")
         body = written[16 + length : -_DIGEST]
         _require_sections(head["sections"], len(body))
-        first = {name: body[place : place + size] for name, (place, size) in head["sections"].items()}
+        stored = {name: body[place : place + size] for name, (place, size) in head["sections"].items()}
         size = len(head["secrets"])
-        starts = np.frombuffer(first["starts"], dtype="<u8").astype(np.int64).tolist()
-        reports = np.frombuffer(first["reports"], dtype="<u4").astype(np.int64).tolist()
+        starts = np.frombuffer(stored["starts"], dtype="<u8").astype(np.int64).tolist()
+        reports = np.frombuffer(stored["reports"], dtype="<u4").astype(np.int64).tolist()
         if len(starts) != size + 1 or starts[0] or starts[-1] != len(reports) or any(np.diff(starts) < 1):
             raise Broken("starts do not divide the reports into one row for each secret")
         width = head["bits"] // 8
-        if len(first["steps"]) != width * (len(reports) - size):
+        if len(stored["steps"]) != width * (len(reports) - size):
             raise Broken("there is not one step fewer than reports in each row")
-        every = [int.from_bytes(first["steps"][k : k + width], "big") for k in range(0, len(first["steps"]), width)]
+        every = [int.from_bytes(stored["steps"][k : k + width], "big") for k in range(0, len(stored["steps"]), width)]
         rows = [reports[a:b] for a, b in pairwise(starts)]
+        # each row before x has one step fewer than reports
         steps = [every[starts[x] - x : starts[x + 1] - x - 1] for x in range(size)]
-        distances = np.frombuffer(first["distances"], dtype="<f8").astype(np.float64).reshape(size, size)
-        prior = np.frombuffer(first["prior"], dtype="<f8").astype(np.float64) if "prior" in first else None
+        distances = np.frombuffer(stored["distances"], dtype="<f8").astype(np.float64).reshape(size, size)
+        prior = np.frombuffer(stored["prior"], dtype="<f8").astype(np.float64) if "prior" in stored else None
         return cls(head, distances, rows, steps, prior)
 
     @cached_property

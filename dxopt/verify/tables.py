@@ -74,6 +74,7 @@ def _space_in_head(result: Result) -> dict[str, Any]:
     """Return the space as the head of its table has it: a tree counts there as given by distances."""
     found = {key.removeprefix("space."): array for key, array in result.mechanism.items() if key.startswith("space.")}
     if str(found["kind"]) in ("tree", "distances"):
+        # points that are numbers are not here but in `secret_points` of the head
         texts = ("points",) if "points" in found and found["points"].dtype.kind == "U" else ()
         kept = [key for key in found if key in (*_LISTED, *texts) or key.startswith("positions.")]
         found = {"kind": np.asarray("distances")} | {key: found[key] for key in kept}

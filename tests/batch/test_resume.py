@@ -138,6 +138,7 @@ def test_a_full_disk_keeps_earlier_results(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(path.name for path in out.iterdir()) == ["a", "b"]
 
 
+@pytest.mark.full
 def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()

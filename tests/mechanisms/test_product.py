@@ -25,6 +25,9 @@ def test_losses_by_factors_are_those_of_the_matrix(held: float | None) -> None:
     assert by_factors is not None
     assert by_factors == pytest.approx((found.matrix * space.distances).sum(axis=1), abs=1e-9)
     assert found.cost(np.full(24, 1 / 24), loss) == pytest.approx(float(np.mean(by_factors)), abs=1e-9)
+    # what is no sum over the factors is taken from the rows
+    binary = dx.Loss.of("binary", space)
+    assert found.cost(np.full(24, 1 / 24), binary) == pytest.approx(1 - np.trace(found.matrix) / 24, abs=1e-9)
 
 
 def test_rows_are_at_least_as_far_apart_as_said() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.material.files import ROOT
 from tests.mutants import draw, table
 from tests.mutating import trying
 from tests.mutating.operators import Mutant, mutants_of, sound
@@ -81,8 +82,6 @@ def test_mutants_that_are_no_python_or_the_same_are_not_drawn() -> None:
 
 
 def test_draws_are_repeated_by_their_seed() -> None:
-    from tests.material.files import ROOT
-
     sources = {file: (ROOT / file).read_bytes() for file in watched()}
     one = draw(20, 1, ["tables"], sources)
     assert one == draw(20, 1, ["tables"], sources)
@@ -111,6 +110,17 @@ def test_tests_that_see_a_line_are_chosen(monkeypatch: pytest.MonkeyPatch) -> No
     # constants are seen by all that run the file; a file that none runs, through its importers
     assert len(found("dxopt/proofs/repair.py", 1, 6, 7)) == 3
     assert len(found("dxopt/numerics/tropical.py", 7, last - 8, last - 6)) == 3
+
+
+def test_compiled_loops_are_seen_by_all_that_may_call_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by those alone that import them first."""
+    monkeypatch.setattr(trying, "_importers", lambda files: ["dxopt/numerics/tropical.py"])
+    first = Seen("a::one", 1.0, {"dxopt/numerics/tropical_loops.py": frozenset({1})})
+    caller = Seen("b::two", 1.0, {"dxopt/numerics/tropical.py": frozenset({30})})
+    source = (ROOT / "dxopt/numerics/tropical_loops.py").read_bytes()
+    last = len(source) - 2
+    mutant = Mutant("dxopt/numerics/tropical_loops.py", source.count(b"\n"), last, last + 1, "", "constant")
+    assert {one.test for one in Sight([first, caller]).of(mutant, source)} == {"a::one", "b::two"}
 
 
 def test_tests_are_quick_ones_of_each_kind_within_the_time() -> None:

@@ -88,14 +88,14 @@ class Sight:
                     self.by_line[file, line].append(one)
 
     def of(self, mutant: Mutant, source: bytes) -> list[Seen]:
-        """Those that run the lines of the change; where none is known to, as in compiled loops and constants, all
-        that run anything of the file, or of those that import it.
+        """Those that run the lines of the change; where none is known to, as in constants, all that run anything of
+        the file, or of those that import it. Of compiled loops coverage sees only who imports them first.
         """
         last_line = source.count(b"\n", 0, mutant.last) + 1
         lines = () if runs_at_import(source, mutant.line) else range(mutant.line, last_line + 1)
         found = {one.test: one for line in lines for one in self.by_line[mutant.file, line]}
         if not found:
-            files = [mutant.file]
+            files = [mutant.file, *(_importers([mutant.file]) if b"@kernel" in source else ())]
             while files and not found:
                 found = {one.test: one for file in files for one in self.by_file[file]}
                 files = _importers(files)

@@ -177,6 +177,13 @@ def test_proof_compares_points_at_distance_zero_exactly() -> None:
     assert violations(channel, lengths, 1.0) == [(0, 1, 0)]
     with pytest.raises(dx.CertificateError, match="secrets 0 and 1 are told apart by report 0"):
         prove_private(problem, channel)
+    # rows need not sum to 1 exactly: one may be above the other, which is at distance 0 from it, but not it from that
+    channel[0] = [np.nextafter(0.25, 1), 0.25, 0.5]
+    assert violations(channel, lengths, 1.0) == [(0, 1, 0)]
+    with pytest.raises(dx.CertificateError, match="secrets 0 and 1 are told apart by report 0"):
+        prove_private(problem, channel)
+    channel[0] = [np.nextafter(0.25, 0), 0.25, 0.5]
+    prove_private(problem, channel)
 
 
 def test_proof_refuses_infinite_leakage_however_small(problem: dx.Problem) -> None:
@@ -255,3 +262,7 @@ def test_a_channel_a_bit_over_its_budget_is_hardly_moved(space: dx.MetricSpace, 
         moved = bring_within_budget(problem, channel, within)
         assert expected_above(problem, moved) <= budget
         assert np.abs(moved - channel).max() <= 1e-9
+    # and where much is over it, what the budget allows is used
+    budget = 0.5 * (loss + expected_above(plain, within))
+    problem = plain.but(objective=dx.AdversaryError(budget, "binary"))
+    assert budget - 1e-9 <= expected_above(problem, bring_within_budget(problem, channel, within)) <= budget

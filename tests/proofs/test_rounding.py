@@ -17,7 +17,7 @@ from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
-from dxopt.proofs.duals import AdversaryDual, Dual, LineDual, WorstDual
+from dxopt.proofs.duals import AdversaryDual, Dual, LineDual, WorstDual, pack_dual, unpack_dual
 from dxopt.proofs.privacy import prove_private, realised_levels, require_channel
 from dxopt.proofs.repair import expected_above
 from tests.judges.duality import by_multipliers, on_line, products
@@ -113,6 +113,28 @@ def test_weights_prove_no_more_than_they_do(scale: float) -> None:
         exact = total / sum(map(Fraction, weights.tolist()))
         found = Fraction(proven_bound(problem, WorstDual(weights, inner))[0])
         assert exact - Fraction(scale) * Fraction(1, 10**11) - 8000 * Fraction(2) ** -1022 <= found <= exact
+
+
+def test_weights_count_their_own_roundings() -> None:
+    """With few multipliers, next to losses that are small: what is left to the roundings of the weights decides."""
+    rng = np.random.default_rng(0)
+    for size, reports, count in [(2, 1, 1), (2, 2, 1), (2, 2, 1), (3, 2, 1), (3, 2, 2)] * TIMES:
+        space = dx.MetricSpace.from_points(np.sort(rng.random(size)) * 10.0 ** rng.uniform(-8, 0))
+        losses = 1e-8 * rng.standard_normal((size, reports))
+        problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss=losses, objective="worst_loss")
+        weights = rng.random(size)
+        inner = multipliers(rng, size, reports, count, 1.0)
+        costs = products(weights.tolist(), losses.tolist())
+        total = by_multipliers(costs, apart(1.0, space.distances), triples(inner))
+        exact = total / sum(map(Fraction, weights.tolist()))
+        found = Fraction(proven_bound(problem, WorstDual(weights, inner))[0])
+        assert exact - Fraction(1, 10**10) <= found <= exact
+
+
+def test_no_dual_is_written_as_prices_of_0() -> None:
+    written = unpack_dual(pack_dual(None, 3))
+    assert isinstance(written, Dual)
+    assert np.array_equal(written.prices, np.zeros(3))
 
 
 @pytest.mark.parametrize("scale", [1.0, TINY])

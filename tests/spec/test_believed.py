@@ -109,8 +109,14 @@ BROKEN = [
     (LINE + "beliefs: {kind: pufferfish, epsilon: 1, secrets: [[[0], [0]]]}\n", "are no pairs", 2),
     (
         LINE + f"beliefs: {{kind: pufferfish, epsilon: 1, {EVENTS}, under: {{kind: corner, point: 0}}}}\n",
-        "corner depends on the level",
+        "beliefs.under: corner depends on the level",
         2,
+    ),
+    (
+        f"{LINE}beliefs: {{kind: pufferfish, epsilon: 1, {EVENTS},\n"
+        "  under: [uniform, {kind: corner, point: 0}]}\n",
+        "beliefs.under[1]: corner depends on the level",
+        3,
     ),
     (STREAMS + f"beliefs: {{kind: markov, epsilon: 1, {CHAIN.replace('0.8', '0.7')}}}\n", "sums to 0.9", 2),
     (STREAMS + f"beliefs: {{kind: markov, epsilon: 1, {CHAIN.replace('length: 2', 'length: 3')}}}\n", "8 secrets", 0),

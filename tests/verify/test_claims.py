@@ -161,3 +161,19 @@ def test_the_level_of_one_record(kind: str, tmp_path: Path) -> None:
 def test_figures_without_end_are_none(results: dict[str, Result], name: str, number: float | None) -> None:
     with pytest.raises(Broken):
         check_gap(claiming(results["program"], **{name: number}))
+
+
+def test_one_record_without_privacy(tmp_path: Path) -> None:
+    """No δ is asked for, and so none is allowed for the level."""
+    report = KINDS["adversary"]()
+    result = Result.read(report.save(tmp_path / "out"))
+    assert not result.private
+    check_measure(result, "delta of one record", 0.0)
+    check_measure(result, "epsilon of one record", np.inf)
+    for name, number in (
+        ("delta of one record", 1.0),
+        ("epsilon of one record", 0.0),
+        ("epsilon of one record", 5.0),
+    ):
+        with pytest.raises(Broken):
+            check_measure(result, name, number)

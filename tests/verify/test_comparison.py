@@ -289,10 +289,18 @@ PRIORS = {
     "alike": (_of([1, 1, 2], TWINS, 0.8), "regular"),
     "negative": (_of([1, 1, 1, 1, 1], STAR, 0.4), "not regular"),
     "unlike": (_of([1, 2, 2], TWINS, 0.8), "not regular"),
+    "unlike in the last place": (_of([1, 1 - 2.0**-53, 1.25], TWINS, 0.8), "not regular"),
     "empty": (_of([1, 0, 1], PATH, 0.8), "not regular"),
     "steep": (_of([40, 2, 1], PATH, 0.8), "not regular"),
     "corner": (_of([4, 2, 1], PATH, math.log(2)), "undecided"),
 }
+
+
+def test_probabilities_differ_where_their_logarithms_do_not() -> None:
+    """In "unlike in the last place", so that nothing but the comparison of twins tells them apart."""
+    first, second, _ = PRIORS["unlike in the last place"][0].prior.probabilities
+    assert first != second
+    assert math.log(first) == math.log(second)
 
 
 @pytest.mark.parametrize("kind", PRIORS)

@@ -78,3 +78,15 @@ def test_duals_off_a_line_are_of_few_reports() -> None:
         else:
             with pytest.raises(Unproved, match="over the limit of 3,000"):
                 _bound_of_axis(1.0, np.full(2, 0.5), losses, dual, math.inf)
+
+
+@pytest.mark.parametrize("places", [-10, 46, 50, 60, 113])
+def test_rests_allow_for_the_roundings_of_entries(places: int) -> None:
+    """Each entry may be off by 4 units in its last place, however small it is beside the 2^-200 of the sums."""
+    weight = 2.0 ** (places - 200)
+    low, high = on_line(np.array([0.0]), np.array([weight]), 1.0).rests[0]
+    exact = 1 - Fraction(weight)
+    room = 4 * UNIT * Fraction(weight)
+    assert low <= exact - room
+    assert exact + room <= high
+    assert high - low <= 3 * room + Fraction(1, 2**80) * Fraction(weight) + Fraction(8, 2**200)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.verify.metrics import Measured, on_sphere
+from dxopt.verify.metrics import Measured, _Ends, _reduced, on_sphere
 from dxopt.verify.verdict import Broken
 
 
@@ -47,3 +49,15 @@ def test_points_on_the_sphere(degrees: list[float], vector: list[float]) -> None
 def test_points_beyond_the_poles_or_a_turn_are_none(degrees: list[float]) -> None:
     with pytest.raises(Broken, match="point 1 is no latitude and longitude"):
         on_sphere(np.array([[90.0, -360.0], degrees]))
+
+
+def test_the_longitude_gained_is_differentiated() -> None:
+    """By differences of ways on the ellipsoid, whose azimuth at the southern end is turned a little."""
+    rng = np.random.default_rng(0)
+    south = rng.uniform(-80, -20, 200)
+    ends = _Ends(*_reduced(south), *_reduced(rng.uniform(-0.9, 0.9, 200) * south))
+    azimuths = rng.uniform(0.1, math.pi - 0.1, 200)
+    before, _, after = ways = [
+        ends.reached(np.sin(a), np.cos(a)) for a in azimuths + np.array([[-1e-5], [0], [1e-5]])
+    ]
+    assert ways[1][1] == pytest.approx((after[0] - before[0]) / 2e-5, rel=1e-6)

@@ -7,7 +7,10 @@ import re
 import shutil
 import signal
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +24,9 @@ from dxopt.results.page.entries import read as read_entries
 from dxopt.runtime.stopping import Status
 from dxopt.solving.routes import limits
 from dxopt.verify import Outcome, Verdicts, verify, verify_all
+from dxopt.verify.folder import Result
+from dxopt.verify.parts import _Band, _check_breakpoints, differing_entry
+from dxopt.verify.verdict import Broken
 from tests.judges.parts import judged_with_parts, question_of
 from tests.material.checks import change_claims
 from tests.material.parted import KINDS, change, failing, points, redigest
@@ -254,3 +260,27 @@ def test_progress_and_ctrl_c(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     done = run(app, ["verify", str(folder)])
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == "interrupted"
+
+
+def test_what_one_problem_lacks_differs(results: dict[str, Path]) -> None:
+    whole = Result.read(next((results["sweep"] / "parts").iterdir()))
+    more = replace(whole, problem={**whole.problem, "prior_set.masses": np.ones(1)})
+    assert differing_entry(whole, whole) is None
+    assert differing_entry(whole, more) == differing_entry(more, whole) == "prior_set.masses"
+
+
+@pytest.mark.parametrize(
+    ("widths", "kinked"),
+    [((0.05, 0.05), True), ((0.05, 0.3), False), ((0.3, 0.05), False), ((0.3, 0.3), False)],
+)
+def test_breakpoints_have_straight_pieces_on_both_sides(widths: tuple[float, float], kinked: bool) -> None:
+    budgets = [Fraction(0), Fraction(1), Fraction(2)]
+    values = [Fraction(0), Fraction(3, 2), Fraction(2)]
+    parts: list[Any] = [SimpleNamespace(max_loss=at, value=value) for at, value in zip(budgets, values, strict=True)]
+    band = _Band(budgets, list(map(Fraction, widths)), [Fraction(0)] * 3, Fraction(2), Fraction(2))
+    for claimed in ([], [1.0]):
+        if bool(claimed) == kinked:
+            _check_breakpoints({"breakpoints": claimed}, parts, band, Fraction(1, 10))
+        else:
+            with pytest.raises(Broken, match="breakpoints: 1 is"):
+                _check_breakpoints({"breakpoints": claimed}, parts, band, Fraction(1, 10))

@@ -120,3 +120,15 @@ def test_error_bounds_are_about_symmetric_distances(tmp_path: Path) -> None:
     other = replace(result, problem={**result.problem, "distances": distances})
     with pytest.raises(Unproved, match="about symmetric distances"):
         check_error_bound(other, claimed)
+
+
+def test_error_bounds_are_of_the_best_pair(tmp_path: Path) -> None:
+    """d / (1 + e^d) is largest at 1.28; d / (2 + e^d), and so on, are largest at other distances."""
+    space = dx.MetricSpace.from_points([0.0, 1.16, 100.0, 101.28])
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)), method="exponential")
+    result = Result.read(report.save(tmp_path / "out"))
+    best, other = (length / (1 + math.exp(length)) for length in (101.28 - 100.0, 1.16))
+    assert other < best == pytest.approx(MEASURES["error_bound"](report.mechanism, report.problem))
+    check_error_bound(result, best)
+    with pytest.raises(Broken, match="error_bound is"):
+        check_error_bound(result, other)

@@ -187,6 +187,7 @@ def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, g
     low = np.maximum(average * (1 - 2 * (len(weights) + 2) * UNIT) - len(weights) * SMALLEST, 0.0)
     above = np.maximum(matrix - low, 0.0)
     found = math.fsum(weights * above.sum(axis=1))
+    # The sums over m reports and the product round by (m + 8) units at most, to first order; twice that is counted.
     return min(1.0, found * (1 + 2 * (matrix.shape[1] + 8) * UNIT))
 
 

@@ -54,9 +54,12 @@ class Exponential(Classic):
     def channel(self, problem: Problem) -> Array:
         if self.scores is None:
             return exponential_rows(budgets_to_reports(problem))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # refused below between secrets; within a row it is e^{-∞}
             below = self.scores - self.scores.max(axis=1, keepdims=True)
             apart = np.array([np.abs(self.scores - row).max(axis=1) for row in self.scores])
+        if not np.isfinite(apart).all():
+            fix = "divide all scores by one number: the mechanism stays the same"
+            raise SpecError("score", "differs between two secrets by more than a double holds", fix)
         # Normalising at most doubles the exponent, so half of the largest rate is private. Where nothing binds, as no
         # pair with different scores has a finite budget, it reports one of the best reports, all alike.
         rate = 0.5 * largest_rate(problem.budgets, apart)

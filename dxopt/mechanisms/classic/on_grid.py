@@ -30,7 +30,7 @@ Indices = NDArray[np.int64]
 _REACH = 40.0
 """Nodes end where the density of any cell above the floor has fallen by e^{-40}."""
 _STEEP = 32.0
-"""The first radial panel of a cell ends where the density has fallen by e^{-32}."""
+"""The first panel of s in a cell ends at this over β, where the density has fallen by e^{-16} or more."""
 _ORDER = 12
 """The nodes of a panel on which the density hardly falls."""
 _EXPONENT = 700.0
@@ -156,6 +156,7 @@ def _square_rule(rate: float) -> tuple[Array, Array, Array, Array]:
 
     # One triangle: the point at the part s of the way from the corner to the opposite side, and at the part t of that
     # side, is s/2 along an axis and st/2 off it.
+    # Over r = s√(1 + t²)/2 the exponent βr grows by β√½ per unit of s at most, and by less than β/2 per unit of t.
     s, ds = _panels_rule(ends, rate * math.sqrt(0.5))
     t, dt = _gauss_rule(0.0, 1.0, _nodes_needed(0.5 * rate))
     along = 0.5 * s[:, None] * np.ones_like(t)

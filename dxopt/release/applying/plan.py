@@ -81,7 +81,11 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Mask of the rows that are kept `(k,)`, and their secrets and persons `(j,)`, before anything is drawn."""
+    """The rows that are kept, before anything is drawn, of data that may still be refused by `tally.require`.
+
+    `kept` is a mask `(k,)` of all rows. `secrets` and `persons` `(j,)` are those of the kept rows alone; a person is
+    "" where the row names nobody, and the list is empty if the plan has no column of persons.
+    """
 
     kept: NDArray[np.bool_]
     secrets: NDArray[np.int64]
@@ -144,7 +148,11 @@ class Plan:
         return Tally(self.snapper, self.outside, noun)
 
     def settle(self, values: Sequence[Any], persons: Any, lines: NDArray[np.int64], tally: Tally) -> Settled:
-        """Return the secrets and persons of the rows that are kept, and count all rows in the tally."""
+        """Return the secrets and persons of the rows that are kept, and count all rows in the tally.
+
+        Nothing is refused here, not even a row that names nobody: the caller calls `tally.require` once all rows are
+        counted. `lines` are the numbers of the rows for its errors; `persons` is None if the plan has none.
+        """
         snapped = self.snapper.snap(values)
         kept = tally.add(lines, list(values), snapped)
         if persons is None:

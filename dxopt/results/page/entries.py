@@ -125,6 +125,7 @@ def _read_entry(folder: Path) -> Entry:
     frontier = read_typed(folder / FRONTIER, FrontierFile) if is_file(folder / FRONTIER) else None
     if not holds_report(folder):
         asked = level or frontier
+        # a file that was removed since the folder was found leaves neither
         return Entry(asked.problem if asked else folder.name, None, level, frontier)
     report = load(folder)
     return Entry(report.problem.name, report, level, frontier, recorded=read_typed(folder / NOTES, Notes).warnings)

@@ -30,9 +30,8 @@ SMALLEST_SHARE = 1e-40
 def cost_unit(optimum: float, largest: float) -> float:
     """Return the number that costs are divided by, so that solvers see an optimum near 1.
 
-    Given are an estimate of the optimum and the largest size of a cost.
-    It is the optimum, unless that is next to nothing beside the largest cost; this one where the optimum is 0; 1
-    where both are.
+    It is the given estimate of the optimum, raised to 1e-40 of the size of the largest cost; where the optimum is 0
+    it is that size, and where that is 0 as well it is 1.
     """
     if not optimum:
         return float(largest) or 1.0
@@ -90,8 +89,8 @@ def classes_of_points(problem: Problem) -> tuple[Partition, Array]:
     d(a, b) = 0 gives K[b, z] ≥ K[a, z] in every report, and both rows sum to 1, so that they are equal. As all rows
     of a class are, of the budgets between the members of two classes the least is the one that binds.
     """
-    # With δ distance 0 does not make rows equal: each point is a class of its own. So it is with pairs of beliefs,
-    # which tell apart what the members of a class weigh.
+    # With δ, distance 0 does not make rows equal: each point is a class of its own. Nor are points merged with pairs
+    # of beliefs, which may give the members of a class different weights.
     if problem.delta or problem.beliefs is not None:
         return Partition(np.arange(len(problem.space))), problem.budgets
     partition = Partition.joining(problem.budgets <= ALIKE)
@@ -115,7 +114,7 @@ def dual_of_problem(dual: Dual | None, compiled: Compiled, shift: Array, costs: 
         multiplier = compiled.scale * dual.multiplier
     partition = compiled.partition
     budgets = compiled.problem.budgets
-    # where every class is a point, it only may have another number
+    # where every class is a single point, the two may still be numbered in another order
     if partition.trivial:
         first = partition.representatives[dual.first]
         second = partition.representatives[dual.second]

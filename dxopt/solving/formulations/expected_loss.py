@@ -99,11 +99,11 @@ class WorstLossProgram:
         if not weights.sum() > 0:
             return Candidate(channel, None, "exact")
         weights = mixtures.tidied(weights)
-        secrets = mixtures.prior(weights)
+        prior = mixtures.prior(weights)
         counted = np.where(mixtures.reach[:, None], compiled.problem.losses, 0.0)
-        shift = compiled.partition.totals(secrets[:, None] * counted[mixtures.reach].min())[:, 0]
+        shift = compiled.partition.totals(prior[:, None] * counted[mixtures.reach].min())[:, 0]
         with np.errstate(over="ignore"):
-            costs = secrets[:, None] * counted
+            costs = prior[:, None] * counted
         inner = dual_of_problem(solution.dual, compiled, shift, costs)
         return Candidate(channel, WorstDual(weights, inner), "exact")
 

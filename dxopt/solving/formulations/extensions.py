@@ -44,9 +44,9 @@ class WithDelta:
         """Pose the base's program without its cone, but with the rows and slacks of the entries."""
         compiled = self.base.apply(problem)
         # the rows with slacks take the place of the cone, which binds no pair
-        apart = np.full(compiled.smaller.budgets.shape, np.inf)
-        np.fill_diagonal(apart, 0.0)
-        program = compiled.smaller.with_budgets(apart).coupled_by(self._delta_rows(problem))
+        unbound = np.full(compiled.smaller.budgets.shape, np.inf)
+        np.fill_diagonal(unbound, 0.0)
+        program = compiled.smaller.with_budgets(unbound).coupled_by(self._delta_rows(problem))
         return replace(compiled, smaller=program, formulation=self)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
@@ -54,6 +54,7 @@ class WithDelta:
         coupled = solution.coupled
         if coupled is None or solution.dual is None:
             return self.base.recover(compiled, replace(solution, dual=None, coupled=None))
+        # the rows of the base's own coupling come first, then one for each entry, then one for each pair
         count = len(self.entries)
         own, scaled = np.split(coupled, [len(coupled) - count - self._numbered_pairs(compiled.problem)[0]])
         first, second, report = self.entries.T
@@ -63,7 +64,7 @@ class WithDelta:
         return self.base.recover(compiled, replace(solution, dual=dual, coupled=own))
 
     def _numbered_pairs(self, problem: Problem) -> tuple[int, NDArray[np.int64]]:
-        """Count the pairs, and return the pair of each entry."""
+        """Return the number of pairs, and for each entry `(t,)` the number of its pair, from 0."""
         pair = self.entries[:, 0] * problem.shape[0] + self.entries[:, 1]
         pairs, index = np.unique(pair, return_inverse=True)
         return len(pairs), index

@@ -62,7 +62,7 @@ class WorstRows:
         With classes of secrets (see `reductions.symmetry`), the mean over each class takes the place of its secrets;
         only where all priors count.
     given : (r,) array or None
-        What is taken off the loss of each form.
+        What is taken off the loss of each form: for a regret, the optimum under the prior that the form is.
     """
 
     losses: Array
@@ -86,14 +86,18 @@ class WorstRows:
         n, m = self.losses.shape
         size = int(self.index.max()) + 1
         entries = (np.arange(m) * size + self.index[:, None]).ravel()
-        paid = sp.csr_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), entries)), (n, m * size))
+        # row by row minus the loss of a secret, as a form of the columns one after another
+        lost = sp.csr_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), entries)), (n, m * size))
         forms = self.among.forms
-        mixed = paid[forms] if forms.ndim == 1 else sp.csr_array(forms) @ paid
+        mixed = lost[forms] if forms.ndim == 1 else sp.csr_array(forms) @ lost
         cost, extras = self._extras()
         return Coupling(cost, sp.csc_array(mixed), extras, self.floors)
 
     def _extras(self) -> tuple[Array, sp.csc_array]:
-        """Return the costs of t, one for each group, then of a, one for each row with a cap, and their matrix G."""
+        """Return the costs of the variables u = (t, a), and their matrix G.
+
+        There is a t_g for each group, then an a_i for each form i with a cap: t_g + a_i is no less than its loss.
+        """
         among = self.among
         r, count = among.rows, len(among.capped)
         groups = sp.csr_array((np.ones(r), (np.arange(r), among.group)), (r, len(among.masses)))

@@ -121,8 +121,9 @@ class LinearProgram:
             shape=(len(rows), size * reports),
         )
         entries = size * reports
-        places = np.tile(np.arange(size), reports)
-        equalities = sp.csc_array((np.ones(entries), places, np.arange(entries + 1)), shape=(size, entries))
+        # each column of E has a single 1: an entry of row x of the channel counts in the total of that row alone
+        rows_of_entries = np.tile(np.arange(size), reports)
+        equalities = sp.csc_array((np.ones(entries), rows_of_entries, np.arange(entries + 1)), shape=(size, entries))
         signed = ~_bound_both_ways(program, rows)
         uncoupled = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
         return uncoupled if program.coupling is None else uncoupled._coupled(program.coupling.written())
@@ -150,6 +151,7 @@ class LinearProgram:
 def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
     """Tell for each entry whether v_x ≤ e^d v_x' and v_x' ≤ e^d' v_x are rows, d + d' > 0: these imply v_x ≥ 0."""
     size, reports = program.costs.shape
+    # the triples (z, a, b) and (z, b, a) of each row, as one number
     cell = (rows.report * size + rows.first) * size + rows.second
     mirrored = (rows.report * size + rows.second) * size + rows.first
     there_and_back = program.budgets[rows.first, rows.second] + program.budgets[rows.second, rows.first]
@@ -192,7 +194,10 @@ class ChannelSolution:
 
     @classmethod
     def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:
-        """Read the channel, row prices and multipliers of the coupling from a solution of the linear program."""
+        """Read the channel, row prices and multipliers of the coupling from a solution of the linear program.
+
+        Its primal is the columns one after another, then u; rows of the coupling come last (see `LinearProgram.of`).
+        """
         prices = found.equality_dual
         multipliers = found.inequality_dual
         rows = 0 if program.coupling is None else program.coupling.rows

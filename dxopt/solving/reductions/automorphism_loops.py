@@ -15,9 +15,9 @@ SAME_ENTRY = 1e-12
 
 @kernel(MATRIX, POSITIONS, POSITIONS, POSITIONS)
 def compare(matrix: Array, rows: Indices, columns: Indices, moved: Indices) -> tuple[bool, int]:
-    """Tell whether matrix[rows[x], columns[z]] is matrix[x, z] where x or z (in `moved`) moves; count what is read.
+    """Compare matrix[rows[x], columns[z]] with matrix[x, z] wherever x or z moves; `moved` are the z that do.
 
-    The search is charged for the entries read (`Search.spend`).
+    Return whether all of these are equal, and how many were read, for which the search is charged (`Search.spend`).
     """
     compared = 0
     for x in range(len(rows)):
@@ -29,6 +29,7 @@ def compare(matrix: Array, rows: Indices, columns: Indices, moved: Indices) -> t
             a = row[z]
             b = image[columns[z]]
             compared += 1
+            # two infinite entries are equal, but their difference is no number
             if a != b and not abs(a - b) <= SAME_ENTRY * (1 + min(a, b)):
                 return False, compared
     return True, compared

@@ -77,7 +77,7 @@ class Colours(NamedTuple):
 class Refinement:
     """Refines colours of the rows and reports of one program.
 
-    The random numbers of the colours are of `draw`; `spend` is given the entries that are read, and may raise.
+    Random numbers for the colours come from `draw`; `spend` is told how many entries are read, and may raise.
     """
 
     def __init__(self, program: ChannelProgram, draw: np.random.Generator, spend: Callable[[int], None]) -> None:
@@ -112,7 +112,7 @@ class Refinement:
             reports = split_colours(reports, self.of_rows[rows] @ self.costs)
             rows = split_colours(rows, sums)
             before, highest = highest, int(rows.max() + reports.max())
-            # colours only split, so these maxima grow until nothing splits
+            # colours only split, so these maxima grow until nothing splits; rows that are all single need no more
             if highest == before or rows.max() + 1 == len(rows):
                 # sorted within a colour, so that images of each other have the same list
                 return Colours(rows, reports, sums[np.lexsort((sums, rows))])
@@ -246,6 +246,7 @@ class Search:
         first = np.diff(self.kinds[order], prepend=-1) > 0
         if first.all():
             return
+        # the image of a report is the next one of its kind, and that of the last is the first (`first` sorts last)
         turned = np.empty_like(order)
         turned[order] = order[np.lexsort((first, self.kinds[order]))]
         if self.is_kept(self.costs, rows, turned):
@@ -263,7 +264,7 @@ class Search:
                 if cell.tobytes() in free:
                     continue
                 orders = self.all_orders(cell)
-                if not orders:
+                if not orders:  # the largest cell that is not free is individualised below
                     break
                 self.generators.extend(orders)
                 free.add(cell.tobytes())
@@ -307,9 +308,10 @@ class Search:
                 self.orbit = orbits([firsts[self.orbit], one.rows], len(self.orbit))
 
     def find_carrying(self, depth: int, colours: Colours, images: Indices) -> Automorphism | None:
-        """Find an automorphism that takes the base before `depth` to the points fixed in `colours`, and on.
+        """Find an automorphism that takes base point `depth` to one of `images`.
 
-        None proves that there is none, up to rounding: an automorphism g would take the goal to the child, cell by
+        It takes the base points before to those individualised in `colours`, and later ones to whatever suits. None
+        proves that there is none, up to rounding: an automorphism g would take the goal to the child, cell by
         cell, so both look alike. At the end of the base cells are free or single, so the matching there is g after a
         permutation within free cells: an automorphism itself, which the comparison accepts.
         """

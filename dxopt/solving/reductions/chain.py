@@ -105,13 +105,14 @@ def shortest_paths(whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
 
 
 def _dual_of_steps(dual: Dual, budgets: NDArray[np.float64], before: NDArray[np.int32]) -> Dual:
-    """Return multipliers of steps instead of paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
+    """Return multipliers of steps instead of paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - E_ap v_a).
 
-    Those of pairs that no path joins prove nothing and are left out. `before[a, b]` is the last stop before b on a
-    shortest path from a.
+    Here E = e^{-d}, with d the length of a path or step, and p = before[a, b] is the last stop before b on a shortest
+    path from a. Multipliers of pairs that no path joins prove nothing and are left out.
     """
     joined = before[dual.first, dual.second] >= 0
     report, first, second, multiplier = (entry[joined] for entry in dual.entries)
+    # from the end of all paths backwards, one step a pass, until the last stop is the start
     found: list[tuple[NDArray[Any], ...]] = [(report[:0], first[:0], second[:0], multiplier[:0])]
     while len(report):
         stop = before[first, second].astype(np.int64)

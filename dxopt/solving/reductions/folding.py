@@ -37,7 +37,7 @@ class Folding:
     def apply(self, whole: LinearProgram) -> LinearProgram:
         """Return the program with one variable for each class, and one row."""
         count = len(self.variables.index)
-        joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))
+        joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))  # adds up columns by class
         equal = self.equalities.representatives
         rows = self.inequalities.representatives
         return LinearProgram(
@@ -112,7 +112,7 @@ def _renumbered(classes: Indices) -> Partition:
 
 
 def entry_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> EntryOrbits | None:
-    """Find the orbits of a program without coupling; None where that saves less than a quarter, or n²m is large."""
+    """Find the orbits of a program; None where it is coupled, n²m is large, or folding saves less than a quarter."""
     n, m = program.costs.shape
     if program.coupling is not None or n * n * m > _MOST:
         return None
@@ -133,4 +133,5 @@ def entry_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lamb
 
 
 def _orbits_of_images(found: list[Automorphism], image: Callable[[Automorphism], Indices], size: int) -> Indices:
+    """Return the orbit of each of `size` things; `image` gives the number of the image of each, in their order."""
     return orbits((image(one).ravel() for one in found), size)

@@ -54,7 +54,7 @@ _SOON_CELLS = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class LineOptimum:
-    """The optimum of a line: the remap, and the point whose report costs least if it is always given."""
+    """The optimum of a line: the remap `(n,)` to reports, and the point whose report costs least if always given."""
 
     table: Indices
     safest: int
@@ -64,7 +64,7 @@ class LineOptimum:
 def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
     """Return the problem itself, with a `lift` from the answer of `best_remap` to a mechanism; or why it has none.
 
-    That is a matrix where it is to be `written`; otherwise it is implicit, at a level lowered by a hair.
+    The mechanism is a matrix where it is to be `written`; otherwise it is implicit, at a level lowered by a hair.
     """
     size = len(whole.space)
     if coordinates_of_line(whole.space) is None:
@@ -90,6 +90,7 @@ def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
         return error.wrong
 
     def implicit(found: LineOptimum) -> Candidate:
+        """Return the mechanism without a matrix; what its rows lack of 1 goes to the report of the safest point."""
         mechanism = remapped(replace(base, slack=found.safest), found.table, whole.reports, whole.epsilon)
         return Candidate(mechanism, found.dual, "exact", NAME)
 
@@ -97,7 +98,10 @@ def on_line(whole: Problem, *, written: bool) -> Reduced[Problem] | str:
 
 
 def _geometric(problem: Problem) -> KernelMechanism:
-    """Return the truncated geometric mechanism, at a level that lets it be remapped."""
+    """Return the truncated geometric mechanism Φ'·diag(w), private at a level ε' at which it can be remapped.
+
+    Rounding of weights and products needs room as well: Φ' has a still lower level in the place of ε.
+    """
     space = problem.space
     epsilon = epsilon_of_base(space, problem.epsilon)
     lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
@@ -126,6 +130,7 @@ def quick_candidate(problem: Problem) -> Candidate:
         reports = np.arange(count)
     along = coordinates_of_line(problem.space)
     assert along is not None
+    # (n, k): what the k reports cost in place of each output of the mechanism
     costs = costs_of_reports(Path(along, base.epsilon, 0.0), base.weights, prior, problem.loss, reports)
     best = costs.argmin(axis=1)
     value = float(costs[np.arange(size), best].sum())
@@ -140,6 +145,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     along = coordinates_of_line(problem.space)
     if along is None:
         raise UnsupportedError("space", "is no line", "use method: optimal")
+    # e^{-εd} from each point to the next one; none underflows
     factors = np.exp(-problem.epsilon * np.minimum(line_steps(problem.space), ROOM / problem.epsilon))
     starts: list[Array] = []
     # 1. forward: Σ_{x' ≤ x} e^{-εd(x', x)} π_x' l(x', z) for all reports z, of which only the sum before each block
@@ -195,7 +201,10 @@ def _running_sums(costs: Array, factors: Array, rows: Indices, start: Array) -> 
 
 
 def _note_cheapest(costs: Array, rows: Indices, least: Array, cheapest: Indices) -> None:
-    """Note for each report the secret for which it costs least, against the mean of the secret's costs."""
+    """Note in place, for each report, the secret of a block where it costs least, if less than in blocks before.
+
+    Costs count relative to the mean of the secret's: `least` is the least ratio so far, `cheapest` its secret.
+    """
     mean = costs.mean(axis=1, keepdims=True)
     relative = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
     which = relative.argmin(axis=0)
@@ -209,13 +218,14 @@ def _central_points(table: Indices, best: Array, along: Array, cheapest: Indices
     """Return the root of each report: a central point of those remapped to it; without any, where it costs least.
 
     Rounding at x is about b_x and may grow by e^{εd(x, r)} on the way to the root r. The largest product is least
-    where the largest ln b_x + ε(x - r) and ln b_x - ε(x - r) are equal. `along` are coordinates times ε.
+    where the largest ln b_x + ε(x - r) and ln b_x - ε(x - r) are equal. `table` is the report of each point, `best`
+    is b, and `along` are coordinates times ε; `cheapest` is the point where each report costs least.
     """
     roots = cheapest.copy()
     order = np.argsort(table, kind="stable")
     used, first = np.unique(table[order], return_index=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.where(best > 0, np.log(best), -1e300)
+        worth = np.where(best > 0, np.log(best), -1e300)  # a point with b_x = 0 has no rounding to count
     for report, points in zip(used.tolist(), np.split(order, first[1:]), strict=True):
         ahead = (worth[points] + along[points]).max()
         behind = (worth[points] - along[points]).max()

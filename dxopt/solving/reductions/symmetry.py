@@ -135,6 +135,7 @@ class Orbits:
         channel = solution.channel
         dual = solution.dual
         if channel is not None:
+            # the column of a representative carries the weight of its whole class
             channel = self.channel(channel.T / self.sizes[:, None])
         coupled = solution.coupled
         if coupled is not None and self.guesses is not None:
@@ -183,12 +184,14 @@ def find_orbits(program: ChannelProgram, should_stop: Callable[[], bool] = lambd
         return TOO_LITTLE
     guesses: Indices | None = None
     if isinstance(program.coupling, GuessRows):
+        # guess g is report m + g of the automorphisms (see `uncoupled`), and a pair (z, g) has the number z·count + g
         count = program.coupling.won.shape[1]
         maps = (one.reports[:m, None] * count + one.reports[None, m:] - m for one in moves)
         guesses = orbits((pairs.ravel() for pairs in maps), m * count).reshape(m, count)
     generators = [Automorphism(one.rows, one.reports[:m]) for one in moves]
     rows = Partition(orbits((one.rows for one in generators), n))
     reports = Partition(orbits((one.reports for one in generators), m))
+    # orbits of pairs of a row and a report: those with the representative of a class are the classes of its column
     leader = np.arange(n * m, dtype=np.int32).reshape(n, m)
     for one in generators:
         _join_orbits(leader, one.rows, one.reports, np.flatnonzero(one.reports != np.arange(m)))

@@ -29,13 +29,13 @@ from dxopt.solving.routes.limits import is_written
 Array = NDArray[np.float64]
 TIGHT = "tight-constraints mechanism"
 _SOON = 0.25
-"""Seconds: what takes longer is not left until a solve is stopped."""
+"""Seconds: a mechanism that takes longer to make is not left until a solve is stopped."""
 _AHEAD = 10.0
-"""Seconds that one of these may take where there is no limit."""
+"""Seconds that such a mechanism may take where there is no time limit."""
 _SHARE = 0.25
-"""The part of a limit that it may take."""
+"""The part of a time limit that such a mechanism may take."""
 _CHEAP = 0.05
-"""Seconds that do not count."""
+"""A mechanism that takes no more seconds is made ahead in any case."""
 _PRODUCT = 1e-10
 _SYSTEM = 1e-6
 _PROGRAM = 7e-6
@@ -45,7 +45,7 @@ _REMAP_CELLS = 250_000
 _SAME = 1e-9
 """Channels whose entries differ by no more are the same."""
 _LEFT_OUT = ("graph_exponential", "multivariate_laplace", "truncated_exponential")
-"""Not tried unasked: the exponential mechanism, which is, is close to them, and two of them look for their rate."""
+"""Not tried unasked: the exponential mechanism, which is tried, is close, and two of them search for their rate."""
 
 
 def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:
@@ -176,7 +176,7 @@ class ClosedForms:
         return self.problem.objective.sign * math.inf if self._best is None else self._best.value
 
     def make_ahead(self, stop: Stop) -> None:
-        """Make what costs next to nothing; and, if there is time, what would take too long once the solve stops."""
+        """Make the mechanisms that take next to no time; and, if there is time, those too slow for after a stop."""
         left = stop.remaining()
         most = _AHEAD if left is None else min(_AHEAD, _SHARE * left)
         for form in self._forms():
@@ -218,12 +218,12 @@ class ClosedForms:
         return self._left[:]
 
     def _allowed(self, channel: Array) -> bool:
-        """Tell whether it is within the loss budget."""
+        """Tell whether a channel is within the loss budget, where there is one."""
         budget = self.problem.objective.max_loss
         return math.isinf(budget) or expected_above(self.problem, channel) <= budget
 
     def _make(self, form: _Form) -> None:
-        """Make one, and keep it if it is better, as it is or with its optimal remap."""
+        """Make a mechanism; keep it, as it is or with its optimal remap, if it is better than the best so far."""
         assert self._left is not None
         self._left.remove(form)
         problem = self.problem
@@ -234,7 +234,7 @@ class ClosedForms:
         if not np.isfinite(before).all():
             return
         made = {f"{form.name} with optimal remap": _remapped(problem, before)}
-        if not isinstance(problem.objective, ExpectedLoss):
+        if not isinstance(problem.objective, ExpectedLoss):  # for which a remap never costs more
             made[form.name] = before
         for name, channel in made.items():
             value = problem.objective.value(problem, channel)
@@ -249,15 +249,15 @@ def _forms(problem: Problem) -> Iterator[_Form]:
         return
     rows, reports = problem.shape
     drawn = _is_remap_random(problem)
-    remap = (_PROGRAM if drawn else _PRODUCT) * rows * rows * reports
+    remap_seconds = (_PROGRAM if drawn else _PRODUCT) * rows * rows * reports
     there = {name: CLASSICS.get(name)() for name in CLASSICS if name not in _LEFT_OUT}
     there = {name: classic for name, classic in there.items() if classic.refuses(problem) is None}
     for name, classic in there.items():
-        seconds = classic.expected_seconds(problem) + remap
+        seconds = classic.expected_seconds(problem) + remap_seconds
         if name != "laplace" or seconds < _CHEAP or "planar_laplace" not in there:
             yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(problem))
     if refuses_tight(problem) is None:
-        yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))
+        yield _Form(TIGHT, _SYSTEM * rows**2 + remap_seconds, lambda: _tight(problem))
 
 
 def _is_remap_random(problem: Problem) -> bool:

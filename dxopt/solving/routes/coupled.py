@@ -58,24 +58,24 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
         within_budget = channel_within_budget(problem, options)
     if within_budget is not None:
         constant = constant_channel(problem.costs)
-        if expected_above(problem, constant) <= problem.objective.max_loss:
+        if expected_above(problem, constant) <= problem.objective.max_loss:  # it tells an adversary nothing
             yield Candidate(constant, claim="exact", route="constant report, which the budget allows")
         else:
             if matched is not None:
                 yield by_matching_guesses(problem, within_budget, *matched)
             yield Candidate(within_budget, claim="exact", route="least expected loss")
-    # another channel: private without δ, from which the rounds of the programs with δ look for entries
-    within: NDArray[np.float64] | None = None
+    # a channel that is private without δ, from which the rounds of the programs with δ look for entries
+    private: NDArray[np.float64] | None = None
     if problem.delta and has_many_entries(problem):
         without_delta = _without_delta(problem, within_budget, options)
-        within = np.asarray(without_delta.channel)
+        private = np.asarray(without_delta.channel)
         yield without_delta
     for name in names:
         options.progress("building the linear program")
-        compiled, solution = _solve_coupled(problem, name, within, options)
+        compiled, solution = _solve_coupled(problem, name, private, options)
         for candidate in candidates_of(compiled, solution, name, options):
             yield replace(candidate, within_budget=within_budget)
-        if problem.delta and within is None and name == names[0] and not options.stop.requested:
+        if problem.delta and private is None and name == names[0] and not options.stop.requested:
             yield _without_delta(problem, within_budget, options)
         if name == names[0]:
             yield ClosedForms(problem, within_budget).candidate("exact")
@@ -123,12 +123,12 @@ def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, 
 
 
 def _solve_coupled(
-    problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
+    problem: Problem, solver: str, private: NDArray[np.float64] | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
-    """Pose the problem and solve it by a solver, in rounds where it has δ; `within` is as in `solve_with_delta`."""
+    """Pose the problem and solve it by a solver, in rounds where it has δ; `private` is as in `solve_with_delta`."""
     formulation = FORMULATIONS[problem.objective.name]()
     if problem.delta:
-        return solve_with_delta(problem, formulation, solver, within, options)
+        return solve_with_delta(problem, formulation, solver, private, options)
     compiled = (formulation if problem.beliefs is None else WithBeliefs(formulation)).apply(problem)
     return compiled, solve_program(compiled, solver, options)
 
@@ -158,7 +158,7 @@ def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
 
 
 def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[Candidate]:
-    """Find the optimum over the hull of some priors of the set, to which the worst one for it joins, in rounds.
+    """Find the optimum over the hull of some priors of the set, in rounds: the worst prior for its channel joins.
 
     The hull is within the set, so that its bound is one for the set as well; and the value of the channel is its loss
     under the worst prior of the set.

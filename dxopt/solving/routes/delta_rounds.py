@@ -60,21 +60,21 @@ def has_many_entries(problem: Problem) -> bool:
 
 
 def solve_with_delta(
-    problem: Problem, base: Formulation, solver: str, within: Array | None, options: Options
+    problem: Problem, base: Formulation, solver: str, private: Array | None, options: Options
 ) -> tuple[Compiled, ChannelSolution]:
     """Solve with δ in rounds of programs, until the repair can do the rest; return the last one and its solution.
 
-    `base` poses the problem without δ; `within` is a channel `(n, m)` that is private without δ, or None where all
+    `base` poses the problem without δ; `private` is a channel `(n, m)` that is private without δ, or None where all
     entries are there at once.
     """
     finest = max(_FINEST, 1e-4 * options.tolerance * min(1.0, _FINER * problem.delta))
-    steps = [finest] if within is None else [*(max(finest, one) for one in _ROUGH), finest]
+    accuracies = [finest] if private is None else [*(max(finest, one) for one in _ROUGH), finest]
     step = 0
     whole = base.apply(problem)
     linear = solve_linear(whole, solver, options)
-    symmetry = None if within is None else entry_orbits(whole.smaller, lambda: options.stop.requested)
+    symmetry = None if private is None else entry_orbits(whole.smaller, lambda: options.stop.requested)
     bound = _bound_pairs(problem)
-    entries = _all_entries(problem, bound) if within is None else _first_entries(problem, bound)
+    entries = _all_entries(problem, bound) if private is None else _first_entries(problem, bound)
     rounds = 0
     finished: tuple[Compiled, ChannelSolution] | None = None
     while True:
@@ -84,32 +84,32 @@ def solve_with_delta(
         compiled = WithDelta(base, entries).apply(problem)
         program = LinearProgram.of(compiled.smaller, Rows.everywhere(compiled.smaller))
         if symmetry is None:
-            found = linear(program, steps[step])
+            found = linear(program, accuracies[step])
         else:
             folding = symmetry.folding(entries)
-            found = folding.lift(linear(folding.apply(program), steps[step]))
+            found = folding.lift(linear(folding.apply(program), accuracies[step]))
         solution = ChannelSolution.read(compiled.smaller, found)
         if options.stop.requested and finished is not None:
             compiled, solution = finished
-        if solution.channel is None or within is None or options.stop.requested:
+        if solution.channel is None or private is None or options.stop.requested:
             break
         finished = compiled, solution
 
         # 2. the entries that it breaks; none where it was solved finely is the end
         joined = entries
         for share in _SHARES:
-            mixed = share * np.maximum(solution.channel, 0.0) + (1 - share) * within
+            mixed = share * np.maximum(solution.channel, 0.0) + (1 - share) * private
             more = _broken_entries(problem, mixed, bound, _WORSE * options.tolerance, int(_WHOLE * len(entries)))
             joined = np.unique(np.concatenate([joined, more]), axis=0)
             if len(joined) > (1 + _MANY) * len(entries):
                 break
         new = len(joined) - len(entries)
-        if not new and step == len(steps) - 1:
+        if not new and step == len(accuracies) - 1:
             break
         # the first program only is as rough as that; the last accuracy has to wait until few entries join
-        if not step or (new <= _NEARLY * len(entries) and step < len(steps) - 1):
+        if not step or (new <= _NEARLY * len(entries) and step < len(accuracies) - 1):
             step += 1
-            if step == len(steps) - 1:
+            if step == len(accuracies) - 1:
                 near = _nearly_broken_entries(problem, solution.channel, bound)
                 joined = np.unique(np.concatenate([joined, near]), axis=0)
         entries = joined
@@ -137,9 +137,10 @@ def _first_entries(problem: Problem, bound: Mask) -> Entries:
 
 
 def _broken_entries(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
-    """Find entries `(t, 3)` of the pairs that exceed δ by more than is allowed.
+    """Find entries `(t, 3)` of the pairs whose hockey-stick divergence exceeds δ by more than is allowed.
 
-    These are all of their reports where that makes `whole` entries or fewer, else only those that exceed most.
+    These are all of their reports where that makes `whole` entries or fewer; else those reports that add to the
+    divergence, without the ones that add next to nothing (`_FAINT`).
     """
     over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
     broken = over > allowed
@@ -155,7 +156,7 @@ def _nearly_broken_entries(problem: Problem, channel: Array, bound: Mask) -> Ent
 
 
 def _exceeding_entries(problem: Problem, channel: Array, pairs: Mask, share: float, least: Array) -> Entries:
-    """Return the entries of some pairs that exceed a share of what their pair allows by more than its `least`."""
+    """Return the entries `(t, 3)` of some pairs with K[x, z] > share·e^{εd(x, x')} K[x', z] + least[x, x']."""
     found = [np.zeros((0, 3), dtype=np.int64)]
     for first in np.flatnonzero(pairs.any(axis=1)):
         second = np.flatnonzero(pairs[first])

@@ -19,9 +19,9 @@ SPANNER_FROM = 450
 ROWS_TO = 15_000
 """Inequalities, without those that follow from others, up to which a general solver is faster all the same."""
 STEEPEST = 10.0
-"""The largest budget of their pairs for that; beyond, general solvers are less accurate."""
+"""The largest budget of a pair for `ROWS_TO` to count; beyond, general solvers are less accurate."""
 GUESSES_FROM = 5_000
-"""The same for an adversary's error."""
+"""Variables from which column generation is faster for an adversary's error."""
 WINS_TO = 4
 """Secrets in which a guess of an adversary wins something, on average, up to which general solvers come first."""
 GENERAL_TO = 20_000

@@ -74,7 +74,7 @@ def solvers_of_linear(program: ChannelProgram, options: Options) -> tuple[str, .
 def _is_sparse(program: ChannelProgram) -> bool:
     """Tell whether few inequalities are left without the pairs that follow from others, and none of them is steep."""
     points, reports = program.costs.shape
-    # Points that are joined have two pairs for each but one of them at least.
+    # n points that pairs connect have 2 (n - 1) ordered pairs at least, so there is no need to count
     if 2 * (points - 1) * reports > limits.ROWS_TO:
         return False
     left = reduce(program, geodesic_pairs).smaller
@@ -102,11 +102,12 @@ def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
         else:
             accuracy = max(_FINEST, _ACCURACY * options.tolerance)
             linear = solve_linear(compiled, solver, options, accuracy, f"{stage}, ")
+            # with tolerance 1 rounds end once a repair costs less than a tenth of the value; the gap contains that
             found = solve_lazily(one.smaller, linear, 1.0)
         return pairs.lift(one.lift(replace(found, reductions=())))
 
     # 2. a channel from the one, and a dual from the other
-    names = solvers_of_spanner(inside.records[-1].after, options)
+    names = solvers_of_spanner(inside.records[-1].after, options)  # the number of pairs that the spanner keeps
     for name in names:
         solution = solve(name, inside, "mechanism")
         if solution.channel is not None and not options.stop.requested:

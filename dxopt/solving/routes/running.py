@@ -96,7 +96,7 @@ def _core_pairs(program: ChannelProgram) -> Rows:
         return Rows.everywhere(program)
     spanner = greedy_spanner(program.budgets, CORE_DILATION).relax(program)
     rows = Rows.everywhere(spanner)
-    if reports == size:
+    if reports == size:  # then report a is taken for point a; if it is not, the core is only a worse one
         others = np.isinf(spanner.budgets[first, second])
         first = first[others]
         second = second[others]
@@ -245,7 +245,7 @@ def solve_by_columns(
     tolerance = MARGIN * options.tolerance if accuracy is None else accuracy
     start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
     known: Known | None = None
-    if simple is not None and compiled.partition.trivial and not reduced.records:
+    if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
     settings = ColumnSettings(tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
@@ -268,7 +268,10 @@ def _pricer(options: Options) -> Pricer:
 
 
 def _earlier_answer(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:
-    """Return an earlier answer as column generation needs it; without its channel for a `smaller` program."""
+    """Return an earlier answer in units of this program; without its channel for a `smaller` program.
+
+    None where there is no answer, or its points are merged into other classes.
+    """
     from dxopt.solving.solvers.columns import Earlier
 
     if start is None:

@@ -49,7 +49,7 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
     highs.silent()
     accuracy = min(max(settings.accuracy, FINEST), COARSEST)
     highs.setOptionValue("solver", method)
-    if method == "ipm":  # that is HiPO where highspy-extras is installed; a HiGHS without the word `ipx` has no HiPO
+    if method == "ipm":  # may be HiPO (highspy-extras); a HiGHS that refuses `ipx` is older, and only has IPX
         highs.setOptionValue("solver", "ipx")
     highs.setOptionValue("run_crossover", "off")
     highs.setOptionValue("primal_feasibility_tolerance", accuracy)

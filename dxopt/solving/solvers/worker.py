@@ -49,7 +49,7 @@ class Worker(Process):
     """A helper process, seen from its parent."""
 
     def __init__(self) -> None:
-        super().__init__("dxopt.solving.solvers.worker", guarded=True)  # Clarabel keeps Python's lock
+        super().__init__("dxopt.solving.solvers.worker", guarded=True)  # no thread can watch: Clarabel keeps the GIL
         self.line.recv()  # "ready": it handles SIGINT from now on
 
     def solve(self, asked: tuple[str, LinearProgram, float], stop: Stop, progress: Told) -> Solution:

@@ -100,7 +100,7 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
     if found is not None:
         located = on_sphere(degrees_at(places))
         centres = on_sphere(found.degrees)
-        index, apart = _by_tree(centres, located, 2.0)
+        index, apart = _by_tree(centres, located, 2.0)  # `apart` are chords of the unit sphere
         corners = to_corners(found)
         if corners is None:
             outside = _outside(centres, located, 2.0)
@@ -160,7 +160,8 @@ def _by_tree(
     count = min(_TIES, len(distinct))
     found = KDTree(distinct).query(located, k=count, p=norm)
     apart, which = (np.asarray(part).reshape(len(located), count) for part in found)
-    # the tree returns equally near points in any order: the first of up to 8 that tie up to rounding is chosen
+    # the tree returns equally near points in any order: the first of up to 8 that tie up to rounding is chosen;
+    # `len(points)` stands for those that are no tie, as it is more than any index
     tied = apart <= apart[:, :1] * (1 + _TIE)
     chosen = np.where(tied, first[which], len(points)).min(axis=1, initial=len(points))
     return chosen, np.asarray(apart[:, 0], dtype=float)

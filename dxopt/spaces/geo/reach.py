@@ -69,8 +69,8 @@ class Regions:
     def gaps(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Array:
         """Return the angles `(p,)` between pairs of polygons; 0 where they meet.
 
-        The shortest way between polygons that do not meet ends at a corner of one of them. They do not where the
-        great circle at right angles to it, half-way, has one on each side.
+        The shortest way between polygons that do not meet ends at a corner of one of them. They do not meet if the
+        great circle at right angles to that way, half-way, has one polygon on each side.
         """
         (here, sides), (there, others) = ((self.corners[which], self.sides[which]) for which in (first, second))
         one, other = _shortest_ways(here, there, others), -_shortest_ways(there, here, sides)
@@ -117,7 +117,8 @@ def _half_planes(centres: Array, here: Array, frames: Array, within: float) -> t
     turns = np.arange(_TANGENTS) * (2 * np.pi / _TANGENTS)
     tangents = np.broadcast_to(-np.stack([np.sin(turns), np.cos(turns)], axis=1), (len(here), _TANGENTS, 2))
     beyond = np.full((len(here), _TANGENTS), np.tan(within) + more)
-    # u is a + u₁ east + u₂ north, and a·(a - c) half of the square; centres too near or far have no border here
+    # u is a + u₁ east + u₂ north, and a·(a - c) half of the square; centres too near or far have no border here,
+    # and a half-plane that cuts nothing off takes its place
     borders = -apart @ frames.transpose(0, 2, 1)
     lengths = np.linalg.norm(borders, axis=2)
     usable = (squares > (_SAME * within) ** 2) & (squares < 1.0) & (lengths > 0)
@@ -132,6 +133,7 @@ def _parts_inside(normals: Array, offsets: Array, along: Array) -> Array:
 
     Where no part is inside, the two are in the wrong order.
     """
+    # at t along the line of border i, half-plane j asks for slopes[i, j]·t ≥ -levels[i, j]
     slopes = along @ normals.transpose(0, 2, 1)
     levels = offsets[:, None] - offsets[..., None] * (normals @ normals.transpose(0, 2, 1))
     parallel = np.abs(slopes) < _PARALLEL
@@ -150,7 +152,7 @@ def _shortest_ways(corners: Array, starts: Array, sides: Array) -> Array:
     apart = corners[:, :, None] - starts[:, None]
     squares = (sides * sides).sum(axis=2)[:, None]
     # the foot is a multiple of start + t·side, by normal equations in differences, which lose no digits
-    leaning = -squares / 2
+    leaning = -squares / 2  # start·side, as both ends of a side have length 1
     half = (apart * apart).sum(axis=3) / 2
     steps = (np.einsum("pjki,pki->pjk", apart, sides) + leaning * half) / np.where(
         squares > 0, squares - leaning**2, 1.0
@@ -309,7 +311,7 @@ def _mean_distances(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     following = np.roll(corners, -1, axis=1)
     areas = np.linalg.norm(np.cross(corners, following), axis=2)
-    places, weights = np.polynomial.legendre.leggauss(16)
+    places, weights = np.polynomial.legendre.leggauss(16)  # Gauss' rule along each side
     along = (places + 1)[:, None, None, None] / 2
     lengths = np.linalg.norm(corners + along * (following - corners), axis=3)
     # over a triangle the mean is 2/3 of that over the opposite side

@@ -85,7 +85,7 @@ def roads(
     one_way = isinstance(weighted, nx.DiGraph)
     parts = nx.strongly_connected_components(weighted) if one_way else nx.connected_components(weighted)
     kept = max(parts, key=len)
-    lost = dict.fromkeys(node for node in weighted if node not in kept)
+    lost = dict.fromkeys(node for node in weighted if node not in kept)  # a set in the order of the nodes
     if lost and not largest:
         raise _cut_off_error(weighted, lost)
     if lost:
@@ -110,7 +110,7 @@ def _read(path: Path) -> nx.Graph:
 
 
 def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: bool) -> nx.Graph:
-    """Return the same nodes, with the lengths of the edges in the unit."""
+    """Return the same nodes and edges, with lengths converted from metres to the unit; without one as they are."""
     import networkx as nx
 
     scale = 1.0 if unit is None else Haversine.units[unit] / 1000.0

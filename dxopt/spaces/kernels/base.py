@@ -87,12 +87,13 @@ class System(ABC):
     def closure(self, vector: Array) -> Array:
         """Return max_x T[x, z] v_x for every z, `(n,)`, for v ≥ 0; T[x, z] below 1e-18 / n may be left out.
 
-        For a prior v, times the weight of report z, it is the joint probability of z and its most probable secret.
+        For a prior v, w_z times this is the joint probability of report z and its most probable secret, where the
+        mechanism is T·diag(w); except at its slack report, which gets the rest of each row too.
         """
 
     @abstractmethod
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """Draw for each point x one z with a probability proportional to T[x, z] w_z."""
+        """Draw for each point x one z with a probability proportional to T[x, z] w_z, by index, `(k,)` to `(k,)`."""
 
     def weighting(self) -> tuple[Array, Array] | None:
         """Return the w with Φw = 1 in closed form, and a bound on the error of each entry; None where none is known.

@@ -46,6 +46,7 @@ class Dense(System):
         return self.matrix[point]
 
     def apply(self, vector: Array) -> tuple[Array, float]:
+        """Return T v, and a bound on the rounding error of each column in the norm `order`; v `(n,)` or `(n, k)`."""
         # A sum of n products is off by n units of |T| |v| at most, in any order; twice that and more is taken.
         product = self.matrix @ vector
         grow = 2 * (self.size + 4) * UNIT
@@ -61,6 +62,7 @@ class Dense(System):
             return None
 
     def approximate(self, right: Array) -> Array:
+        """Solve Tw = b to about working precision, without proof; b is `(n,)` or `(n, k)`."""
         if self._factor is None:
             # T is not positive definite and may be singular: least squares give a solution all the same.
             return np.asarray(np.linalg.lstsq(self.matrix, right, rcond=None)[0], dtype=np.float64)
@@ -108,6 +110,7 @@ class Dense(System):
         return np.inf
 
     def closure(self, vector: Array) -> Array:
+        """Return max_x T[x, z] v_x for every z, `(n,)`; T is symmetric, so that its rows are its columns."""
         return np.array([(row * vector).max() for row in self.matrix])
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:

@@ -147,6 +147,7 @@ class Forest(System):
         return self._bound_inverse(1 / (largest * (1 + (self.size + 64) * UNIT)))
 
     def row(self, point: int) -> Array:
+        """Return one row of T, `(n,)`, from the distances along the tree times ε."""
         away = self._walk.distances(self._lengths, point)
         return np.where(np.isinf(away), 0.0, np.exp(-np.minimum(away, self.cap)))
 
@@ -217,6 +218,7 @@ class Forest(System):
         return values, walk.by_point(error)
 
     def closure(self, vector: Array) -> Array:
+        """Return max_x Φ[x, z] v_x for every z, `(n,)`, for v ≥ 0."""
         # Entries e^{-εd} below e^{-cap} are not raised to it as in T; `System.closure` allows to leave them out.
         return self._walk.closure(self._factor, vector)
 
@@ -289,7 +291,7 @@ class Path(Forest):
         if power == 2:
             return before[2] + after[2] + 2 * way * (before[1] - after[1]) + way**2 * (before[0] + masses + after[0])
         # From t on, points are nearer to t than to z by the way; before z they are as much further from it. What is
-        # between counts as if it were beyond t, until that is put right.
+        # between counts as if it were beyond t, as -|p_x - p_t|, until twice that is added.
         beyond = np.where(way > 0, after[0], before[0])
         behind = np.where(way > 0, before[0], after[0]) + masses
         return before[1] + after[1] + np.abs(way) * (behind - beyond) + 2 * self._between(masses, table)
@@ -298,6 +300,8 @@ class Path(Forest):
         """Sum m_x Φ[x, z] |p_x - p_z|^k for k = 0, 1, 2, `(3, n)`, over all x before z, or with order -1 after it."""
         factors = np.exp(-np.minimum(self.lengths, self.cap)).tolist()
         steps = np.diff(self.positions).tolist()
+        # Σ m Φ |p_x - p_z|^k for k = 0, 1, 2. A step s to the next z multiplies Φ by its factor, and makes d + s
+        # of distances d: (d + s)² = d² + 2sd + s². `further` comes before `far`, as it needs that of the last z.
         near = far = further = 0.0
         gathered = [(0.0, 0.0, 0.0)]
         for mass, factor, step in zip(masses[::order].tolist(), factors[::order], steps[::order], strict=False):

@@ -40,6 +40,7 @@ class Kronecker(System):
         self.inverse_norm = self._bound_inverse(1 / (widened * (1 + 8 * len(factors) * UNIT)))
 
     def row(self, point: int) -> Array:
+        """Return one row of T, `(n,)`: the outer product of the rows of the factors."""
         coordinates = np.unravel_index(point, self.shape)
         rows = [factor.row(int(at)) for factor, at in zip(self.factors, coordinates, strict=True)]
         return np.asarray(reduce(np.kron, rows), dtype=np.float64)
@@ -74,6 +75,8 @@ class Kronecker(System):
         return values, above - np.abs(values) + 4 * (len(self.factors) + 1) * UNIT * above
 
     def closure(self, vector: Array) -> Array:
+        """Return max_x T[x, z] v_x for every z, `(n,)`, for v ≥ 0."""
+        # entries of T are products of factors ≥ 0, so that the maximum is taken along one axis after the other
         return self._by_axis(vector, lambda factor, block: np.stack([factor.closure(v) for v in block.T], axis=1))
 
     def _by_axis(self, vector: Array, change: Callable[[System, Array], Array]) -> Array:

@@ -30,7 +30,7 @@ from dxopt.spaces.kernels.base import ROOM, System
 Array = NDArray[np.float64]
 
 _WORKERS = -1  # threads of a transform: one for each core
-_NEGLIGIBLE = 1e-18  # entries of T below this over n are left out of closures
+_NEGLIGIBLE = 1e-18  # entries of T below this over n are left out of closures that go offset by offset
 _FEW = 30  # up to so many points that are not 0, a closure takes a row of T for each
 
 
@@ -40,12 +40,12 @@ def forward(values: Array, shape: tuple[int, ...]) -> NDArray[np.complex128]:
 
 
 def back(transformed: NDArray[np.complex128], shape: tuple[int, ...]) -> Array:
-    """Return the real values of this shape with that transform, which is overwritten."""
+    """Return the real values of this shape whose transform is given; the transform is overwritten."""
     return np.asarray(scipy.fft.irfftn(transformed, s=shape, workers=_WORKERS, overwrite_x=True))
 
 
 class Invariant(System):
-    """T[x, y] depends on the offset y - x alone.
+    """T[x, y] depends on the offset y - x alone; T is Φ = e^{-εd} with exponents capped (see `System`).
 
     `table` is the first row of T in the shape of the lattice: the entry for each offset of 0 or more along all axes.
     `norm` is the sum over all offsets, which bounds the row sums, hence the 2-norm, as T is symmetric.
@@ -67,7 +67,7 @@ class Invariant(System):
         return self.spectrum_of(self.table)
 
     def convolve(self, spectrum: Array, vector: Array) -> Array:
-        """Return the sums over y of f(y - x) v_y, where `spectrum` is the transform of f."""
+        """Return Σ_y f(y - x) v_y for every x, `(n,)`, where `spectrum` is the transform of f, an even function."""
         transformed = forward(vector.reshape(self.shape), self._padded)
         transformed *= spectrum
         return back(transformed, self._padded)[tuple(slice(size) for size in self.shape)].reshape(self.size)
@@ -112,7 +112,11 @@ class Invariant(System):
         return self.convolve(self._spectrum, vector), error
 
     def closure(self, vector: Array) -> Array:
-        """Return max_x T[x, z] v_x for every z, where entries of T below 1e-18 / n may be left out; v ≥ 0."""
+        """Return max_x T[x, z] v_x for every z, where entries of T below 1e-18 / n may be left out; v ≥ 0.
+
+        For a prior v, w_z times this is the joint probability of report z and its most probable secret, where the
+        mechanism is T·diag(w); except at its slack report, which gets the rest of each row too.
+        """
         # Entries are at most 1, and 1 on the diagonal: a constant is its own closure.
         if vector.min() == vector.max():
             return vector.copy()
@@ -134,7 +138,11 @@ class Invariant(System):
 
     @abstractmethod
     def _raise_by_offset(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
-        """Raise closed[x] to factor · tensor[y], in place, for all x and y that this offset is between."""
+        """Raise closed[x] to factor · tensor[y] at least, in place, for all points x and y that are `offset` apart.
+
+        In a box offsets have no signs, so that y may be on either side along each axis; on a torus they go one way
+        round. Both arrays have the shape of the lattice.
+        """
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """Draw for each point x one z in proportion to T[x, z] w_z, by rejection sampling.
@@ -234,6 +242,7 @@ class Toeplitz(Invariant):
         return self.table[np.ix_(*away)].reshape(-1)
 
     def approximate(self, right: Array) -> Array:
+        """Solve Tw = b by conjugate gradients, without proof; b is `(n,)` or `(n, k)`."""
         if right.ndim == 2:
             return np.stack([self.approximate(column) for column in right.T], axis=1)
         # Conjugate gradients on a right side of norm 1, so that its tolerance is relative. Nothing here is trusted:
@@ -303,6 +312,7 @@ class Circulant(Invariant):
 
     def __init__(self, distances: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
         super().__init__(distances, epsilon, distance_error, room)
+        # for a symmetric T, 1 / ‖T⁻¹‖ in the 2-norm is the least size of an eigenvalue
         self.inverse_norm = self._bound_inverse(float(np.abs(self._spectrum).min()) - self._spectrum_error)
 
     def spectrum_of(self, table: Array) -> Array:
@@ -320,9 +330,10 @@ class Circulant(Invariant):
         return np.roll(self.table, np.unravel_index(point, self.shape), axis=range(self.table.ndim)).reshape(-1)
 
     def approximate(self, right: Array) -> Array:
+        """Solve Tw = b by Fourier transforms, without proof; b is `(n,)` or `(n, k)`."""
         if right.ndim == 2:
             return np.stack([self.approximate(column) for column in right.T], axis=1)
-        if right.min() == right.max():
+        if right.min() == right.max():  # T multiplies a constant by its row sum, the same in all rows
             return right / self.table.sum()
         # Φ is diagonal after the transform. A zero eigenvalue leaves its part of the right side out.
         eigenvalues = np.where(self._spectrum == 0, np.inf, self._spectrum)
@@ -352,8 +363,8 @@ class Circulant(Invariant):
 def least_eigenvalue(metric: str, dimension: int, epsilon: float) -> float:
     """Bound the eigenvalues of e^{-εd} on every finite part of the lattice Z^k from below; 0 where nothing is known.
 
-    Neighbours are at distance 1: for another spacing, `epsilon` is times that. No eigenvalue is below the least value
-    of the symbol Σ_z e^{-εd(0, z)} e^{iωz} over the ω in [-π, π]^k.
+    Neighbours are at distance 1: for another spacing, give ε times that. No eigenvalue is below the least value of
+    the symbol Σ_z e^{-εd(0, z)} e^{iωz} over the ω in [-π, π]^k.
 
     Euclidean: the symbol is the sum over all ω + 2πj, j in Z^k, of the kernel's Fourier transform
     2^k π^{(k-1)/2} Γ((k+1)/2) ε / (ε² + |ω|²)^{(k+1)/2} (Poisson summation). All terms are positive, and in the one

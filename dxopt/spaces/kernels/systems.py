@@ -102,7 +102,7 @@ def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float
 
 
 def _is_exact(structure: Structure) -> bool:
-    """Return True if the coordinates of a lattice are exact multiples of its spacing."""
+    """Return True if doubles hold the multiples of a lattice's spacing exactly: a whole number or a power of 2."""
     spacing = structure.spacing
     return bool(float(spacing).is_integer() and spacing * max(structure.shape) < 2**52) or np.frexp(spacing)[0] == 0.5
 

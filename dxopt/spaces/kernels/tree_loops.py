@@ -103,6 +103,7 @@ def outwards(
 ) -> None:
     """Compute A_v = q S_v + p A_u for the parent u, the sum over all points; q = 1 - p², and for a root A is S.
 
+    That is S_v + p (A_u - p S_v): the sum over the subtree, and what u sees beyond it, seen through the edge.
     Parameters as for `inwards`, but `sums` has S before and A afterwards.
     """
     for v in range(len(above)):

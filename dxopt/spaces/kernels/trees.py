@@ -70,6 +70,7 @@ class Walk:
     @cached_property
     def degrees(self) -> Indices:
         """The number of edges of the point at each place."""
+        # its children, and its parent: `above` is -1 for roots, which are counted in bin 0, and that is dropped
         return np.bincount(self.above + 1, minlength=len(self.above) + 1)[1:] + (self.above >= 0)
 
     @cached_property
@@ -98,6 +99,7 @@ class Walk:
 
     def at_parents(self, values: Array) -> Array:
         """Sum values over the children of each point, all by place."""
+        # roots are summed in bin 0, which is dropped
         return np.bincount(self.above + 1, values, len(values) + 1)[1:].astype(np.float64, copy=False)
 
     def sums(self, p: Array, q: Array, step: float, vector: Array) -> tuple[Array, Array, float]:

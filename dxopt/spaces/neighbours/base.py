@@ -22,7 +22,7 @@ class Relation(Protocol):
     one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: Any) -> Iterable[Hashable]:
-        """Yield the neighbours of a secret, some perhaps outside the universe."""
+        """Yield the neighbours of a secret; others outside the universe, and the secret itself, are passed over."""
         ...
 
 

@@ -146,6 +146,7 @@ class Dependent(Relation):
     kind: ClassVar[str] = "databases"
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
+        """Yield the neighbours of a database: each record changes with up to `size` - 1 of those related to it."""
         known = range(len(secret))
         listed = itertools.chain.from_iterable(self.related)
         if len(self.related) != len(secret) or any(record not in known for record in listed):
@@ -276,6 +277,7 @@ class User(Relation):
     kind: ClassVar[str] = "streams"
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
+        """Yield a stream with all sequences of events in place of those of one user; among them itself."""
         for user in range(len(secret[0])):
             for events in itertools.product(universe.values, repeat=len(secret)):
                 pairs = zip(secret, events, strict=True)
@@ -291,6 +293,7 @@ class WEvent(Relation):
     kind: ClassVar[str] = "streams"
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
+        """Yield the neighbours of a stream, window by window, some several times; among them itself."""
         width = min(self.window, len(secret))
         for start in range(len(secret) - width + 1):
             window = secret[start : start + width]

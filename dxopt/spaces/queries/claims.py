@@ -134,7 +134,7 @@ def claims(universe: Universe) -> Claims:
         secrets = universe.space(metric)
         for name, query in queries.items():
             found = sensitivity(query, secrets, query.space())
-            delta = 1.0 if metric in ("manhattan", "chebyshev") else widest
+            delta = 1.0 if metric in ("manhattan", "chebyshev") else widest  # claimed: d_V(V) is `widest`
             optimal = optimality_given(query, secrets, found)
             rows.append(Claim(name, metric, families[name], found, optimal, *_compared(name, metric, delta, found)))
     return Claims(universe, tuple(rows))

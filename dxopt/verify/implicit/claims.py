@@ -129,7 +129,7 @@ class Product:
         return 1 - high * (1 + (count + 2) * UNIT), 1 - low * (1 - (count + 2) * UNIT)
 
     def check_rows(self, name: str) -> Sums:
-        """Check the rows of the factors, and that no rest is below 0."""
+        """Check the rows of the factors, and that no rest is below 0; return bounds on row sums as drawn, with it."""
         least, _ = self._rests()
         if not (0 < self.held < 1 and least >= 0):
             raise Broken(f"{name}: rows may sum to 1 {float(-least):+.3g} where {float(self.held):.3g} is held back")
@@ -221,18 +221,18 @@ def _read_product(arrays: Arrays) -> Product:
     which = indices(arrays, "which", len(space.axes), len(space.axes)).tolist()
     if "held" not in arrays:
         raise Unproved("the file does not say what is held back of each row")
-    made: dict[int, tuple[Mechanism, Fraction, str]] = {}
+    known: dict[int, tuple[Mechanism, Fraction, str]] = {}
     for axis, index in zip(space.axes, which, strict=True):
         name = f"factor {index}"
         inner = part(arrays, str(index))
         if not inner:
             raise Broken(f"mechanism.npz: there is no {name}")
-        if index not in made:
-            made[index] = read_channel(inner, len(axis)), Fraction(number(inner, "epsilon")), name
+        if index not in known:
+            known[index] = read_channel(inner, len(axis)), Fraction(number(inner, "epsilon")), name
         _check_reports(inner, name)
-        if not axis.same(made[index][0].space):
+        if not axis.same(known[index][0].space):
             raise Broken(f"mechanism.npz: the points of {name} are not those of the axis")
-    factors = tuple(made[index] for index in which)
+    factors = tuple(known[index] for index in which)
     return Product(space, factors, Fraction(number(arrays, "held")), int(indices(arrays, "slack", len(space))))
 
 
@@ -390,7 +390,8 @@ def _bound_of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
     bounds = []
     hows = []
     for marginal, loss, dual in zip(parts, inner, factor_duals(result.dual, len(shape)), strict=True):
-        # Axes with the same prior, dual and points have the same bound, which is found once.
+        # Axes with the same prior, dual and points have the same bound, which is found once, unless the losses are a
+        # matrix, which is not in the key. No bound of a single axis is claimed: the best one is looked for.
         stored = sorted((name, array.dtype.str, array.tobytes()) for name, array in dual.items())
         key = (marginal.tobytes(), *stored, loss.space.identity)
         if key not in known or loss.matrix is not None:

@@ -167,7 +167,7 @@ class Radii:
                     self._check_worst(row[name])
             for name in BY_REPORT:
                 if name in row and self.prior is not None:
-                    self._check_given(report, row[name])
+                    self._check_given(report, row[name], self.prior)
         held = f"each holds at least {100 * SHARE:.0f} %, by the table"
         if self.prior is not None or not set(BY_REPORT) & set(said.columns):
             return held
@@ -186,10 +186,13 @@ class Radii:
         if not held[x] >= SHARE - _ROUNDING:
             raise Broken(f"the radius {claimed!r} for every secret holds the report of some with {held[x]:.4%} only")
 
-    def _check_given(self, report: int, claimed: object) -> None:
-        """Check that a radius about a report holds the secret; all possible ones if the prior excludes the report."""
+    def _check_given(self, report: int, claimed: object, prior: NDArray[np.float64]) -> None:
+        """Check that a radius about a report holds the secret with probability `SHARE`, given the report.
+
+        A report of probability 0 under the prior must have every secret within the radius that can lead to it.
+        """
         chances = self.chances[:, report]
-        joint = chances if self.prior is None else self.prior * chances
+        joint = prior * chances
         weights, needed = (joint, SHARE) if joint.any() else (np.sign(chances), 1.0)
         held = float(weights[self.apart[:, report] <= self._distance(_number(claimed))].sum() / weights.sum())
         if not held >= needed - _ROUNDING:

@@ -18,13 +18,14 @@ from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
 REPORT = "report"
+# a point in WKB by its first byte, the order of bytes: that byte, the kind of geometry, longitude and latitude
 _POINT = {b"\x01": struct.Struct("<BIdd"), b"\x00": struct.Struct(">BIdd")}
 _WKB_POINT = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Reports that some secret gives, each as coordinates, a label, or both: `possible`, with their numbers.
+    """Reports that some secret gives, each as coordinates, a label, or both; `possible` has the index of each.
 
     The first `coordinates` of the columns have coordinates, and the last one the label, where it is there.
     """

@@ -230,9 +230,10 @@ def read_sidecar(beside: Path) -> Sidecar:
     except ImportError:
         raise UnsupportedError("pydantic", "is not installed", "install dxopt[solve]") from None
     said = read_json(beside.parent, beside.name)
-    if said.get("format") != FORMAT or isinstance(said["format"], bool):
+    if said.get("format") != FORMAT:
         raise Broken(f"{beside.name}: the format is {said.get('format')!r}, not {FORMAT}")
     try:
+        # as JSON, where a list may stand for a tuple although types are strict
         return TypeAdapter(Sidecar).validate_json(json.dumps(said))
     except ValidationError as error:
         first = error.errors()[0]

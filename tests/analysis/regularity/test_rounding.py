@@ -12,7 +12,7 @@ import pytest
 import dxopt as dx
 from dxopt.analysis import regularity
 from dxopt.analysis.regularity.bounds import _raised
-from dxopt.analysis.regularity.thresholds import dominant_from, regular_between, status_at
+from dxopt.analysis.regularity.thresholds import distinct, dominant_from, regular_between, status_at
 from dxopt.analysis.regularity.verdicts import _products_below, separates, status_of_signs
 from dxopt.analysis.regularity.weights import Enclosure, Quotient
 from dxopt.numerics.rounding import UNIT
@@ -72,6 +72,17 @@ def test_a_vector_that_is_raised_is_raised_past_its_rounding() -> None:
         mu = np.full(size, float(Fraction(exact) / size) * (1 - less * UNIT))
         claimed = Fraction(_raised(mu, np.ones(size), space, 1.0))
         assert exact <= claimed <= exact * (1 + Fraction(1, 10**11))
+
+
+def test_a_vector_is_raised_by_no_less_than_it_is_short_of() -> None:
+    """Of points that are infinitely far from each other: what is far below π is raised to it."""
+    space = dx.MetricSpace.from_distances([[0.0, np.inf], [np.inf, 0.0]])
+    rng = np.random.default_rng(0)
+    for odds in rng.random((TIMES, 2)):
+        for mu in (np.zeros(2), odds * 0.3, odds * (1 - 2.0**-40)):
+            assert (
+                sum(exactly(odds)) <= Fraction(_raised(mu, odds, space, 1.0)) <= sum(exactly(odds)) * (1 + 40 * UNIT)
+            )
 
 
 @pytest.mark.parametrize("values", [2, 7])
@@ -213,6 +224,24 @@ def test_no_interval_below_the_threshold_of_a_star_is_proven(leaves: int) -> Non
         assert status_at(quotient, threshold - (level - threshold)) != "regular"
     assert status_at(quotient, threshold + 1e-6) == "regular"
     assert status_at(quotient, threshold - 1e-6) == "not regular"
+
+
+@pytest.mark.parametrize("leaves", [1500, 3000])
+def test_the_threshold_of_a_large_star_is_bracketed(leaves: int) -> None:
+    """The sum over all its edges is rounded as often as there are edges, whatever the tolerance."""
+    space = dx.MetricSpace.from_graph(nx.star_graph(leaves))
+    found = regularity.threshold(space, tolerance=1e-15)
+    assert grown(Fraction(found.low))[1] <= leaves - 1 <= grown(Fraction(found.high))[0]
+    assert found.high - found.low <= 1e-10
+
+
+def test_points_are_distinct_by_their_rows() -> None:
+    """Distances to others count, not those from them: rows 0 and 1 are alike, and so are columns 1 and 2."""
+    distances = np.array([[0.0, 0.0, 0.0, 3.0], [0.0, 0.0, 0.0, 3.0], [1.0, 0.0, 0.0, 3.0], [3.0, 3.0, 3.0, -0.0]])
+    prior = np.array([0.25, 0.25, 0.5, 0.75])
+    kept, left = distinct(distances, prior)
+    assert np.array_equal(kept, distances[np.ix_([0, 2, 3], [0, 2, 3])])
+    assert np.array_equal(left, prior[[0, 2, 3]])
 
 
 @pytest.mark.parametrize("size", [2, 3, 50])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import networkx as nx
@@ -219,3 +220,25 @@ def test_spaces_without_structure_by_cholesky_or_by_classes(epsilon: float, defi
     assert by_classes.error is not None
     assert (np.abs(found.values - by_classes.values) <= found.error + by_classes.error).all()
     assert np.array_equal(found.values, by_classes.values) is not definite
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 0.9, 1.7])
+def test_numbers_in_reasons_are_true_and_close(epsilon: float) -> None:
+    """What is printed of μ at the centre of a star of 5 is 1 - 5 / (1 + e^ε), of a prior of 1 / 6 at each point."""
+    space = dx.MetricSpace.from_graph(nx.star_graph(5))
+    found = regularity.verdict(dx.Prior.uniform(space), space, epsilon)
+    assert found.mu is not None
+    assert found.error is not None
+    if found.status == "regular":
+        least = Fraction(found.reason.removeprefix("every entry of μ is at least "))
+        true = min(
+            Fraction(float(mu)) - Fraction(float(error)) for mu, error in zip(found.mu, found.error, strict=True)
+        )
+        assert Fraction(99, 100) * true <= least <= true
+        return
+    matched = re.fullmatch(r"μ is (\S+) at (\S+), within (\S+)", found.reason)
+    assert matched is not None
+    shown, place, within = matched.groups()
+    x = space.labels.index(place)
+    off = abs(Fraction(shown) - Fraction(float(found.mu[x]))) + Fraction(float(found.error[x]))
+    assert off <= Fraction(within) <= Fraction(1, 10**6)

@@ -111,6 +111,13 @@ def test_distances_are_the_score_by_default() -> None:
     assert elsewhere.matrix == pytest.approx(kernel / kernel.sum(axis=1, keepdims=True), abs=1e-12)
 
 
+@pytest.mark.parametrize("largest", [1e308, 1.7e308])
+def test_differences_of_scores_beyond_doubles_are_refused(largest: float) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        exponential(dx.line(2), epsilon=1.0, score=[[largest, 0.0], [-largest, 0.0]])
+    assert (caught.value.field, "distance 0" in caught.value.wrong) == ("score", False)
+
+
 def test_scores_that_bind_nothing() -> None:
     apart = np.full((2, 2), np.inf)
     np.fill_diagonal(apart, 0.0)

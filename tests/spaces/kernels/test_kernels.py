@@ -333,3 +333,11 @@ def test_weightings_in_closed_form_are_within_their_error(name: str, scale: floa
     unsure = Decimal(distance_error(space)) * max(abs(w) for w in expected) * len(space)
     assert (np.abs(decimals(values) - expected) <= decimals(error) + unsure).all()
     assert error.max() <= 1e-11 * np.abs(values).max()
+
+
+def test_weightings_of_a_torus_count_the_cap() -> None:
+    """Points that are far apart have weight 1; with entries of e^{-20} in place of 0 they get less."""
+    values, error = Circulant(np.array([0.0, 1e3, 1e3]), 1.0, 0.0, room=20.0).weighting()
+    assert (1 - values > 1e-9).all()
+    assert (1 - values <= error).all()
+    assert error.max() <= 1e-8

@@ -181,5 +181,5 @@ def edge_multipliers(
             kept = _set_multipliers(
                 costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z]
             )
-            if kept < total:
+            if kept < total:  # the first ones were better, and have been overwritten
                 _set_multipliers(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])

@@ -128,7 +128,7 @@ class Worst(Shared):
         """Return the losses weighted by the prior that the prices give, added up over secrets of one row."""
         # secrets that are one row of the columns add up there
         weighted = (self._spread(prices)[:, None] * self.losses).T
-        if len(self.index) == self.index.max() + 1:  # every secret has a row of its own
+        if len(self.index) == self.index.max() + 1:  # every secret has its own row: argsort inverts `index`
             return np.ascontiguousarray(weighted[:, np.argsort(self.index)])
         summed = np.zeros((len(weighted), int(self.index.max()) + 1))
         np.add.at(summed.T, self.index, weighted.T)
@@ -193,7 +193,7 @@ class Guesses(Shared):
         self.most = np.append(self.price, np.full(count, _GROUP))
 
     def _shares(self, reports: Indices, guesses: Indices) -> sparse.csr_array:
-        """Return the weight of each guess in rows of some guesses after some reports, `(r, g)`: even in a class."""
+        """Return the weight of every guess in the row of each (report, guess), `(r, g)`: 1, or even in its class."""
         count = self.won.shape[1]
         if self.orbits is None:
             return sparse.csr_array(
@@ -256,9 +256,9 @@ class Guesses(Shared):
         # 2. reports after which some guess wins more than all those in the master
         won = self._won_after_reports(channel)
         best = won.argmax(axis=0)
-        allowed = np.full(won.shape[1], -np.inf)
-        np.maximum.at(allowed, self.report, won[self.guess, self.report])
-        reports = np.flatnonzero(won.max(axis=0) > allowed * (1 + _OVER) + _OVER / len(allowed))
+        known = np.full(won.shape[1], -np.inf)
+        np.maximum.at(known, self.report, won[self.guess, self.report])
+        reports = np.flatnonzero(won.max(axis=0) > known * (1 + _OVER) + _OVER / len(known))
 
         # 3. their best guesses join
         self._join(reports, best[reports])

@@ -10,7 +10,8 @@ private channel K has K ≥ 0, A K_z ≥ 0 and rows that sum to 1, so
     Σ_z ⟨c_z, K_z⟩  ≥  Σ_z ⟨y + r_z, K_z⟩  ≥  Σ_x (y_x + min_z r_z(x))  ≥  Σ_x (y_x + min_z min(0, r_z(x))).
 
 The last sum is used here, as only negative parts of the residuals are kept. Its terms are themselves feasible prices,
-the floor: as r_z is no less than its negative part, no column of the cone is worth more at them than it costs.
+the floor: as r_z is no less than its negative part, no column of the cone is worth more at them than it costs. Shared
+rows with right sides h (`Shared.floors`) and prices w ≥ 0 add ⟨w, h⟩ to the bound, as their terms w'G K are in c_z.
 """
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ class DualBound:
         np.minimum.at(least, self.program.classes.index, rest.min(axis=0))
 
         floor = rows + self.sizes * least
-        value = float(floor.sum() + shared @ self.program.shared.floors)
+        right_sides = self.program.shared.floors
+        value = float(floor.sum() + shared @ right_sides)
         if value > self.value:
             self.value = value
             self.floor = floor

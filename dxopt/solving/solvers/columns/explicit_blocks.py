@@ -57,7 +57,7 @@ class Blocks:
 
     @classmethod
     def none(cls, rows: int) -> Blocks:
-        """No block at all."""
+        """Return no block at all, for a master of so many rows."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(np.zeros(0), sparse.csr_array((rows, 0)), nothing, nothing, np.zeros(0), np.zeros(0))
 
@@ -147,7 +147,7 @@ class Rich:
         return np.array([block.report for block in self._blocks], dtype=np.int64)
 
     def choose(self, columns: Array, reports: Indices, weights: Array) -> bool:
-        """Let the report join that uses most of the columns `(n, k)` at weights `(k,)`, if rich; tell whether."""
+        """Let the report join that uses most of the columns `(n, k)` at weights `(k,)`, if rich; tell if one did."""
         size = len(self.program.costs)
         used = np.bincount(reports[weights > _USED], minlength=size)
         used[np.bincount(reports, weights, minlength=size) <= _WEIGHT] = 0

@@ -77,12 +77,12 @@ _FIRST = 0.03
 _INCUMBENT = 0.3
 """Incumbents are made below the first of these gaps, and each time it has fallen by this factor."""
 _LARGE = 150
-"""With fewer rows that is not done on the way, as the end is near."""
+"""With fewer rows no incumbents are made on the way, as the end is near."""
 _SHARE = 0.1
 _ROUGHEST = 1e-4
 """Accuracy of the masters that make incumbents: a share of the gap, or of the tolerance, and no coarser than this."""
 _LAST_WORK = 6e8
-"""Columns times squared rows of the last master: about as many as go in that time."""
+"""Columns times squared rows of the last master: about as many as go in the time of a stop."""
 _LEAST_COLUMNS = 6
 """For each row, in the last master."""
 _CENTRAL = 0.5
@@ -97,13 +97,13 @@ _PROGRESS = 0.5
 _IDLE = 8
 """Rounds without anything new, in each of which the master is solved ten times finer, until the end."""
 _ALMOST = 0.5
-"""A box is dropped below this share of the tolerance: rounds with one end sooner, where an incumbent is good."""
+"""A box is dropped once the gap is below this share of the tolerance; with a good incumbent rounds end before."""
 _AGAIN = 0.75
 """The gap below this times that of the last incumbent at which the end is tried again, while there is a box."""
 _IDLE_IN_BOX = 2
-"""As many with a box, until it is dropped."""
+"""Rounds in a row without anything new in a box, until the box is dropped."""
 _IDLE_WITH_BLOCK = 2
-"""As many with a block, until it is a report like others again: pairs next to rounding may not be worth more."""
+"""The same with a block, until its report is one like others: pairs next to rounding may not be worth more."""
 _SETTLED = 3
 """Rounds from which on reports may become blocks."""
 _MOST_ROUNDS = 400
@@ -185,14 +185,14 @@ class Rounds:
         self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.is_over)
 
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
-        """Seek a better incumbent: the best mixture, without a box, of its columns, `most` others, a known channel's.
+        """Seek a better incumbent: a mixture of the present one's columns, `most` of the pool, and a known channel's.
 
-        This is done in a copy of the pool, so that the rounds go on unchanged.
+        This is done without a box, in a copy of the pool, so that the rounds go on unchanged.
         """
         # 1. the columns that are worth most at the best prices
         pool = self.pool.best_columns(most, self.dual.prices)
 
-        # 2. the channels' columns, each for its report; these weights give the channel again
+        # 2. the channels' columns, each for its report; their greatest entries, as weights, give the channel again
         for channel in (self.incumbent.channel, known):
             if channel is not None:
                 used = np.flatnonzero(channel.max(axis=0) > FAINT)
@@ -301,7 +301,7 @@ class Rounds:
             found.append(self.pool.unknown(self.dual.forest.columns[better], better))
             count += len(found[-1][1])
 
-            # 3. enough columns, or some and progress, or some and little left to try
+            # 3. nothing to smooth with, enough columns, or some and either progress or little left to try
             progress = central.value - self.dual.value < _PROGRESS * before
             if not np.isfinite(self.dual.value) or count > len(prices) * _FEW:
                 break

@@ -113,7 +113,7 @@ class Incumbent:
         """
         constant = float(pool.column_costs[0])
         missed = float(np.abs(totals - 1).max())
-        if missed < _MISSED:
+        if missed < _MISSED:  # left to `proofs.repair`; twice the constant's cost is room for what that adds
             return mixture, unmended + 2 * missed * constant
         expanded = pool.classes.expand(totals)
         scale = scale_into_cone(expanded, self.factors) if totals.max() > 0 else 0.0

@@ -37,7 +37,7 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 
 from dxopt.solving.solvers.columns.explicit_blocks import Blocks
-from dxopt.solving.solvers.columns.matrices import Coupling, Stopped, current
+from dxopt.solving.solvers.columns.matrices import BoxMatrix, Stopped, current
 
 Array = NDArray[np.float64]
 RIDGE = 1e-13
@@ -74,7 +74,7 @@ class Residuals:
 class WithoutBlocks:
     """The Newton system at a point without blocks: W diag(θ/s) W' dy = short - W (target - θ unpriced) / s."""
 
-    def __init__(self, coupling: Coupling, at: Point, residuals: Residuals, scaling: Array) -> None:
+    def __init__(self, coupling: BoxMatrix, at: Point, residuals: Residuals, scaling: Array) -> None:
         self.coupling = coupling
         self.at = at
         self.residuals = residuals
@@ -88,7 +88,7 @@ class WithoutBlocks:
         unpriced = self.residuals.unpriced
         dy = self.solve(self.residuals.short - self.coupling.times((target - theta * unpriced) / s))
         ds = unpriced - self.coupling.priced(dy)
-        return Point((target - theta * ds) / s, ds, dy, self.at.u)
+        return Point((target - theta * ds) / s, ds, dy, self.at.u)  # u is empty here
 
     def least_change(self, short: Array) -> tuple[Array, Array]:
         """Return the changes of θ and u, least by the scaling of θ, that make up for what rows `(n,)` miss."""
@@ -107,7 +107,7 @@ class WithBlocks:
     here.
     """
 
-    def __init__(self, coupling: Coupling, blocks: Blocks, at: Point, residuals: Residuals, scaling: Array) -> None:
+    def __init__(self, coupling: BoxMatrix, blocks: Blocks, at: Point, residuals: Residuals, scaling: Array) -> None:
         self.coupling = coupling
         self.blocks = blocks
         self.at = at
@@ -244,13 +244,13 @@ def solve_master(
     costs = np.concatenate([costs, high[above], -low[below]])  # those of the unit columns are the bounds
     blocks = blocks or Blocks.none(len(columns))
     with current().holding(columns, should_stop) as matrix:
-        return _Method(Coupling(matrix, above, below), blocks, costs, totals).run(accuracy, offset)
+        return _Method(BoxMatrix(matrix, above, below), blocks, costs, totals).run(accuracy, offset)
 
 
 class _Method:
     """Mehrotra's predictor-corrector method for one master problem."""
 
-    def __init__(self, coupling: Coupling, blocks: Blocks, costs: Array, totals: Array) -> None:
+    def __init__(self, coupling: BoxMatrix, blocks: Blocks, costs: Array, totals: Array) -> None:
         self.coupling = coupling
         self.blocks = blocks
         self.costs = costs
@@ -270,21 +270,21 @@ class _Method:
 
                 # 2. enough?
                 value = self._value(point)
-                apart = self._largest_gap(point, missing, value)
-                if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
+                gap = self._largest_gap(point, missing, value)
+                if gap < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                     break
                 newton = self._newton(point, missing)
 
                 # 3. predictor: how much of the mean product a full step to the optimum would leave
-                ahead = newton.direction(-point.x * point.z)
-                forward = min(1.0, _step_to_boundary(point.x, ahead.x))
-                back = min(1.0, _step_to_boundary(point.z, ahead.z))
-                after = (point.x + forward * ahead.x) @ (point.z + back * ahead.z)
+                predictor = newton.direction(-point.x * point.z)
+                primal = min(1.0, _step_to_boundary(point.x, predictor.x))
+                dual = min(1.0, _step_to_boundary(point.z, predictor.z))
+                after = (point.x + primal * predictor.x) @ (point.z + dual * predictor.z)
                 aim = float(after / len(point.x) / mean) ** 3 * mean
 
                 # 4. corrector: aim at the central path, the nearer the optimum the better that step went; the
                 #    products dx dz of the predictor make up for the linearisation
-                point = self._stepped(point, newton, aim - point.x * point.z - ahead.x * ahead.z, aim)
+                point = self._stepped(point, newton, aim - point.x * point.z - predictor.x * predictor.z, aim)
             point = self._refitted(point, newton)
         except (Stopped, np.linalg.LinAlgError) as end:
             if point is None:
@@ -350,28 +350,28 @@ class _Method:
     def _stepped(self, point: Point, newton: WithoutBlocks | WithBlocks, target: Array, aim: float) -> Point:
         """Return the point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""
         step = newton.direction(target)
-        forward = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, step.x))
-        back = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, step.z))
+        primal = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, step.x))  # lengths: of x and u, of z and y
+        dual = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, step.z))
         for _ in range(_CORRECTIONS):
             # products after a longer step that are far from the aim are to come nearer
-            x = point.x + min(1.0, forward + _LONGER) * step.x
-            z = point.z + min(1.0, back + _LONGER) * step.z
+            x = point.x + min(1.0, primal + _LONGER) * step.x
+            z = point.z + min(1.0, dual + _LONGER) * step.z
             with np.errstate(over="ignore", invalid="ignore"):
                 products = x * z
                 target = target + np.maximum(np.clip(products, _NEAR * aim, aim / _NEAR) - products, -aim / _NEAR)
                 other = newton.direction(target)
             if not (np.isfinite(other.x).all() and np.isfinite(other.z).all()):
                 break
-            farther = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, other.x))
-            further = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, other.z))
-            if farther + further < forward + back + _GAIN:
+            other_primal = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.x, other.x))
+            other_dual = min(1.0, _TO_BOUNDARY * _step_to_boundary(point.z, other.z))
+            if other_primal + other_dual < primal + dual + _GAIN:
                 break
-            step, forward, back = other, farther, further
+            step, primal, dual = other, other_primal, other_dual
         return Point(
-            np.maximum(point.x + forward * step.x, _LEAST),
-            np.maximum(point.z + back * step.z, _LEAST),
-            point.y + back * step.y,
-            point.u + forward * step.u,
+            np.maximum(point.x + primal * step.x, _LEAST),
+            np.maximum(point.z + dual * step.z, _LEAST),
+            point.y + dual * step.y,
+            point.u + primal * step.u,
         )
 
     def _refitted(self, point: Point, newton: WithoutBlocks | WithBlocks | None) -> Point:

@@ -139,7 +139,7 @@ current: Callable[[], Algebra] = _current.get
 
 
 @dataclass(frozen=True, eq=False)
-class Coupling:
+class BoxMatrix:
     """W = (V, I, -I), with unit columns where prices are bounded above and below; it is never written out."""
 
     columns: Matrix

@@ -165,7 +165,7 @@ class Pool:
         central = replace(central, prices=change.T @ central.prices)
         self.prices = central.prices
 
-        # 3. the weights of the columns; those of the blocks are columns of the pool as well, and come last
+        # 3. the weights of the columns; those of the blocks join the pool too, at its end, where `add` gives weight 0
         self.weights = np.zeros(len(self.column_costs))
         self.weights[used] = central.weights[:count]
         columns = self.rich.columns(central.block)
@@ -237,7 +237,7 @@ class Pool:
             self._keep_columns(self._ranked(most // 2, prices))
 
     def best_columns(self, count: int, prices: Array) -> Pool:
-        """Return a copy without blocks of the best columns, so many at most, to make an incumbent of."""
+        """Return a copy without blocks that has the best columns, `count` at most, to make an incumbent of."""
         other = copy(self)
         other.rich = self.rich.none()
         other._keep_columns(self._ranked(count, prices))
@@ -247,7 +247,7 @@ class Pool:
         """Return the positions of `count` columns: the first, those most in use, then the best at these prices."""
         reduced = self._reduced_costs(prices)
         used = self.weights > _USED
-        reduced[used] = reduced.min() - self.weights[used]
+        reduced[used] = reduced.min() - self.weights[used]  # before all others, the more weight the earlier
         reduced[0] = -np.inf
         return np.sort(np.argsort(reduced, kind="stable")[:count])
 

@@ -83,7 +83,7 @@ class OnWorkers:
     def __init__(self, client: Any, tell: Callable[[str], None] = lambda line: None) -> None:
         self.client = client
         self.tell = tell
-        self._later = 0.0
+        self._later = 0.0  # the time before which a lost cluster is not tried again
         self._let_go()
 
     def price(self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
@@ -244,7 +244,7 @@ def price_on_worker(
     Of the trees come the roots `(k,)`, parents and leads `(k, n)`, which give the columns.
     """
     began = time.perf_counter()
-    own, factors, row_prices = (
+    own, factors, row_prices = (  # Dask's arrays may be read-only; kernels are compiled for writable ones
         np.require(one, np.float64, ["C", "W"]) for one in (costs[inside], factors, row_prices)
     )
     roots, parents, leads = (array.copy() for array in trees)  # a worker may be in the same process

@@ -57,7 +57,7 @@ class Differences:
         # 1. how close two classes are: as close as two of their points
         one_way = factors if classes.trivial else -classes.least(-factors)
 
-        # 2. the farthest of those left is next, until none is left
+        # 2. the farthest of those left is next, until none is left; `nearest` is E to the nearest taken, small if far
         size = len(one_way)
         parent = np.zeros(size, dtype=np.int64)
         nearest = np.maximum(one_way[0], one_way[:, 0])
@@ -73,7 +73,7 @@ class Differences:
 
         # 3. those close to their parent; where the two are as one (E = 1), their rows are the same and stay
         own = np.flatnonzero((nearest > _CLOSE) & (nearest < 1.0))
-        own = own[own > 0]
+        own = own[own > 0]  # the first one has no parent
         scale = np.ones(size)
         scale[own] = 1 / (1 - nearest[own])
         every = np.arange(size)
