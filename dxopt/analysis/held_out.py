@@ -25,6 +25,7 @@ from dxopt.spaces.geo.nearest import nearest, nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.metrics import Haversine, OnEarth
+from dxopt.spaces.positions import degrees_of_columns
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import with_unit
 
@@ -173,7 +174,8 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     if bare and whole and isinstance(space.labels, Tuples) and not same:
         fix = "write ", Option("label"), " with tuples, or ", Option("point")
         raise SpecError("data", "may be labels or coordinates", *fix)
-    return given.astype(float)
+    located = given.astype(float)
+    return located if found is None else degrees_of_columns(data if bare else point, located, "data")
 
 
 def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.int64]:

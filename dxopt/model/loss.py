@@ -242,6 +242,8 @@ class Loss(Shown):
             return replace(cls.of(loss, space, reports), unit=checked_unit(unit))
         if isinstance(loss, Loss):
             return loss
+        if reports is not None:
+            reports.require_order(space)
         plugin, whose = None, ""
         if isinstance(loss, str):
             reports = reports or Reports.of(space)

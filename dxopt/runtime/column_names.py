@@ -10,13 +10,14 @@ from itertools import pairwise
 _ROLES = {
     "latitude": (
         "lat lats latd latitude latitudes latitud latitudine breite breitengrad breedte breedtegraad bredde "
-        "breddegrad breddgrad leveysaste szerokość szerokosc šířka sirka enlem širina szélesség широта πλάτος "
-        "纬度 緯度 위도"
+        "breddegrad breddgrad leveysaste szerokość szerokosc šířka sirka enlem širina szélesség vĩđộ lintang "
+        "широта ширина πλάτος πλατος 纬度 緯度 위도 العرض רוחב अक्षांश ละติจูด"
     ),
     "longitude": (
         "lon lons lng lngs long longd longitude longitudes longitud longitudine länge laenge längengrad "
         "laengengrad lengte lengtegraad lengde lengdegrad længde længdegrad längdgrad pituusaste długość "
-        "dlugosc délka delka boylam dužina hosszúság долгота μήκος 经度 經度 経度 경도"
+        "dlugosc délka delka boylam dužina hosszúság kinhđộ bujur долгота довгота дължина μήκος μηκος 经度 經度 経度 "
+        "경도 الطول אורך देशांतर ลองจิจูด"
     ),
     "place": (
         "address addr street road zip zipcode postal postcode plz geohash geom geo geometry wkt wkb h3 s2 "
@@ -29,6 +30,12 @@ _ROLES = {
 """Words of names, in small letters and apart by blanks, by what they mean."""
 _LONG = 6
 """Letters of a word that is recognised at the end of another, as in `pickuplatitude`."""
+_LATIN = "\u036f"
+"""The last letter of Latin alphabets: words of other scripts need not stand apart, and are recognised within a name."""
+_ALIKE = ("long", "lon", "lng")
+"""What stands in the name of a longitude where that of the latitude has `lat`, as in `geolat` and `geolng`."""
+_SCALED = re.compile(r"(?:(?<=[a-z])E|(?<![A-Za-z])[eE])([67])(?![0-9])")
+"""The end of the name of whole numbers that are degrees times a power of ten, as `latitudeE7` and `lat_e7`."""
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SHOWN = 12
@@ -44,7 +51,7 @@ _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 
 def words_of(name: str) -> list[str]:
     """Return the words of a name in small letters: `pickup_lat`, `decimalLatitude`, `GPS-Latitude` have two."""
-    parts = _PARTS.findall(unicodedata.normalize("NFC", name))
+    parts = _PARTS.findall(unicodedata.normalize("NFKC", name))
     return [word.lower() for part in parts for word in _CAMEL.split(part)]
 
 
@@ -52,9 +59,33 @@ def has_role(name: str, role: str) -> bool:
     """Return whether the name of a column means a latitude, a longitude or a place; two words may be one of these."""
     words, known = words_of(name), _ROLES[role].split()
     pairs = (one + other for one, other in pairwise(words))
-    return any(word in known for word in (*words, *pairs)) or any(
-        word.endswith(one) for word in words for one in known if len(one) > _LONG and one.isascii()
+    return (
+        any(word in known for word in (*words, *pairs))
+        or any(word.endswith(one) for word in words for one in known if len(one) > _LONG and one.isascii())
+        or any(one in unicodedata.normalize("NFKC", name.lower()) for one in known if one > _LATIN)
     )
+
+
+def latitude_first(first: str, second: str) -> bool | None:
+    """Return whether two names mean a latitude and a longitude, in this order; None where they do not tell."""
+    for one, other, order in ((first, second, True), (second, first, False)):
+        low = one.lower()
+        alike = "lat" in low and other.lower() in [low.replace("lat", word) for word in _ALIKE]
+        if alike or (means(one) == "latitude" and means(other) == "longitude"):
+            return order
+    return None
+
+
+def means(name: str) -> str | None:
+    """Return "latitude" or "longitude" where the name of a column means just one of them."""
+    found = [role for role in ("latitude", "longitude") if has_role(name, role)]
+    return found[0] if len(found) == 1 else None
+
+
+def parts_of_degree(name: str) -> float:
+    """Return how many of the units of a column are one degree: ten million for `latitudeE7`, else 1."""
+    found = _SCALED.search(name)
+    return 1.0 if found is None else 10.0 ** int(found[1])
 
 
 def locates(name: str) -> bool:
