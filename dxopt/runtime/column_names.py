@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+
+from dxopt.errors import Option, SpecError
 
 _ROLES = {
     "latitude": (
@@ -31,7 +33,7 @@ _ROLES = {
 _LONG = 6
 """Letters of a word that is recognised at the end of another, as in `pickuplatitude`."""
 _LATIN = "\u036f"
-"""The last letter of Latin alphabets: words of other scripts need not stand apart, and are recognised within a name."""
+"""The last letter of Latin alphabets: words of other scripts are recognised anywhere within a name."""
 _ALIKE = ("long", "lon", "lng")
 """What stands in the name of a longitude where that of the latitude has `lat`, as in `geolat` and `geolng`."""
 _SCALED = re.compile(r"(?:(?<=[a-z])E|(?<![A-Za-z])[eE])([67])(?![0-9])")
@@ -107,9 +109,22 @@ def is_data(name: str) -> bool:
 
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong, and the fix, for the error about a table with these columns that lacks one."""
-    if looks_like_data(names):
-        return f"there is no column {name!r}, and the first line looks like data", NAME_THEM
     return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
+
+
+def require_header(names: Sequence[str], asked: Iterable[str], header: bool | None, *, proven: bool) -> None:
+    """Raise SpecError if names of columns, or those that are asked for, look like data: there may be no header.
+
+    Not where it was said whether there is a `header`, or a column of numbers has a name, by which it is `proven`.
+    """
+    if header is None and (looks_like_data([*asked]) or (looks_like_data(names) and not proven)):
+        raise no_header("looks like data")
+
+
+def no_header(wrong: str) -> SpecError:
+    """Return the error about a first line that seems to have no names of columns."""
+    fix = "add a line that names the columns, or say whether there is one: "
+    return SpecError("header", f"the first line {wrong}", fix, Option("header"))
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
@@ -121,6 +136,3 @@ def listed(names: Sequence[str]) -> str:
     """Join the first names by commas; those that are empty, or begin or end with blanks, are quoted to be seen."""
     some = ", ".join(name if name and name == name.strip() else repr(name) for name in names[:_SHOWN])
     return some + (", …" if len(names) > _SHOWN else "")
-
-
-NAME_THEM = "add a header line, which names the columns"

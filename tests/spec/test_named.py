@@ -55,7 +55,7 @@ def test_a_corner_is_the_point_that_is_meant(named: str, index: int, tmp_path: P
 
 def test_points_of_one_label_are_refused(tmp_path: Path) -> None:
     error = refusal(tmp_path, (CORNER % "b").replace("ids", "twice"))
-    assert error.field == "space.columns"
+    assert error.field == "space.label"
 
 
 def test_beliefs_are_about_the_points_that_are_meant(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dxopt.errors import SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.column_mapping import Where
-from dxopt.release.applying.files import apply_to_file, opened, require_output, write_json
+from dxopt.release.applying.csv_files import CsvFile
+from dxopt.release.applying.files import apply_to_file, opened, require_no_csv, require_output, write_json
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.plan import Columns, Plan, asked_radius, table_and_prior
@@ -247,6 +248,7 @@ def apply(
     if not isinstance(data, str | Path):
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
+        require_no_csv(also.dialect)
         frame = Frame(data)
         plan = _planned(table, also, where, frame, options)
         with showing(progress) as tell:
@@ -261,7 +263,9 @@ def apply(
         raise SpecError("sidecar", "is given for a file", "leave it out: it is the output with .dxopt.json")
     path = Path(data)
     file = Path(to.file)
-    source = opened(path)
+    numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
+    named = [*numeric, *(name for name in (also.label, person) if name is not None)]
+    source = opened(path, also.dialect, named, numeric)
     require_output(file, path, force=to.force)
     plan = _planned(table, also, where, source, options)
     with showing(progress) as tell:
@@ -280,11 +284,12 @@ def _planned(
 ) -> Plan:
     """Return the plan for a frame or file, `source`; SpecError if columns are missing, or do not suit the table."""
     known, believed = table_and_prior(table, columns.prior)
-    where = Where.of(known.space, **secrets, geometry=source.geometry)
+    decimal = source.text.decimal if isinstance(source, CsvFile) else columns.decimal or "."
+    where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()
     plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)
     # those of GeoJSON are known only once it was read, so that `apply_to_file` requires them
     if source.noun != "feature":
-        plan.require_columns(source.names)
+        plan.require_columns(source.names, named=source.named)
     return plan

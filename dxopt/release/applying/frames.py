@@ -16,8 +16,7 @@ from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes, r
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
-from dxopt.runtime.column_names import NAME_THEM, looks_like_data
-from dxopt.spaces.positions import names_of
+from dxopt.runtime.column_names import is_data, require_header
 from dxopt.verify.published.sidecar import Noun
 
 
@@ -36,14 +35,14 @@ class Frame:
             fix = "collect it first" if lazy else "give a frame of pandas, Polars or GeoPandas, or the path of a file"
             raise SpecError("data", f"is of type {type(native).__name__}", fix) from None
         except Exception as error:
-            if looks_like_data(names_of(native)):
-                raise SpecError("data", "names columns twice, and the names look like data", NAME_THEM) from None
+            require_header([str(name) for name in getattr(native, "columns", ())], (), None, proven=False)
             # narwhals has an error of its own for columns of one name
             raise SpecError("data", f"is no usable frame: {' '.join(str(error).split())[:120]}", "mend it") from None
         self._native = native
         if not all(isinstance(name, str) for name in self._frame.columns):
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
         self.names = tuple(self._frame.columns)
+        self.named = any(kind.is_numeric() and not is_data(name) for name, kind in self._frame.schema.items())
         self._shapes: list[str] = []
         if type(native).__module__.startswith("geopandas"):
             self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]

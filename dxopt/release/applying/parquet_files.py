@@ -23,6 +23,7 @@ from dxopt.release.applying.formats import (
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
+from dxopt.runtime.column_names import is_data
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ class ParquetFile:
         self.names = tuple(self.schema.names)
         if len(set(self.names)) < len(self.names):
             raise SpecError("data", "has two columns of one name", "name each column once")
+        numeric = [
+            field.name for field in self.schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        ]
+        self.named = not all(map(is_data, numeric))
         self._geo = _described(self.schema)
         primary = self._geo.get("primary_column")
         # its coordinate system and encoding are checked when it is used

@@ -1,0 +1,231 @@
+"""Read CSV as people write it: what is not said of a file is guessed, and the guess checked by columns and lines.
+
+A delimiter is taken where rows have equal lengths and the columns asked for are there. Encodings are told by their
+marks, or as UTF-8; others cannot be told apart and are asked for, as is the comma of 1,234.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO
+
+from dxopt.errors import Option, SpecError, required_choice
+from dxopt.runtime.column_names import is_data, require_header
+from dxopt.runtime.identity import identity
+from dxopt.runtime.reading import open_file
+
+DELIMITERS = (",", ";", "\t", "|")
+DECIMALS = (".", ",")
+_TAB = "tab"
+"""A delimiter that is hard to type."""
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_ROWS = 1000
+"""Rows by which a guess is checked."""
+_LONGEST_LINE = 10_000_000
+"""Letters of a line, enough for 400,000 numbers; a longer one is no table, and would fill the memory."""
+_BLOCK = 1 << 20
+_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """What is said of a file of CSV; None is guessed, and as UTF-8, by a header, where nothing tells otherwise."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter == _TAB:
+            object.__setattr__(self, "delimiter", "\t")
+        if self.delimiter not in (None, *DELIMITERS):
+            raise SpecError("delimiter", f"is {self.delimiter!r}", f"choose one of , ; | and {_TAB}")
+        if self.decimal is not None:
+            required_choice("decimal", self.decimal, DECIMALS)
+        try:
+            io.TextIOWrapper(io.BytesIO(), encoding=self.encoding)
+        except (LookupError, TypeError, ValueError):  # also of a codec that makes no text
+            fix = "give a name such as utf-8, cp1252 or utf-16"
+            raise SpecError("encoding", f"there is none called {self.encoding!r}", fix) from None
+
+
+@dataclass(frozen=True)
+class CsvText:
+    """A file of CSV, the names of its columns, and how it is written.
+
+    `named` is True where a column of numbers has a name, which proves that the first line is a header.
+    """
+
+    path: Path
+    most: int
+    delimiter: str
+    decimal: str
+    encoding: str
+    header: bool
+    names: tuple[str, ...] = ()
+    named: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        said: Dialect,
+        columns: Iterable[str] = (),
+        numbers: Sequence[str] = (),
+        *,
+        most: int,
+        matrix: bool = False,
+    ) -> CsvText:
+        """Return a file of at most `most` bytes; guess what is not said.
+
+        Parameters
+        ----------
+        columns, numbers : sequence of str
+            The columns that are asked for, and those of them that are of numbers.
+        matrix : bool
+            True for a matrix of numbers, which has no header unless that is said.
+
+        Raises
+        ------
+        SpecError
+            If it is empty, is no text in the encoding, its first line looks like data, or a column is named twice.
+        OSError, ValueError
+            If it cannot be opened.
+        """
+        header = not matrix if said.header is None else said.header
+        encoding = said.encoding or _encoding_of(path, most)
+        guesses: list[tuple[tuple[bool, float, int], CsvText, list[list[str]]]] = []
+        for mark in DELIMITERS if said.delimiter is None else (said.delimiter,):
+            text = cls(path, most, mark, ".", encoding, header)
+            rows, error = text._first_rows()
+            if rows:
+                text = replace(text, names=text._names(rows[0]))
+                rows = rows[1:] if header else rows
+                width = len(text.names)
+                fits = all(map(_is_number, chain(*rows))) if matrix else {*columns} <= {*text.names}
+                equal = width > 1 and error is None and sum(len(row) == width for row in rows) / max(len(rows), 1)
+                guesses.append(((fits, equal, width), text, rows))
+            elif error is None:
+                raise SpecError("data", f"{path.name} is empty", "fill it or name another file")
+        if not guesses:
+            raise SpecError("data", f"{path.name} is no CSV: its first line has open quotes", "mend it")
+        _, text, rows = max(guesses, key=lambda guess: guess[0])
+        below = zip(*(row for row in rows if len(row) == len(text.names)), strict=True)
+        named = any(
+            not is_data(name) and any(cells) and all(is_data(cell) for cell in cells if cell)
+            for name, cells in zip(text.names, below, strict=False)
+        )
+        if not matrix:
+            require_header(text.names, columns, said.header, proven=named)
+        twice = next((name for place, name in enumerate(text.names) if name in text.names[:place]), None)
+        if twice is not None and not matrix:
+            raise SpecError("data", f"{path.name} has two columns {twice!r}", "rename one")
+        places = [place for place, name in enumerate(text.names) if matrix or name in numbers]
+        cells = [row[place] for row in rows for place in places if place < len(row)]
+        return replace(text, decimal=said.decimal or decimal_of(cells), named=named)
+
+    def _first_rows(self) -> tuple[list[list[str]], csv.Error | None]:
+        """Return the first rows, up to where they are no CSV."""
+        rows: list[list[str]] = []
+        try:
+            with open_file(self.path, self.most) as raw:
+                rows += (row for _, row in islice(self._records(self.text(raw)), _ROWS))
+        except csv.Error as error:
+            return rows, error
+        return rows, None
+
+    def _names(self, first: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the columns: those of the first row, or else column_1, column_2, ..."""
+        if not self.header:
+            return tuple(f"column_{place}" for place in range(1, len(first) + 1))
+        return tuple(identity(name, "data") for name in first)
+
+    def text(self, raw: IO[bytes]) -> IO[str]:
+        """Return the text of a stream of the file, with line ends as they are."""
+        return io.TextIOWrapper(raw, encoding=self.encoding, newline="")
+
+    def _records(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield rows that are not blank, each with the number of its first line, as quoted text may have several."""
+        reader = csv.reader(_lines(stream), delimiter=self.delimiter, strict=True)
+        try:
+            while (line := reader.line_num + 1) and (row := next(reader, None)) is not None:
+                if row:
+                    yield line, row
+        except csv.Error as error:
+            raise csv.Error(f"line {reader.line_num} is no CSV: {error}") from None
+        except UnicodeError:
+            raise no_text(self.encoding) from None
+
+    def rows(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows below the header, from the text of the file; SpecError for one of another length."""
+        try:
+            for line, row in islice(self._records(stream), int(self.header), None):
+                if len(row) != len(self.names):
+                    wrong = f"line {line} has {len(row)} cells where the first line has {len(self.names)}"
+                    fix = "mend it, put cells with the delimiter (as decimal commas) into quotes, or name another: "
+                    raise SpecError("data", wrong, fix, Option("delimiter"))
+                yield line, row
+        except csv.Error as error:
+            raise SpecError("data", str(error), "mend it, or name another delimiter: ", Option("delimiter")) from None
+
+
+def decimal_of(cells: Iterable[str]) -> str:
+    """Return the decimal mark of numbers: a comma where some have one that parts no thousands, and none a point."""
+    listed = list(cells)
+    commas = [cell for cell in listed if has_comma(cell)]
+    clear = any(not _THOUSANDS.fullmatch(cell) for cell in commas)
+    return "," if clear and not any("." in cell for cell in listed) else "."
+
+
+def has_comma(cell: object) -> bool:
+    """Return whether a cell is the text of a number with a comma, which is its decimal mark or parts thousands."""
+    return isinstance(cell, str) and _COMMA.fullmatch(cell) is not None
+
+
+def with_point(cell: str, decimal: str) -> str:
+    """Return the text of a number with a decimal point; that of none where it has one, and its mark is a comma."""
+    if decimal == ".":
+        return cell
+    return "" if "." in cell else cell.replace(",", ".")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(text: IO[str]) -> Iterator[str]:
+    """Yield the lines of a file; SpecError at one so long that reading it could fill the memory."""
+    while line := text.readline(_LONGEST_LINE + 1):
+        if len(line) > _LONGEST_LINE:
+            wrong = f"has a line of more than {_LONGEST_LINE:,} letters"
+            raise SpecError("data", wrong, "give a table, with a line for each row")
+        yield line
+
+
+def _encoding_of(path: Path, most: int) -> str:
+    """Return the encoding that the mark at the beginning tells, that of every second byte 0, or UTF-8."""
+    with open_file(path, most) as stream:
+        head = stream.read(_BLOCK)
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    zeros = head[::2].count(0), head[1::2].count(0)
+    if marked is None and not min(zeros) and 4 * max(zeros) > len(head):
+        return "utf-16-be" if zeros[0] else "utf-16-le"
+    return marked or "utf-8"
+
+
+def no_text(encoding: str) -> SpecError:
+    """Return the error about bytes that are no text in an encoding."""
+    fix = "save it as UTF-8, or say what it is, such as cp1252: "
+    return SpecError("data", f"is no text in {encoding.removesuffix('-sig').upper()}", fix, Option("encoding"))
