@@ -79,7 +79,7 @@ def _parts_of_degree(name: str) -> int:
 
 
 def _written(place: Sequence[Any], parts: Sequence[int]) -> tuple[Any, ...]:
-    """Return coordinates as columns have them, of which some are of whole parts of a degree; of a point as they are."""
+    """Return coordinates as columns have them, some of whole parts of a degree; those of a point as they are."""
     if len(parts) != len(place):
         return tuple(map(_signed, place))
     return tuple(round(axis * part) if part > 1 else _signed(axis) for axis, part in zip(place, parts, strict=True))
