@@ -13,8 +13,7 @@ from dxopt.errors import SpecError
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.display import Shown
 from dxopt.spaces.geo.areas import inside
-from dxopt.spaces.metrics import OnEarth
-from dxopt.spaces.positions import NAME_DEGREES, are_degrees, in_degrees, names_of, require_latitude_first
+from dxopt.spaces.positions import are_degrees, in_degrees, names_of
 from dxopt.spaces.space import MetricSpace, required_space
 
 
@@ -82,14 +81,6 @@ class Reports(Shown):
             in_degrees(points) if are_degrees(axes) else points, "discrete", labels=labels
         )
         return cls(space.labels, space.points, axes=axes)
-
-    def require_order(self, space: MetricSpace) -> None:
-        """Raise SpecError where the columns that the points come from have, or may have, another order in a space."""
-        if len(self.axes) == 2 and isinstance(space.metric, OnEarth):
-            require_latitude_first(self.axes, "reports", NAME_DEGREES)
-        if self.axes != space.axes and sorted(self.axes) == sorted(space.axes):
-            fix = f"give {list(space.axes)}"
-            raise SpecError("reports", f"are {', '.join(map(repr, self.axes))}, in another order than the space", fix)
 
     @classmethod
     def within(cls, space: MetricSpace, area: Any) -> Reports:

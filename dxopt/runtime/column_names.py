@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from dxopt.errors import Option, SpecError
 
@@ -58,11 +57,11 @@ def words_of(name: str) -> list[str]:
 
 
 def has_role(name: str, role: str) -> bool:
-    """Return whether the name of a column means a latitude, a longitude or a place; two words may be one of these."""
+    """Return whether the name of a column means a latitude, a longitude or a place; up to three words may be one."""
     words, known = words_of(name), _ROLES[role].split()
-    pairs = (one + other for one, other in pairwise(words))
+    joined = ("".join(words[start : start + count]) for count in (1, 2, 3) for start in range(len(words)))
     return (
-        any(word in known for word in (*words, *pairs))
+        any(word in known for word in joined)
         or any(word.endswith(one) for word in words for one in known if len(one) > _LONG and one.isascii())
         or any(one in unicodedata.normalize("NFKC", name.lower()) for one in known if one > _LATIN)
     )

@@ -114,9 +114,9 @@ class CsvText:
                 equal = width > 1 and error is None and sum(len(row) == width for row in rows) / max(len(rows), 1)
                 guesses.append(((fits, equal, width), text, rows))
             elif error is None:
-                raise SpecError("data", f"{path.name} is empty", "fill it or name another file")
+                raise SpecError("data", "is empty", "fill it or name another file")
         if not guesses:
-            raise SpecError("data", f"{path.name} is no CSV: its first line has open quotes", "mend it")
+            raise SpecError("data", "is no CSV: its first line has open quotes", "mend it")
         _, text, rows = max(guesses, key=lambda guess: guess[0])
         below = zip(*(row for row in rows if len(row) == len(text.names)), strict=True)
         named = any(
@@ -127,7 +127,7 @@ class CsvText:
             require_header(text.names, columns, said.header, proven=named)
         twice = next((name for place, name in enumerate(text.names) if name in text.names[:place]), None)
         if twice is not None and not matrix:
-            raise SpecError("data", f"{path.name} has two columns {twice!r}", "rename one")
+            raise SpecError("data", f"has two columns {twice!r}", "rename one")
         places = [place for place, name in enumerate(text.names) if matrix or name in numbers]
         cells = [row[place] for row in rows for place in places if place < len(row)]
         return replace(text, decimal=said.decimal or decimal_of(cells), named=named)

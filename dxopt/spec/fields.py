@@ -482,7 +482,9 @@ class CsvDialect(Section):
     decimal: Annotated[str, OneOf(DECIMALS)] | None = Field(
         None, description="Decimal mark of numbers; guessed otherwise."
     )
-    encoding: Text | None = Field(None, description="Encoding, such as cp1252; UTF-8 or UTF-16 otherwise.")
+    encoding: Text | None = Field(
+        None, description="Encoding, such as cp1252; UTF-8 or UTF-16 otherwise.", examples=["cp1252"]
+    )
     header: bool | None = Field(
         None, description="Whether the first line names the columns; otherwise they are column_1, column_2, ..."
     )

@@ -190,5 +190,4 @@ def _readable(path: Path, blame: Blame) -> Iterator[None]:
         except SpecFileError:
             raise
         except SpecError as error:
-            about = error.wrong if path.name in error.wrong else f"{path.name}: {error.wrong}"
-            raise blame(about, error.fix_in(Option.in_file)) from None
+            raise blame(f"{path.name}: {error.wrong}", error.fix_in(Option.in_file)) from None

@@ -19,6 +19,7 @@ from dxopt.release.applying.row_checks import Moved
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.progress import Shares, showing
 from dxopt.spaces.units import per, with_unit
@@ -245,10 +246,12 @@ def apply(
     options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
     options["persons"] = Persons.of(person, key, release, ledger, over_budget)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
+    keys = ("delimiter", "decimal", "encoding", "header")
+    dialect = Dialect(**{key: getattr(also, key) for key in keys})
     if not isinstance(data, str | Path):
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
-        require_no_csv(also.dialect)
+        require_no_csv(dialect)
         frame = Frame(data)
         plan = _planned(table, also, where, frame, options)
         with showing(progress) as tell:
@@ -265,7 +268,7 @@ def apply(
     file = Path(to.file)
     numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
     named = [*numeric, *(name for name in (also.label, person) if name is not None)]
-    source = opened(path, also.dialect, named, numeric)
+    source = opened(path, dialect, named, numeric)
     require_output(file, path, force=to.force)
     plan = _planned(table, also, where, source, options)
     with showing(progress) as tell:

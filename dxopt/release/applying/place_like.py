@@ -20,7 +20,7 @@ _PLACE = re.compile(
     r"""
     \b(SRID=\d+;)?\s*(POINT|LINESTRING|POLYGON|MULTI(POINT|LINESTRING|POLYGON)|GEOMETRYCOLLECTION)\s*(Z|M|ZM)?\s*\(
     | \bgeo:[-+]?\d                                                          # a URI of RFC 5870
-    | (?<![\d.])[-+]?\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*[,;/\s]\s*[-+]?\d{1,3}\.\d{3,}(?![\d.])
+    | (?<![\d.])[-+]?\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*[,;/\s]\s*[-+]?\d{1,3}\.\d{3,}(?!\.?\d)
     | \d\s*°\s*\d+(\.\d+)?\s*['′]                                            # degrees and minutes
     | \b[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}\b           # an Open Location Code
     | ^\s*0[01]0[1-7]00000[0-9A-F]{33,}\s*$                                  # well-known binary in digits

@@ -29,7 +29,6 @@ from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, require_header
-from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import per
@@ -89,11 +88,6 @@ class Columns:
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
-
-    @property
-    def dialect(self) -> Dialect:
-        """What is said of a file of CSV."""
-        return Dialect(delimiter=self.delimiter, decimal=self.decimal, encoding=self.encoding, header=self.header)
 
 
 @dataclass(frozen=True, eq=False)

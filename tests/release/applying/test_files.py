@@ -323,9 +323,9 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.csv", b"", "data: .* is empty"),
+        ("a.csv", b"", "data: is empty"),
         ("a.csv", b"lat,lon\n", "data: has no rows"),
-        ("a.csv", b"lat,lon,lat\n1,2,3\n", "data: a.csv has two columns 'lat'"),
+        ("a.csv", b"lat,lon,lat\n1,2,3\n", "data: has two columns 'lat'"),
         ("a.csv", b"45.7,4.8,45.7\n45.7,4.8,1\n", "header: the first line looks like data"),
         ("a.csv", b"p093,1,45.71,4.81\n", "header: the first line looks like data"),
         ("a.csv", b"lat,lon\n45.7,4.8\n45.7\n", "data: line 3 has 1 cells where the first line has 2"),
