@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -78,7 +78,7 @@ class CsvText:
         cls,
         path: Path,
         said: Dialect,
-        columns: Iterable[str] = (),
+        columns: Sequence[str] = (),
         numbers: Sequence[str] = (),
         *,
         most: int,
@@ -102,7 +102,7 @@ class CsvText:
         """
         header = not matrix if said.header is None else said.header
         encoding = said.encoding or _encoding_of(path, most)
-        guesses: list[tuple[tuple[bool, float, int], CsvText, list[list[str]]]] = []
+        guesses: list[tuple[tuple[bool, float, float, int], CsvText, list[list[str]]]] = []
         for mark in DELIMITERS if said.delimiter is None else (said.delimiter,):
             text = cls(path, most, mark, ".", encoding, header)
             rows, error = text._first_rows()
@@ -110,9 +110,10 @@ class CsvText:
                 text = replace(text, names=text._names(rows[0]))
                 rows = rows[1:] if header else rows
                 width = len(text.names)
-                fits = all(map(_is_number, chain(*rows))) if matrix else {*columns} <= {*text.names}
-                equal = width > 1 and error is None and sum(len(row) == width for row in rows) / max(len(rows), 1)
-                guesses.append(((fits, equal, width), text, rows))
+                fits = matrix or {*columns} <= {*text.names}
+                numeric = _share(map(_is_number, text._cells(rows, text.names if matrix else columns)))
+                equal = _share(len(row) == width > 1 for row in rows) if error is None else 0.0
+                guesses.append(((fits, numeric, equal, width), text, rows))
             elif error is None:
                 raise SpecError("data", "is empty", "fill it or name another file")
         if not guesses:
@@ -128,16 +129,20 @@ class CsvText:
         twice = next((name for place, name in enumerate(text.names) if name in text.names[:place]), None)
         if twice is not None and not matrix:
             raise SpecError("data", f"has two columns {twice!r}", "rename one")
-        places = [place for place, name in enumerate(text.names) if matrix or name in numbers]
-        cells = [row[place] for row in rows for place in places if place < len(row)]
+        cells = text._cells(rows, text.names if matrix else numbers)
         return replace(text, decimal=said.decimal or decimal_of(cells), named=named)
+
+    def _cells(self, rows: Iterable[Sequence[str]], columns: Iterable[str]) -> list[str]:
+        """Return the cells of some columns in rows, which may be too short."""
+        places = [self.names.index(name) for name in columns if name in self.names]
+        return [row[place] for row in rows for place in places if place < len(row)]
 
     def _first_rows(self) -> tuple[list[list[str]], csv.Error | None]:
         """Return the first rows, up to where they are no CSV."""
         rows: list[list[str]] = []
         try:
-            with open_file(self.path, self.most) as raw:
-                rows += (row for _, row in islice(self._records(self.text(raw)), _ROWS))
+            with self.opened() as stream:
+                rows += (row for _, row in islice(self._records(stream), _ROWS))
         except csv.Error as error:
             return rows, error
         return rows, None
@@ -148,9 +153,9 @@ class CsvText:
             return tuple(f"column_{place}" for place in range(1, len(first) + 1))
         return tuple(identity(name, "data") for name in first)
 
-    def text(self, raw: IO[bytes]) -> IO[str]:
-        """Return the text of a stream of the file, with line ends as they are."""
-        return io.TextIOWrapper(raw, encoding=self.encoding, newline="")
+    def opened(self) -> io.TextIOWrapper:
+        """Return a stream of the text of the file, with line ends as they are."""
+        return io.TextIOWrapper(open_file(self.path, self.most), encoding=self.encoding, newline="")
 
     def _records(self, stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
         """Yield rows that are not blank, each with the number of its first line, as quoted text may have several."""
@@ -203,6 +208,12 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _share(given: Iterable[bool]) -> float:
+    """Return the share of what is true; 0 of nothing."""
+    listed = list(given)
+    return sum(listed) / max(len(listed), 1)
 
 
 def _lines(text: IO[str]) -> Iterator[str]:

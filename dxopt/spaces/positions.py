@@ -121,12 +121,10 @@ def degrees_of_columns(given: Any, located: NDArray, field: str = "points") -> N
     SpecError unless their names mean a latitude and a longitude. Columns such as `latitudeE7` are divided.
     """
     names = names_of(given)
-    if len(names) != 2 or located.shape[1:] != (2,) or located.dtype.kind != "f":
+    if len(names) != 2 or located.shape[1:] != (2,):
         return located
     require_latitude_first(names, field, NAME_DEGREES)
-    found = located / [parts_of_degree(name) for name in names]
-    found.flags.writeable = False
-    return found
+    return located / [parts_of_degree(name) for name in names]
 
 
 def has_geometry(given: Any) -> bool:
@@ -139,14 +137,12 @@ def located_under(given: Any, metric: Any) -> NDArray:
 
     SpecError if points of GeoPandas have another metric, or the names of a frame's columns do not mean degrees.
     """
-    earth = isinstance(metric, OnEarth) or (isinstance(metric, str) and metric in METRICS_ON_EARTH)
+    if isinstance(metric, OnEarth) or (isinstance(metric, str) and metric in METRICS_ON_EARTH):
+        return coordinates_of(in_degrees(given))
     if has_geometry(given):
-        if not earth:
-            wrong = "are places on the Earth, which the metric does not measure"
-            raise SpecError("points", wrong, f"use metric {' or '.join(METRICS_ON_EARTH)}")
-        return coordinates_of(degrees_of(given))
-    located = coordinates_of(given)
-    return degrees_of_columns(given, located) if earth else located
+        wrong = "are places on the Earth, which the metric does not measure"
+        raise SpecError("points", wrong, f"use metric {' or '.join(METRICS_ON_EARTH)}")
+    return coordinates_of(given)
 
 
 def degrees_of(given: Any) -> NDArray[np.float64]:

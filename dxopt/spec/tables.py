@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxopt.errors import Option, SpecError
 from dxopt.runtime.column_names import listed, no_header, parts_of_degree
 from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, with_point
-from dxopt.runtime.reading import MOST_TABLE, open_file
+from dxopt.runtime.reading import MOST_TABLE
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
 from dxopt.spaces.positions import require_latitude_first
 from dxopt.spaces.space import MetricSpace
@@ -50,8 +50,8 @@ class Table:
         asked = [name for name in columns if name is not None]
         with _readable(path, blame):
             text = CsvText.of(path, said.dialect, asked, most=MOST_TABLE)
-            with open_file(path, MOST_TABLE) as raw:
-                numbered = list(islice(text.rows(text.text(raw)), None if most_rows is None else most_rows + 1))
+            with text.opened() as stream:
+                numbered = list(islice(text.rows(stream), None if most_rows is None else most_rows + 1))
         if not numbered:
             raise blame(f"{path.name} has no rows below its header", "add some")
         if most_rows is not None and len(numbered) > most_rows:
@@ -147,8 +147,8 @@ def read_matrix(path: Path, blame: Blame, said: CsvDialect, *, most_rows: int) -
     matrix: list[NDArray[np.float64]] = []
     with _readable(path, blame):
         text = CsvText.of(path, said.dialect, most=MOST_TABLE, matrix=True)
-        with open_file(path, MOST_TABLE) as raw:
-            for line, row in text.rows(text.text(raw)):
+        with text.opened() as stream:
+            for line, row in text.rows(stream):
                 if len(matrix) == most_rows:
                     raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
                 cells = [

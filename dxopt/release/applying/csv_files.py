@@ -36,15 +36,14 @@ class CsvFile:
         self.names, self.named = self.text.names, self.text.named
         with path.open("rb") as raw:
             self.marked = raw.read(3).startswith(_MARKS)
-            raw.seek(0)
-            self.end = "\r\n" if self.text.text(raw).readline(1 << 20).endswith("\r\n") else "\n"
+        with self.text.opened() as stream:
+            self.end = "\r\n" if stream.readline(1 << 20).endswith("\r\n") else "\n"
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, without lines that are blank."""
         size = max(1, self._path.stat().st_size)
-        with self._path.open("rb") as raw:
-            stream = self.text.text(raw)
-            yield from chunked(self.text.rows(stream), lambda: raw.tell() / size)
+        with self.text.opened() as stream:
+            yield from chunked(self.text.rows(stream), lambda: stream.buffer.tell() / size)
 
     def values(self, chunk: Chunk, name: str) -> list[str]:
         """Return a column of a chunk, as text without blanks around it."""
