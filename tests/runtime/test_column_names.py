@@ -26,6 +26,7 @@ STYLES = {
     "geo{}": ("lat", "lon"),
     "x{}dd": ("lat", "long"),
     "geogr. {}": ("Breite", "Länge"),
+    "wide {}": ("ｌａｔ", "ｌｏｎ"),
     "{} (°)": ("Breitengrad", "Längengrad"),
     "géo_{}": ("latitud", "longitud"),
     "{} geograficzna": ("szerokość", "długość"),

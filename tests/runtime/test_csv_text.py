@@ -27,7 +27,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 ENCODINGS = {"utf-8": b"", "utf-8-sig": b"", "utf-16": b"", "utf-16-le": b"", "utf-16-be": codecs.BOM_UTF16_BE}
 HEADERS = {
     "lat,lon,note": "bare",
-    '"lat","lon","tags; a; b"': "quoted",
+    '"lat","lon","t;a;g;s;o;f;m;a;n;y"': "quoted",
     "lat , lon,": "blanks",
     "lat,lon,2024": "year",
 }
@@ -82,7 +82,7 @@ def published(folder: Path, **columns: Any) -> list[list[str]]:
         return [row for _, row in text.rows(stream)]
 
 
-@pytest.mark.parametrize("way", ways())
+@pytest.mark.parametrize("way", list(ways()))
 def test_every_way_is_read_alike(way: tuple[str, str, str, str, str], tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(written(*way))
     assert np.allclose(read_places(tmp_path), 1 / 3)
@@ -149,6 +149,20 @@ def test_what_is_said_is_not_guessed(tmp_path: Path) -> None:
             with pytest.raises(dx.SpecError) as refused:
                 call(tmp_path, **{key: value})
             assert refused.value.field.endswith(key)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes("lat,lon,é\n48.85,2.25,a\n".encode(encoding))
+    assert CsvText.of(tmp_path / "in.csv", Dialect(), ["lat"], most=100).names == ("lat", "lon", "é")
+
+
+def test_a_point_is_no_decimal_comma(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"lat;lon\n48,85;2,25\n48.85;2,25\n")
+    for call in (read_places, published):
+        with pytest.raises(dx.SpecError) as refused:
+            call(tmp_path, decimal=",")
+        assert refused.value.field in ("prior.columns[0]", "data")
 
 
 def test_options_of_csv_are_for_csv_alone(tmp_path: Path) -> None:
@@ -226,3 +240,13 @@ def test_matrices(decimal: str, delimiter: str, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("\n".join([delimiter.join("abc"), *lines]), encoding="utf-8")
     text = "space: {kind: distances, file: d.csv, close: true, header: true}\nepsilon: 1\n"
     assert task_of(tmp_path, text).problem.space.distances[0, 1] == 0.5
+
+
+def test_names_that_are_years_are_said_to_be_names(tmp_path: Path) -> None:
+    table = dx.classic.geometric(dx.line(9), epsilon=1.0)
+    (tmp_path / "in.csv").write_bytes(b"ward,2023,2024\n7,1,2\n8,3,4\n")
+    with pytest.raises(dx.SpecError) as refused:
+        dx.apply(table, tmp_path / "in.csv", tmp_path / "out.csv", column="2024")
+    assert refused.value.field == "header" and refused.value.options == {"header"}
+    dx.apply(table, tmp_path / "in.csv", tmp_path / "out.csv", column="2024", columns=dx.Columns(header=True))
+    assert (tmp_path / "out.csv").read_bytes().startswith(b"ward,2023,2024,report")

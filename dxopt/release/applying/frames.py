@@ -42,11 +42,12 @@ class Frame:
         if not all(isinstance(name, str) for name in self._frame.columns):
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
         self.names = tuple(self._frame.columns)
-        self.named = any(kind.is_numeric() and not is_data(name) for name, kind in self._frame.schema.items())
         self._shapes: list[str] = []
         if type(native).__module__.startswith("geopandas"):
             self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]
         self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
+        numeric = [name for name, kind in self._frame.schema.items() if kind.is_numeric()]
+        self.named = self.geometry is not None or not all(map(is_data, numeric))
 
     def __len__(self) -> int:
         return len(self._frame)

@@ -53,11 +53,11 @@ class ParquetFile:
         numeric = [
             field.name for field in self.schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         ]
-        self.named = not all(map(is_data, numeric))
         self._geo = _described(self.schema)
         primary = self._geo.get("primary_column")
         # its coordinate system and encoding are checked when it is used
         self.geometry: str | None = primary if primary in self.names else None
+        self.named = self.geometry is not None or not all(map(is_data, numeric))
         self._code: tuple[Any, Any] | None = None
         beside = (*self._covering(), *filter(_UNNAMED_INDEX.fullmatch, self.names))
         self.hidden = tuple(name for name in beside if name in self.names)

@@ -199,3 +199,36 @@ def test_apply_takes_the_same_names(names: str, carrier: str, tmp_path: Path) ->
     with pytest.raises(dx.SpecError) as refused:
         applied(tmp_path, data, lon, lat)
     assert refused.value.field == "lat"
+
+
+def texts(decimal: str) -> Columns:
+    return {"lat": [repr(lat).replace(".", decimal) for lat, _ in PLACES.tolist()], "lon": ["2,25", "2,5", "2,75"]}
+
+
+@pytest.mark.parametrize("outside", ["refuse", "nearest", "drop"])
+@pytest.mark.parametrize("carrier", [name for name in DATA if name != "csv"])
+def test_decimal_commas_are_asked_for_in_every_carrier(carrier: str, outside: Any, tmp_path: Path) -> None:
+    data = DATA[carrier](tmp_path, texts(","))
+    output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
+    with pytest.raises(dx.SpecError) as refused:
+        dx.apply(TABLE, data, output, lat="lat", lon="lon", outside=outside)
+    assert refused.value.field == "data" and refused.value.options == {"decimal"}
+    assert output is None or not output.exists()
+    found = applied(tmp_path, data, "lat", "lon", decimal=",")
+    assert all(row in PLACES.tolist() for row in found)
+
+
+@pytest.mark.parametrize("carrier", [name for name in DATA if name not in ("csv", "geojson")])
+def test_names_that_are_data_are_refused_in_every_carrier(carrier: str, tmp_path: Path) -> None:
+    first, *rest = PLACES.tolist()
+    names = list(map(repr, first))
+    columns = {name: [row[place] for row in rest] for place, name in enumerate(names)}
+    if carrier == "pandas index":
+        columns = {name: [*values, values[0]] for name, values in columns.items()}
+    data = DATA[carrier](tmp_path, {"ann": ["bob", "cem", "dan"][: len(columns[names[0]])], **columns})
+    output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
+    for lat, lon in (("lat", "lon"), names, ("0", "1")):
+        with pytest.raises(dx.SpecError) as refused:
+            dx.apply(TABLE, data, output, lat=lat, lon=lon)
+        assert refused.value.field == "header"
+        assert not any(name in str(refused.value) for name in names)
