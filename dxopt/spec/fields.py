@@ -32,7 +32,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from dxopt.errors import SpecError
 from dxopt.numerics.number_syntax import EXPRESSION, is_expression, number_of, shortened
-from dxopt.runtime.csv_text import DECIMALS, DELIMITERS, Dialect
+from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.plugins import RENAME, OrPlugins
 from dxopt.spaces.metrics import METRIC_NAMES, METRICS_ON_EARTH, NORMS, OnEarth
 from dxopt.spaces.units import LONGEST
@@ -476,11 +476,11 @@ class Point(Section):
 class CsvDialect(Section):
     """A section with a CSV file: how that is written, where it is not to be guessed."""
 
-    delimiter: Annotated[str, OneOf((*DELIMITERS, "tab"))] | None = Field(
-        None, description="What stands between cells; guessed otherwise."
+    delimiter: str | None = Field(
+        None, description="What stands between cells: , ; | or tab; guessed otherwise.", examples=[";"]
     )
-    decimal: Annotated[str, OneOf(DECIMALS)] | None = Field(
-        None, description="Decimal mark of numbers; guessed otherwise."
+    decimal: str | None = Field(
+        None, description="Decimal mark of numbers, a point or a comma; guessed otherwise.", examples=[","]
     )
     encoding: Text | None = Field(
         None, description="Encoding, such as cp1252; UTF-8 or UTF-16 otherwise.", examples=["cp1252"]

@@ -168,9 +168,9 @@ def test_a_point_is_no_decimal_comma(tmp_path: Path) -> None:
 def test_options_of_csv_are_for_csv_alone(tmp_path: Path) -> None:
     frame = {"lat": [48.85], "lon": [2.25]}
     pd = pytest.importorskip("pandas")
-    for key, value in {"delimiter": ";", "encoding": "utf-8"}.items():
+    for key, said in {"delimiter": dx.Columns(delimiter=";"), "encoding": dx.Columns(encoding="utf-8")}.items():
         with pytest.raises(dx.SpecError) as refused:
-            dx.apply(TABLE, pd.DataFrame(frame), lat="lat", lon="lon", columns=dx.Columns(**{key: value}))
+            dx.apply(TABLE, pd.DataFrame(frame), lat="lat", lon="lon", columns=said)
         assert refused.value.field == key
     with pytest.raises(dx.SpecError) as refused:
         task_of(tmp_path, "space: {kind: graph, file: a.graphml, delimiter: ','}\nepsilon: 1\n")

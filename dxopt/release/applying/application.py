@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dxopt.errors import SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.column_mapping import Where
-from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.files import apply_to_file, opened, require_no_csv, require_output, write_json
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Persons
@@ -287,7 +286,8 @@ def _planned(
 ) -> Plan:
     """Return the plan for a frame or file, `source`; SpecError if columns are missing, or do not suit the table."""
     known, believed = table_and_prior(table, columns.prior)
-    decimal = source.text.decimal if isinstance(source, CsvFile) else columns.decimal or "."
+    text = getattr(source, "text", None)
+    decimal = columns.decimal or "." if text is None else text.decimal
     where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()

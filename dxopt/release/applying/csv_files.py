@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,7 +44,7 @@ class CsvFile:
         """Yield the rows, without lines that are blank."""
         size = max(1, self._path.stat().st_size)
         with self.text.opened() as stream:
-            yield from chunked(self.text.rows(stream), lambda: stream.buffer.tell() / size)
+            yield from chunked(self.text.rows(stream), lambda: os.lseek(stream.fileno(), 0, os.SEEK_CUR) / size)
 
     def values(self, chunk: Chunk, name: str) -> list[str]:
         """Return a column of a chunk, as text without blanks around it."""

@@ -76,7 +76,7 @@ def _is_object_of_place(value: Mapping[Any, Any]) -> bool:
     return located or "coordinates" in names or value.get("type") in _SHAPES
 
 
-def _are_coordinates(value: Sequence[Any]) -> bool:
+def _are_coordinates(value: Any) -> bool:
     """Return whether a list is of two to six finite numbers, as a point or a box has, and not all are whole."""
     if not 2 <= len(value) <= 6 or not all(isinstance(one, Real) and not isinstance(one, bool) for one in value):
         return False
@@ -92,7 +92,7 @@ class Beside:
         self._values: dict[str, set[str]] = {}
         self._others: set[str] = set()
 
-    def look(self, columns: Iterable[tuple[str, Sequence[Any]]], secrets: Sequence[Sequence[Any]]) -> None:
+    def look(self, columns: Iterable[tuple[str, Any]], secrets: Sequence[Sequence[Any]]) -> None:
         """Look at some rows of the columns, and at the columns that have their secrets."""
         for name, values in columns:
             if name not in self._places and any(map(looks_like_place, _doubtful(values))):
@@ -120,11 +120,11 @@ class Beside:
                 raise SpecError("data", f"columns {listed(names)} {what}", *fix)
 
 
-def _doubtful(values: Sequence[Any]) -> Sequence[Any]:
+def _doubtful(values: Any) -> Iterable[Any]:
     """Return the values that may be places: none of an array of floats, times or small integers."""
     kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
     if kind in "iu":
-        return values[values >= 1 << 59].tolist()  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return values[values >= 1 << 59].tolist()
     return values if kind in "OUS" else ()
 
 

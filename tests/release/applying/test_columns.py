@@ -57,11 +57,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     ),
     "check-ins": lambda frame: PLACES[dx.Prior.from_check_ins(TOWN, frame).probabilities > 0],
     "nearest": lambda frame: PLACES[dx.geo.nearest(TOWN, frame)],
-    "plane": lambda frame: dx.geo.local_plane(frame) - dx.geo.local_plane(PLACES) + PLACES,
-    "held out": lambda frame: PLACES[dx.evaluate.on(MECHANISM, frame).observed.secrets],
 }
-MECHANISM = dx.classic.exponential(TOWN, epsilon=0.1)
-CALLS = {name: call for name, call in CALLS.items() if name not in ("held out", "plane")}
 
 
 def columns_of(first: str, second: str, parts: int = 1, *, swapped: bool = False) -> Columns:
@@ -89,6 +85,17 @@ def test_frames_that_do_not_tell_are_asked(names: tuple[str, str], frame: str, c
         CALLS[call](FRAMES[frame](columns_of(*names)))
     assert refused.value.field in ("points", "reports")
     assert np.allclose(CALLS[call](np.column_stack(list(columns_of(*names).values()))), PLACES)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("names", NAMES)
+def test_data_held_out(names: str, frame: str) -> None:
+    mechanism = dx.classic.exponential(TOWN, epsilon=0.1)
+    lat, lon, parts = NAMES[names]
+    assert dx.evaluate.on(mechanism, point=FRAMES[frame](columns_of(lat, lon, parts))).outside == 0
+    with pytest.raises(dx.SpecError) as refused:
+        dx.evaluate.on(mechanism, point=FRAMES[frame](columns_of(lon, lat, parts, swapped=True)))
+    assert refused.value.field == "data"
 
 
 def test_reports_in_another_order_than_the_space() -> None:
