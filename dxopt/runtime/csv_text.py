@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -26,7 +27,8 @@ _TAB = "tab"
 """A delimiter that is hard to type."""
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _ROWS = 1000
-"""Rows by which a guess is checked."""
+_CELLS = 100_000
+"""Rows by which a guess is checked, unless they have more cells than this."""
 _LONGEST_LINE = 10_000_000
 """Letters of a line, enough for 400,000 numbers; a longer one is no table, and would fill the memory."""
 _BLOCK = 1 << 20
@@ -126,7 +128,7 @@ class CsvText:
         )
         if not matrix:
             require_header(text.names, columns, said.header, proven=named)
-        twice = next((name for place, name in enumerate(text.names) if name in text.names[:place]), None)
+        twice = next((name for name, often in Counter(text.names).items() if often > 1), None)
         if twice is not None and not matrix:
             raise SpecError("data", f"has two columns {twice!r}", "rename one")
         cells = text._cells(rows, text.names if matrix else numbers)
@@ -134,7 +136,8 @@ class CsvText:
 
     def _cells(self, rows: Iterable[Sequence[str]], columns: Iterable[str]) -> list[str]:
         """Return the cells of some columns in rows, which may be too short."""
-        places = [self.names.index(name) for name in columns if name in self.names]
+        found = {name: place for place, name in enumerate(self.names)}
+        places = [found[name] for name in columns if name in found]
         return [row[place] for row in rows for place in places if place < len(row)]
 
     def _first_rows(self) -> tuple[list[list[str]], csv.Error | None]:
@@ -142,7 +145,12 @@ class CsvText:
         rows: list[list[str]] = []
         try:
             with self.opened() as stream:
-                rows += (row for _, row in islice(self._records(stream), _ROWS))
+                cells = 0
+                for _, row in islice(self._records(stream), _ROWS):
+                    rows.append(row)
+                    cells += len(row)
+                    if cells > _CELLS and len(rows) > 1:
+                        break
         except csv.Error as error:
             return rows, error
         return rows, None
