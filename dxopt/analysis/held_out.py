@@ -25,7 +25,7 @@ from dxopt.spaces.geo.nearest import nearest, nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.metrics import Haversine, OnEarth
-from dxopt.spaces.positions import degrees_of_columns, names_of
+from dxopt.spaces.positions import degrees_of_columns, names_of, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import with_unit
 
@@ -176,6 +176,7 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     if bare and whole and isinstance(space.labels, Tuples) and not same:
         fix = "write ", Option("label"), " with tuples, or ", Option("point")
         raise SpecError("data", "may be labels or coordinates", *fix)
+    require_same_order(names_of(data), space.axes, "data")
     located = given.astype(float)
     return located if found is None else degrees_of_columns(data, located, "data")
 

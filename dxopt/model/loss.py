@@ -19,7 +19,7 @@ from dxopt.runtime.registry import Registry
 from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.metrics import OnEarth
-from dxopt.spaces.positions import NAME_DEGREES, require_latitude_first
+from dxopt.spaces.positions import NAME_DEGREES, require_latitude_first, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
 
@@ -77,15 +77,6 @@ def plugin_losses(name: str, space: MetricSpace, reports: Reports) -> tuple[Plug
         return found.plugin, np.array(found.call(space, reports), dtype=float)
     except Exception as error:  # whatever a package of others raises
         raise SpecError("loss", f"{whose}gives no losses ({error_text(error)})", "mend the package") from error
-
-
-def _require_order(axes: tuple[str, ...], space: MetricSpace) -> None:
-    """Raise SpecError where columns of reports have, or may have, another order than the coordinates of a space."""
-    if len(axes) == 2 and isinstance(space.metric, OnEarth):
-        require_latitude_first(axes, "reports", NAME_DEGREES)
-    if axes != space.axes and sorted(axes) == sorted(space.axes):
-        wrong = f"are {', '.join(map(repr, axes))}, in another order than those of the space"
-        raise SpecError("reports", wrong, f"give {list(space.axes)}")
 
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]
@@ -254,7 +245,9 @@ class Loss(Shown):
         if isinstance(loss, Loss):
             return loss
         if reports is not None:
-            _require_order(reports.axes, space)
+            if len(reports.axes) == 2 and isinstance(space.metric, OnEarth):
+                require_latitude_first(reports.axes, "reports", NAME_DEGREES)
+            require_same_order(reports.axes, space.axes, "reports")
         plugin, whose = None, ""
         if isinstance(loss, str):
             reports = reports or Reports.of(space)

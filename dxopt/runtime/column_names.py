@@ -6,6 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dxopt.errors import Option, SpecError
 
 _ROLES = {
@@ -87,6 +90,12 @@ def parts_of_degree(name: str) -> float:
     """Return how many of the units of a column are one degree: ten million for `latitudeE7`, else 1."""
     found = _SCALED.search(name)
     return 1.0 if found is None else 10.0 ** int(found[1])
+
+
+def in_degrees(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values of a column in degrees; NaN where one is to be whole, as of `latitudeE7`, and is not."""
+    parts = parts_of_degree(name)
+    return values if parts == 1 else np.where(values == np.rint(values), values / parts, np.nan)
 
 
 def locates(name: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.numerics.coerce import as_numbers, ragged
-from dxopt.runtime.column_names import latitude_first, means, parts_of_degree
+from dxopt.runtime.column_names import in_degrees as degrees_in
+from dxopt.runtime.column_names import latitude_first, means
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
 
 WGS84 = "OGC:CRS84"
@@ -53,7 +55,7 @@ class Positions:
 
     def __post_init__(self) -> None:
         if not isinstance(self.degrees, np.ndarray):
-            object.__setattr__(self, "degrees", coordinates(self.degrees))
+            object.__setattr__(self, "degrees", in_degrees(self.degrees))
         Haversine(self.unit).prepare(self.degrees)
         for array in (self.degrees, self.outlines, self.streets):
             if array is not None:
@@ -78,7 +80,8 @@ def coordinates_of(given: ArrayLike) -> NDArray:
         located = located[:, None]
     if located.ndim != 2 or not located.size:
         raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
-    if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
+    objects = located.dtype == object and all(isinstance(entry, Real) for entry in located.flat)
+    if objects or np.issubdtype(located.dtype, np.number) or located.dtype == bool:
         located = located.astype(float, copy=False)
     located.flags.writeable = False
     return located
@@ -124,7 +127,19 @@ def degrees_of_columns(given: Any, located: NDArray, field: str = "points") -> N
     if len(names) != 2 or located.shape[1:] != (2,):
         return located
     require_latitude_first(names, field, NAME_DEGREES)
-    return located / [parts_of_degree(name) for name in names]
+    found = np.column_stack([degrees_in(name, values) for name, values in zip(names, located.T, strict=True)])
+    if not np.isfinite(found).all():
+        raise SpecError(
+            field, f"{' or '.join(map(repr, names))} has numbers that are not whole", "rename the columns"
+        )
+    return found
+
+
+def require_same_order(names: Sequence[str], axes: Sequence[str], field: str) -> None:
+    """Raise SpecError where columns have the names of the axes of a space, in another order."""
+    if tuple(names) != tuple(axes) and sorted(names) == sorted(axes):
+        wrong = f"are {', '.join(map(repr, names))}, in another order than those of the space"
+        raise SpecError(field, wrong, f"give {list(axes)}")
 
 
 def has_geometry(given: Any) -> bool:

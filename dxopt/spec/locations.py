@@ -19,6 +19,7 @@ from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.geo.hexagons import advise, cell_count
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.positions import require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
@@ -87,6 +88,7 @@ def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Repor
             names = [column.name for column in columns]
             blame = source.blame("reports", "file")
             table = Table.read(source.resolve(asked.file), blame, asked, names, most_rows=MAX_LOCATIONS)
+            require_same_order(names, space.axes, "columns")
             points = _coordinates(table, columns, range(len(table)), as_text, earth=isinstance(space.metric, OnEarth))
         else:
             points = _cell_array(asked.values, "reports", source, as_text)

@@ -181,7 +181,7 @@ def _read_held_out(source: Source, asked: HeldOut, space: MetricSpace, *where: s
     given: dict[str, Any] = {"weights": weights, "counts": counts, "within": asked.within, "name": asked.title}
     with source.within(*where):
         if columns:
-            given["point"] = table.places(columns, earth=known(space) is not None)
+            given["point"] = table.places(columns, earth=known(space) is not None, axes=space.axes)
         else:
             given["label"] = table.labels(asked.label or "", blame("label"), space)
         return observed(space, **given)

@@ -227,7 +227,7 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
     table = Table.read(source.resolve(asked.file), blame("file"), asked, [column.name for column in columns])
     points = secrets.space.points
     if points is not None and np.issubdtype(points.dtype, np.number):
-        samples: Any = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth))
+        samples: Any = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth), axes=secrets.space.axes)
     else:
         cells = [table.labels(column.name, column.blame, secrets.space) for column in columns]
         # points with text in several columns have labels such as (a, b)
@@ -244,7 +244,7 @@ def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame:
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
     return Beliefs.from_check_ins(
         secrets.space,
-        table.places(columns, earth=known(secrets.space) is not None),
+        table.places(columns, earth=known(secrets.space) is not None, axes=secrets.space.axes),
         weights,
         within=asked.within,
         smoothing=_smoothing(asked.smoothing),

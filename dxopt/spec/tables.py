@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
-from dxopt.runtime.column_names import listed, no_header, parts_of_degree
+from dxopt.runtime.column_names import in_degrees, listed, no_header
 from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, with_point
 from dxopt.runtime.reading import MOST_TABLE
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
-from dxopt.spaces.positions import require_latitude_first
+from dxopt.spaces.positions import require_latitude_first, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec.fields import Columns, CsvDialect, LatLon
 from dxopt.spec.source import Blame, SpecFileError, readable
@@ -103,16 +103,20 @@ class Table:
         return found
 
     def places(
-        self, columns: Sequence[Column], rows: Sequence[int] | None = None, *, earth: bool
+        self, columns: Sequence[Column], rows: Sequence[int] | None = None, *, earth: bool, axes: Sequence[str] = ()
     ) -> NDArray[np.float64]:
-        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees, latitude first."""
+        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees, latitude first.
+
+        Columns that have the names of the axes of a space have their order.
+        """
         names = [column.name for column in columns]
+        require_same_order(names, axes, "columns")
         if earth and len(names) == 2:
             require_latitude_first(names, "columns", "" if columns[0].told else _TELL.format(*names))
         found = np.stack([self.numbers(column.name, column.blame, rows) for column in columns], axis=1)
         if not earth or len(names) != 2:
             return found
-        found /= [parts_of_degree(name) for name in names]
+        found = np.stack([in_degrees(name, values) for name, values in zip(names, found.T, strict=True)], axis=1)
         beyond = beyond_degrees(found).tolist()
         if beyond:
             row = beyond[0] if rows is None else rows[beyond[0]]

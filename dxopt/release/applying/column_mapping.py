@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.column_names import locates, no_column, parts_of_degree
+from dxopt.runtime.column_names import in_degrees, locates, no_column, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
 from dxopt.runtime.identity import identity
 from dxopt.spaces.geo.nearest import nearest_of
@@ -93,11 +93,6 @@ class Where:
                 wrong = f"are named by {' and '.join(keys)}"
                 raise SpecError("columns", wrong, "name lat and lon, or x and y, or column, or label")
         return cls(kind, names, decimal=decimal)
-
-    @property
-    def parts(self) -> list[float]:
-        """How many of the units of each column are one unit of its coordinate: ten million for `latitudeE7`."""
-        return [parts_of_degree(name) if self.kind == "earth" else 1.0 for name in self.names]
 
 
 def require_column(name: str, names: Sequence[str], field: str) -> None:
@@ -195,7 +190,9 @@ class Snapper:
         if self.where.kind == "label":
             return self._labelled(values[0])
         decimal = self.where.decimal
-        columns = [numbers(column, decimal) / parts for column, parts in zip(values, self._parts, strict=True)]
+        columns = [numbers(column, decimal) for column in values]
+        if self.where.kind == "earth" and not self.where.geometry:
+            columns = [in_degrees(name, column) for name, column in zip(self.where.names, columns, strict=True)]
         located = np.column_stack(columns[:: -1 if swapped else 1])
         code = np.where(np.isfinite(located).all(axis=1), GOOD, BAD).astype(np.int8)
         if decimal == ".":
@@ -214,11 +211,6 @@ class Snapper:
             apart[usable] = found.apart
             code[usable] = np.where(found.apart > self._beyond(self.within), OUTSIDE, GOOD)
         return Snapped(index, apart, code)
-
-    @property
-    def _parts(self) -> list[float]:
-        """The units of each column in one of its coordinate; a column of points has two."""
-        return [1.0, 1.0] if self.where.geometry else self.where.parts
 
     def off(self, snapped: Snapped) -> NDArray[np.bool_]:
         """Return a mask `(k,)` of the rows that are not at their secret, up to rounding."""
@@ -430,7 +422,8 @@ def columns_of_reports(
         made[where.names[0]] = coordinates
     else:
         whole = where.kind != "earth" and bool((coordinates == np.round(coordinates)).all())
-        for name, axis, parts in zip(where.names, coordinates.T, where.parts, strict=True):
+        for name, axis in zip(where.names, coordinates.T, strict=True):
+            parts = parts_of_degree(name) if where.kind == "earth" else 1.0
             written = np.rint(axis * parts) if parts > 1 else axis
             made[name] = written.astype(np.int64) if whole or parts > 1 else np.array(axis)
     every = len(labels)

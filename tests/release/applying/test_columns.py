@@ -107,6 +107,38 @@ def test_reports_in_another_order_than_the_space() -> None:
     assert dx.Problem(space, epsilon=1, prior="uniform", reports=dx.Reports.at(frame[["x", "y"]])).shape == (2, 2)
 
 
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("call", ["check-ins", "nearest", "samples", "held out"])
+def test_columns_in_another_order_than_the_space(call: str, frame: str) -> None:
+    plane = {"x": [0.0, 1.0, 5.0], "y": [1.0, 0.0, 5.0]}
+    space = dx.MetricSpace.from_points(FRAMES[frame](plane))
+    calls: dict[str, Callable[[Any], Any]] = {
+        "check-ins": lambda data: dx.Prior.from_check_ins(space, data),
+        "nearest": lambda data: dx.geo.nearest(space, data),
+        "samples": lambda data: dx.Prior.from_samples(space, data),
+        "held out": lambda data: dx.evaluate.on(dx.classic.exponential(space, epsilon=1), point=data),
+    }
+    calls[call](FRAMES[frame](plane))
+    with pytest.raises(dx.SpecError, match="in another order"):
+        calls[call](FRAMES[frame](dict(reversed(plane.items()))))
+
+
+@pytest.mark.parametrize("carrier", ["csv", *FRAMES])
+def test_parts_of_degrees_are_whole(carrier: str, tmp_path: Path) -> None:
+    columns = columns_of("latitudeE7", "longitudeE7")
+    data = DATA[carrier](tmp_path, columns)
+    with pytest.raises(dx.SpecError) as refused:
+        dx.apply(TABLE, data, tmp_path / "o.csv" if carrier == "csv" else None, lat="latitudeE7", lon="longitudeE7",
+                 outside="nearest")  # fmt: skip
+    assert refused.value.field == "data"
+    with pytest.raises(dx.SpecError) as refused:
+        if carrier == "csv":
+            read(tmp_path, "check-ins", "[latitudeE7, longitudeE7]", columns)
+        else:
+            dx.geo.points(data)
+    assert refused.value.field in ("points", "prior.columns[0]")
+
+
 FILES = {
     "space": "space: {{kind: points, file: p.csv, columns: {0}, metric: haversine}}\nepsilon: 1\n",
     "check-ins": "{town}prior: {{kind: check_ins, file: p.csv, columns: {0}}}\n",
