@@ -25,7 +25,8 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 _TAB = "tab"
 """A delimiter that is hard to type."""
-_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MARK = "\ufeff"
 _ROWS = 1000
 _CELLS = 100_000
 """Rows by which a guess is checked, unless they have more cells than this."""
@@ -109,7 +110,7 @@ class CsvText:
             text = cls(path, most, mark, ".", encoding, header)
             rows, error = text._first_rows()
             if rows:
-                text = replace(text, names=text._names(rows[0]))
+                text = replace(text, names=text._names(rows[0], columns))
                 rows = rows[1:] if header else rows
                 width = len(text.names)
                 fits = matrix or {*columns} <= {*text.names}
@@ -155,11 +156,12 @@ class CsvText:
             return rows, error
         return rows, None
 
-    def _names(self, first: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the columns: those of the first row, or else column_1, column_2, ..."""
+    def _names(self, first: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the columns: those of the first row, as they are asked for; or else column_1, ..."""
         if not self.header:
             return tuple(f"column_{place}" for place in range(1, len(first) + 1))
-        return tuple(identity(name, "data") for name in first)
+        asked = {identity(name, "data"): name for name in columns}
+        return tuple(asked.get(name, name) for name in (identity(cell, "data") for cell in first))
 
     def opened(self) -> io.TextIOWrapper:
         """Return a stream of the text of the file, with line ends as they are."""
@@ -225,26 +227,29 @@ def _share(given: Iterable[bool]) -> float:
 
 
 def _lines(text: IO[str]) -> Iterator[str]:
-    """Yield the lines of a file; SpecError at one so long that reading it could fill the memory."""
+    """Yield the lines of a file without its mark; SpecError at one so long that reading it could fill the memory."""
+    mark = _MARK
     while line := text.readline(_LONGEST_LINE + 1):
         if len(line) > _LONGEST_LINE:
             wrong = f"has a line of more than {_LONGEST_LINE:,} letters"
             raise SpecError("data", wrong, "give a table, with a line for each row")
-        yield line
+        yield line.removeprefix(mark)
+        mark = ""
 
 
 def _encoding_of(path: Path, most: int) -> str:
     """Return the encoding that the mark at the beginning tells, that of every second byte 0, or UTF-8."""
     with open_file(path, most) as stream:
         head = stream.read(_BLOCK)
-    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
     zeros = head[::2].count(0), head[1::2].count(0)
-    if marked is None and not min(zeros) and 4 * max(zeros) > len(head):
+    if head.startswith(_MARKS):
+        return "utf-16"
+    if not min(zeros) and 4 * max(zeros) > len(head):
         return "utf-16-be" if zeros[0] else "utf-16-le"
-    return marked or "utf-8"
+    return "utf-8"
 
 
 def no_text(encoding: str) -> SpecError:
     """Return the error about bytes that are no text in an encoding."""
     fix = "save it as UTF-8, or say what it is, such as cp1252: "
-    return SpecError("data", f"is no text in {encoding.removesuffix('-sig').upper()}", fix, Option("encoding"))
+    return SpecError("data", f"is no text in {encoding.upper()}", fix, Option("encoding"))

@@ -157,6 +157,16 @@ def test_utf_16_without_a_mark(encoding: str, tmp_path: Path) -> None:
     assert CsvText.of(tmp_path / "in.csv", Dialect(), ["lat"], most=100).names == ("lat", "lon", "é")
 
 
+@pytest.mark.parametrize("asked", ["länge", "la\u0308nge", " länge"])
+@pytest.mark.parametrize("there", ["länge", "la\u0308nge", " länge ", "\u200blänge", "\ufefflänge"])
+def test_names_are_compared_as_they_are_seen(there: str, asked: str, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(f'"{there}","lat"\n2.25,48.85\n', encoding="utf-8")
+    for mark in (b"", codecs.BOM_UTF8):
+        for said in (Dialect(), Dialect(encoding="utf-8")):
+            (tmp_path / "marked.csv").write_bytes(mark + (tmp_path / "in.csv").read_bytes())
+            assert CsvText.of(tmp_path / "marked.csv", said, [asked], most=100).names == (asked, "lat")
+
+
 def test_a_point_is_no_decimal_comma(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(b"lat;lon\n48,85;2,25\n48.85;2,25\n")
     for call in (read_places, published):

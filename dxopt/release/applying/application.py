@@ -266,7 +266,7 @@ def apply(
     path = Path(data)
     file = Path(to.file)
     numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
-    named = [*numeric, *(name for name in (also.label, person) if name is not None)]
+    named = [*numeric, *(name for name in (also.label, person, *(also.keep or ()), *also.drop) if name is not None)]
     source = opened(path, dialect, named, numeric)
     require_output(file, path, force=to.force)
     plan = _planned(table, also, where, source, options)
