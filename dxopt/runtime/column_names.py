@@ -49,6 +49,7 @@ _OF_DATES = re.compile(
     r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
     r"|november|december|(mon|tue|wed|thu|fri|sat|sun)|(mon|tues|wednes|thurs|fri|satur|sun)day|am|pm|utc|gmt"
 )
+_MISSING = ("", "-", "?", "na", "n/a", "null", "none", "nil", "missing", "unknown", "undefined")
 _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 """Letters in numbers, in degrees with a direction and in times."""
 
@@ -113,6 +114,11 @@ def is_data(name: str) -> bool:
         return True
     dated = any(_OF_DATES.fullmatch(word) for word in words)
     return any(sign.isdigit() for sign in bare) and (dated or not bare[0].isalpha())
+
+
+def is_name(name: str) -> bool:
+    """Return True unless the name of a column reads as data, or as a value that is missing."""
+    return not (is_data(name) or name.startswith("Unnamed: ") or name.strip().lower() in _MISSING)
 
 
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:

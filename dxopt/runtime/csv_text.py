@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from dxopt.errors import Option, SpecError, required_choice
-from dxopt.runtime.column_names import is_data, require_header
+from dxopt.runtime.column_names import is_data, is_name, require_header
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import open_file
 
@@ -124,7 +124,7 @@ class CsvText:
         _, text, rows = max(guesses, key=lambda guess: guess[0])
         below = zip(*(row for row in rows if len(row) == len(text.names)), strict=True)
         named = any(
-            not is_data(name) and any(cells) and all(is_data(cell) for cell in cells if cell)
+            is_name(name) and any(cells) and all(is_data(cell) for cell in cells if cell)
             for name, cells in zip(text.names, below, strict=False)
         )
         if not matrix:

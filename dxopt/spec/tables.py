@@ -76,7 +76,7 @@ class Table:
     def labels(self, name: str, blame: Blame, space: MetricSpace) -> list[str]:
         """Return the cells of a column of labels; refuse one that is named by a label, as without a header."""
         cells = self.column(name, blame)
-        if self.said.header is None and not self.text.named and space.naming.with_label(name) is not None:
+        if self.said.header is None and space.naming.with_label(name) is not None:
             error = no_header(f"of {self.name} has a label, {name!r}")
             raise blame(error.wrong, error.fix_in(Option.in_file))
         return cells

@@ -110,6 +110,8 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "no rows": (b"lat,lon\n", "data"),
     "no header": (b"48.85,2.25\n48.75,2.5\n", "header"),
     "no header, with names": (b"ann,48.85,2.25\nbob,48.75,2.5\n", "header"),
+    "no header, missing": (b"ann,,48.85,2.25\nbob,34,48.75,2.5\n", "header"),
+    "no header, NA": (b"ann,NA,48.85,2.25\nbob,34,48.75,2.5\n", "header"),
     "no header, semicolons": (b"48,85;2,25\n48,75;2,5\n", "header"),
     "twice": (b"lat,lon,lat\n48.85,2.25,1\n", "data"),
     "short": (b"lat,lon\n48.85,2.25\n48.85\n", "data"),
@@ -178,7 +180,11 @@ def test_a_point_is_no_decimal_comma(tmp_path: Path) -> None:
 def test_options_of_csv_are_for_csv_alone(tmp_path: Path) -> None:
     frame = {"lat": [48.85], "lon": [2.25]}
     pd = pytest.importorskip("pandas")
-    for key, said in {"delimiter": dx.Columns(delimiter=";"), "encoding": dx.Columns(encoding="utf-8")}.items():
+    for key, said in {
+        "delimiter": dx.Columns(delimiter=";"),
+        "encoding": dx.Columns(encoding="utf-8"),
+        "header": dx.Columns(header=False),
+    }.items():
         with pytest.raises(dx.SpecError) as refused:
             dx.apply(TABLE, pd.DataFrame(frame), lat="lat", lon="lon", columns=said)
         assert refused.value.field == key
@@ -213,9 +219,9 @@ def test_columns_named_by_data_or_by_number(column: str, tmp_path: Path) -> None
     assert refused.value.field == "header"
 
 
-@pytest.mark.parametrize("names", [("a", "ann"), ("ann", "a")])
+@pytest.mark.parametrize("names", [("a", "ann"), ("a", "NA"), ("a", ""), ("a", "age")])
 def test_a_header_that_is_a_label(names: tuple[str, str], tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text(f"{','.join(names)}\nb,bob\n", encoding="utf-8")
+    (tmp_path / "in.csv").write_text(f"{','.join(names)}\nb,34\n", encoding="utf-8")
     asked = dx.Columns(label="a")
     with pytest.raises(dx.SpecError) as refused:
         dx.apply(TABLE, tmp_path / "in.csv", tmp_path / "out.csv", columns=asked)

@@ -131,8 +131,9 @@ def opened(data: Path, said: Dialect, columns: Sequence[str], numbers: Sequence[
 
 def require_no_csv(said: Dialect) -> None:
     """Raise SpecError if it is said how a file of CSV is written, for data that are none."""
-    for field, given in (("delimiter", said.delimiter), ("encoding", said.encoding)):
-        if given is not None:
+    usual = {"delimiter": (None,), "encoding": (None,), "header": (None, True)}
+    for field, values in usual.items():
+        if getattr(said, field) not in values:
             raise SpecError(field, "is given for data that are no CSV", "leave it out")
 
 

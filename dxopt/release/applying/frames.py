@@ -16,7 +16,7 @@ from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes, r
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
-from dxopt.runtime.column_names import is_data, require_header
+from dxopt.runtime.column_names import is_name, require_header
 from dxopt.verify.published.sidecar import Noun
 
 
@@ -47,7 +47,7 @@ class Frame:
             self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]
         self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
         numeric = [name for name, kind in self._frame.schema.items() if kind.is_numeric()]
-        self.named = self.geometry is not None or not all(map(is_data, numeric))
+        self.named = self.geometry is not None or any(map(is_name, numeric))
 
     def __len__(self) -> int:
         return len(self._frame)

@@ -23,7 +23,7 @@ from dxopt.release.applying.formats import (
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
-from dxopt.runtime.column_names import is_data
+from dxopt.runtime.column_names import is_name
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ParquetFile:
         primary = self._geo.get("primary_column")
         # its coordinate system and encoding are checked when it is used
         self.geometry: str | None = primary if primary in self.names else None
-        self.named = self.geometry is not None or not all(map(is_data, numeric))
+        self.named = self.geometry is not None or any(map(is_name, numeric))
         self._code: tuple[Any, Any] | None = None
         beside = (*self._covering(), *filter(_UNNAMED_INDEX.fullmatch, self.names))
         self.hidden = tuple(name for name in beside if name in self.names)

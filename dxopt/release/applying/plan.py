@@ -146,7 +146,7 @@ class Plan:
         asked = [*where.names, *([] if self.persons is None else [self.persons.column])]
         require_header(names, asked, header, proven=named)
         labelled = where.kind == "label" and self.table.space.naming.with_label(where.names[0]) is not None
-        if labelled and header is None and not named:
+        if labelled and header is None:
             raise no_header("has a label of a secret")
         if not self.where.geometry:
             for name in self.where.names:
