@@ -49,7 +49,7 @@ OTHERS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("pair", "form"), product(PAIRS, FORMS), ids=str)
+@pytest.mark.parametrize(("pair", "form"), list(product(PAIRS, FORMS)), ids=str)
 def test_order_of_two_names(pair: tuple[str, str], form: Any) -> None:
     first, second = (unicodedata.normalize(form, name) for name in pair)
     assert latitude_first(first, second) is True
@@ -58,7 +58,7 @@ def test_order_of_two_names(pair: tuple[str, str], form: Any) -> None:
     assert latitude_first(first, "value") is None is latitude_first("value", second)
 
 
-@pytest.mark.parametrize(("first", "second"), product(OTHERS, OTHERS))
+@pytest.mark.parametrize(("first", "second"), list(product(OTHERS, OTHERS)))
 def test_names_that_tell_no_order(first: str, second: str) -> None:
     assert latitude_first(first, second) is None
     assert means(first) is None
