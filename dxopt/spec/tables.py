@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,11 +81,13 @@ class Table:
             raise blame(error.wrong, error.fix_in(Option.in_file))
         return cells
 
-    def numbers(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
+    def numbers(
+        self, name: str, blame: Blame, rows: Sequence[int] | None = None, decimal: str | None = None
+    ) -> NDArray[np.float64]:
         """Return the cells of one column as finite numbers; of the rows with these indices only, where given."""
         cells = self.column(name, blame)
         chosen = range(len(cells)) if rows is None else rows
-        mark = self.said.decimal or decimal_of(cells)
+        mark = decimal or self.said.decimal or decimal_of(cells)
         return np.array([_parse_cell(cells[i], self.name, self.lines[i], repr(name), blame, mark) for i in chosen])
 
     def weights(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
@@ -113,7 +115,9 @@ class Table:
         require_same_order(names, axes, "columns")
         if earth and len(names) == 2:
             require_latitude_first(names, "columns", "" if columns[0].told else _TELL.format(*names))
-        found = np.stack([self.numbers(column.name, column.blame, rows) for column in columns], axis=1)
+        cells = chain(*(self.column(column.name, column.blame) for column in columns))
+        mark = self.said.decimal or decimal_of(cells)
+        found = np.stack([self.numbers(column.name, column.blame, rows, mark) for column in columns], axis=1)
         if not earth or len(names) != 2:
             return found
         found = np.stack([in_degrees(name, values) for name, values in zip(names, found.T, strict=True)], axis=1)

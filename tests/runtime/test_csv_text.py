@@ -177,6 +177,12 @@ def test_a_point_is_no_decimal_comma(tmp_path: Path) -> None:
         assert refused.value.field in ("prior.columns[0]", "data")
 
 
+def test_one_column_tells_the_decimal_mark_of_the_other(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"lat;lon\n48,851;2,25\n48,752;2,5\n")
+    assert np.allclose(read_places(tmp_path), [0.5, 0.5, 0])
+    assert len(published(tmp_path)) == 2
+
+
 def test_options_of_csv_are_for_csv_alone(tmp_path: Path) -> None:
     frame = {"lat": [48.85], "lon": [2.25]}
     pd = pytest.importorskip("pandas")
