@@ -17,7 +17,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.observations import require_some_inside
 from dxopt.model.prior import PriorLike
 from dxopt.model.problem import Problem
-from dxopt.numerics.coerce import as_weights
+from dxopt.numerics.coerce import as_numbers, as_weights
 from dxopt.numerics.number_syntax import three_digits
 from dxopt.runtime.display import Shown
 from dxopt.spaces.distances import BLOCK_CELLS, between
@@ -25,6 +25,7 @@ from dxopt.spaces.geo.nearest import nearest, nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.metrics import Haversine, OnEarth
+from dxopt.spaces.positions import degrees_of_columns, names_of, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import with_unit
 
@@ -149,8 +150,10 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     if point is None and data is None:
         return None
     bare = point is None
+    data = data if bare else point
     try:
-        given = np.asarray(data if bare else point)
+        # columns of a frame may be of numbers that NumPy takes for objects
+        given = as_numbers(data, "data", "give numbers") if names_of(data) else np.asarray(data)
     except ValueError:
         given = np.asarray(None)  # rows of different lengths are no coordinates
     numeric = given.dtype.kind in "fiu"
@@ -173,7 +176,9 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     if bare and whole and isinstance(space.labels, Tuples) and not same:
         fix = "write ", Option("label"), " with tuples, or ", Option("point")
         raise SpecError("data", "may be labels or coordinates", *fix)
-    return given.astype(float)
+    require_same_order(names_of(data), space.axes, "data")
+    located = given.astype(float)
+    return located if found is None else degrees_of_columns(data, located, "data")
 
 
 def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.int64]:

@@ -26,6 +26,10 @@ _WITHIN = "How far a position may be from its secret, in the unit of positions; 
 _KEEP = "Other column to keep; may be given again. All are kept otherwise."
 _DROP = "Column to leave out; may be given again. Without that of the secret, `report` alone has the report."
 _LEAN = "Add the radius alone; levels and what was done are in OUT.dxopt.json."
+_DELIMITER = "Delimiter of CSV: , ; | or tab. It is guessed otherwise."
+_DECIMAL = "Decimal mark of numbers in text: . or , and guessed otherwise."
+_ENCODING = "Encoding of CSV, such as cp1252; UTF-8 or UTF-16 otherwise."
+_HEADER = "Whether the first line of CSV names the columns; otherwise it does, unless it looks like data."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
 _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
@@ -73,6 +77,10 @@ def apply_table(
     keep: Annotated[list[str] | None, typer.Option(help=_KEEP)] = None,
     drop: Annotated[list[str] | None, typer.Option(help=_DROP)] = None,
     prior: Annotated[str | None, typer.Option(help=_PRIOR)] = None,
+    delimiter: Annotated[str | None, typer.Option(help=_DELIMITER)] = None,
+    decimal: Annotated[str | None, typer.Option(help=_DECIMAL)] = None,
+    encoding: Annotated[str | None, typer.Option(help=_ENCODING)] = None,
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help=_HEADER)] = None,
     key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
     person: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
     release: Annotated[str | None, typer.Option(help=_RELEASE)] = None,
@@ -118,6 +126,10 @@ def apply_table(
                     worst=worst,
                     lean=lean,
                     prior=prior,
+                    delimiter=delimiter,
+                    decimal=decimal,
+                    encoding=encoding,
+                    header=header,
                 ),
                 outside=outside,  # pyright: ignore[reportArgumentType]
                 within=within,

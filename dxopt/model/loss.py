@@ -18,6 +18,8 @@ from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, error_text
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import in_blocks
+from dxopt.spaces.metrics import OnEarth
+from dxopt.spaces.positions import NAME_DEGREES, require_latitude_first, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
 
@@ -242,6 +244,10 @@ class Loss(Shown):
             return replace(cls.of(loss, space, reports), unit=checked_unit(unit))
         if isinstance(loss, Loss):
             return loss
+        if reports is not None:
+            if len(reports.axes) == 2 and isinstance(space.metric, OnEarth):
+                require_latitude_first(reports.axes, "reports", NAME_DEGREES)
+            require_same_order(reports.axes, space.axes, "reports")
         plugin, whose = None, ""
         if isinstance(loss, str):
             reports = reports or Reports.of(space)

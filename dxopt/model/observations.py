@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.numerics.coerce import as_weights
 from dxopt.spaces.geo.nearest import Near, nearest_of
+from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.naming import SeveralPoints
+from dxopt.spaces.positions import degrees_of_columns, names_of, require_same_order
 from dxopt.spaces.space import MetricSpace
 
 MOST_OUTSIDE = 0.05
@@ -119,6 +121,9 @@ def frequencies(
         raise SpecError("samples", "are not all coordinates", "give numbers like those of the points") from None
     if located.shape[1] != space.points.shape[1]:
         raise SpecError("samples", f"have {located.shape[1]} coordinates", f"the points have {space.points.shape[1]}")
+    require_same_order(names_of(observed), space.axes, "samples")
+    if isinstance(space.metric, OnEarth):
+        located = degrees_of_columns(observed, located, "samples")
     # Each distinct sample is looked up once, and counts for the point it is up to rounding.
     distinct, which, counts = np.unique(located, axis=0, return_inverse=True, return_counts=True)
     scale = max(1.0, float(np.abs(space.points).max()))

@@ -18,6 +18,7 @@ from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
 from dxopt.numerics.coerce import SUM, as_number, as_numbers, as_weights
 from dxopt.spaces.geo.nearest import nearest_of
+from dxopt.spaces.positions import names_of
 from dxopt.spaces.space import MetricSpace, required_space
 
 
@@ -182,9 +183,11 @@ class Prior:
         [0.25, 0.5, 0.25, 0.0]
         """
         required_space(space)
-        required("samples", data, Iterable, "give a list of observations")
-        observed = list(data)
-        if not observed:
+        observed: Any = data
+        if not names_of(data):
+            required("samples", data, Iterable, "give a list of observations")
+            observed = list(data)
+        if not len(observed):
             raise SpecError("samples", "are empty", "give at least one")
         return cls.from_weights(space, frequencies(space, observed), name="samples", smoothing=smoothing)
 

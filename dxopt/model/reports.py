@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from dxopt.errors import SpecError
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.display import Shown
 from dxopt.spaces.geo.areas import inside
+from dxopt.spaces.positions import are_degrees, in_degrees, names_of
 from dxopt.spaces.space import MetricSpace, required_space
 
 
@@ -20,7 +21,8 @@ from dxopt.spaces.space import MetricSpace, required_space
 class Reports(Shown):
     """The possible reports of a mechanism: labels, and coordinates where they have any.
 
-    `secrets` is true where the reports are the secrets themselves, in the same order.
+    `secrets` is true where the reports are the secrets themselves, in the same order. `axes` are the names of the
+    columns of a data frame that the points come from.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class Reports(Shown):
     labels: Sequence[str]
     points: NDArray | None = None
     secrets: bool = False
+    axes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def _summary(self) -> str:
         first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
@@ -63,7 +66,8 @@ class Reports(Shown):
         Raises
         ------
         SpecError
-            If there are not as many labels as points.
+            If there are not as many labels as points, or the columns of a data frame are a longitude and a latitude,
+            in this order.
 
         Examples
         --------
@@ -72,8 +76,11 @@ class Reports(Shown):
         >>> print(reports.labels, reports.points.tolist())
         ('centre',) [[0.5, 0.5]]
         """
-        space = MetricSpace.from_points(points, "discrete", labels=labels)
-        return cls(space.labels, space.points)
+        axes = names_of(points)
+        space = MetricSpace.from_points(
+            in_degrees(points) if are_degrees(axes) else points, "discrete", labels=labels
+        )
+        return cls(space.labels, space.points, axes=axes)
 
     @classmethod
     def within(cls, space: MetricSpace, area: Any) -> Reports:

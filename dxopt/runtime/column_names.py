@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import Option, SpecError
 
 _ROLES = {
     "latitude": (
         "lat lats latd latitude latitudes latitud latitudine breite breitengrad breedte breedtegraad bredde "
-        "breddegrad breddgrad leveysaste szerokość szerokosc šířka sirka enlem širina szélesség широта πλάτος "
-        "纬度 緯度 위도"
+        "breddegrad breddgrad leveysaste szerokość szerokosc šířka sirka enlem širina szélesség vĩđộ lintang "
+        "широта ширина πλάτος πλατος 纬度 緯度 위도 العرض רוחב अक्षांश ละติจูด"
     ),
     "longitude": (
         "lon lons lng lngs long longd longitude longitudes longitud longitudine länge laenge längengrad "
         "laengengrad lengte lengtegraad lengde lengdegrad længde længdegrad längdgrad pituusaste długość "
-        "dlugosc délka delka boylam dužina hosszúság долгота μήκος 经度 經度 経度 경도"
+        "dlugosc délka delka boylam dužina hosszúság kinhđộ bujur долгота довгота дължина μήκος μηκος 经度 經度 経度 "
+        "경도 الطول אורך देशांतर ลองจิจูด"
     ),
     "place": (
         "address addr street road zip zipcode postal postcode plz geohash geom geo geometry wkt wkb h3 s2 "
@@ -29,6 +34,12 @@ _ROLES = {
 """Words of names, in small letters and apart by blanks, by what they mean."""
 _LONG = 6
 """Letters of a word that is recognised at the end of another, as in `pickuplatitude`."""
+_LATIN = "\u036f"
+"""The last letter of Latin alphabets: words of other scripts are recognised anywhere within a name."""
+_ALIKE = ("long", "lon", "lng")
+"""What stands in the name of a longitude where that of the latitude has `lat`, as in `geolat` and `geolng`."""
+_SCALED = re.compile(r"(?:(?<=[a-z])E|(?<![A-Za-z])[eE])([67])(?![0-9])")
+"""The end of the name of whole numbers that are degrees times a power of ten, as `latitudeE7` and `lat_e7`."""
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST = 60
@@ -40,23 +51,54 @@ _OF_DATES = re.compile(
     r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
     r"|november|december|(mon|tue|wed|thu|fri|sat|sun)|(mon|tues|wednes|thurs|fri|satur|sun)day|am|pm|utc|gmt"
 )
+_MISSING = ("", "-", "?", "na", "n/a", "null", "none", "nil", "missing", "unknown", "undefined")
 _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 """Letters in numbers, in degrees with a direction and in times."""
 
 
 def words_of(name: str) -> list[str]:
     """Return the words of a name in small letters: `pickup_lat`, `decimalLatitude`, `GPS-Latitude` have two."""
-    parts = _PARTS.findall(unicodedata.normalize("NFC", name))
+    parts = _PARTS.findall(unicodedata.normalize("NFKC", name))
     return [word.lower() for part in parts for word in _CAMEL.split(part)]
 
 
 def has_role(name: str, role: str) -> bool:
-    """Return whether the name of a column means a latitude, a longitude or a place; two words may be one of these."""
+    """Return whether the name of a column means a latitude, a longitude or a place; up to three words may be one."""
     words, known = words_of(name), _ROLES[role].split()
-    pairs = (one + other for one, other in pairwise(words))
-    return any(word in known for word in (*words, *pairs)) or any(
-        word.endswith(one) for word in words for one in known if len(one) > _LONG and one.isascii()
+    joined = ("".join(words[start : start + count]) for count in (1, 2, 3) for start in range(len(words)))
+    return (
+        any(word in known for word in joined)
+        or any(word.endswith(one) for word in words for one in known if len(one) > _LONG and one.isascii())
+        or any(one in unicodedata.normalize("NFKC", name.lower()) for one in known if one > _LATIN)
     )
+
+
+def latitude_first(first: str, second: str) -> bool | None:
+    """Return whether two names mean a latitude and a longitude, in this order; None where they do not tell."""
+    for one, other, order in ((first, second, True), (second, first, False)):
+        low = one.lower()
+        alike = "lat" in low and other.lower() in [low.replace("lat", word) for word in _ALIKE]
+        if alike or (means(one) == "latitude" and means(other) == "longitude"):
+            return order
+    return None
+
+
+def means(name: str) -> str | None:
+    """Return "latitude" or "longitude" where the name of a column means just one of them."""
+    found = [role for role in ("latitude", "longitude") if has_role(name, role)]
+    return found[0] if len(found) == 1 else None
+
+
+def parts_of_degree(name: str) -> float:
+    """Return how many of the units of a column are one degree: ten million for `latitudeE7`, else 1."""
+    found = _SCALED.search(name)
+    return 1.0 if found is None else 10.0 ** int(found[1])
+
+
+def in_degrees(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values of a column in degrees; NaN where one is to be whole, as of `latitudeE7`, and is not."""
+    parts = parts_of_degree(name)
+    return values if parts == 1 else np.where(values == np.rint(values), values / parts, np.nan)
 
 
 def locates(name: str) -> bool:
@@ -76,11 +118,29 @@ def is_data(name: str) -> bool:
     return any(sign.isdigit() for sign in bare) and (dated or not bare[0].isalpha())
 
 
+def is_name(name: str) -> bool:
+    """Return True unless the name of a column reads as data, or as a value that is missing."""
+    return not (is_data(name) or name.startswith("Unnamed: ") or name.strip().lower() in _MISSING)
+
+
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong, and the fix, for the error about a table with these columns that lacks one."""
-    if looks_like_data(names):
-        return f"there is no column {name!r}, and the first line looks like data", NAME_THEM
     return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
+
+
+def require_header(names: Sequence[str], asked: Iterable[str], header: bool | None, *, proven: bool) -> None:
+    """Raise SpecError if names of columns, or those that are asked for, look like data: there may be no header.
+
+    Not where it was said whether there is a `header`, or a column of numbers has a name, by which it is `proven`.
+    """
+    if header is None and (looks_like_data([*asked]) or (looks_like_data(names) and not proven)):
+        raise no_header("looks like data")
+
+
+def no_header(wrong: str) -> SpecError:
+    """Return the error about a first line that seems to have no names of columns."""
+    fix = "add a line that names the columns, or say whether there is one: "
+    return SpecError("header", f"the first line {wrong}", fix, Option("header"))
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
@@ -93,6 +153,3 @@ def listed(names: Sequence[str]) -> str:
     short = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
     some = ", ".join(name if name and name == name.strip() else repr(name) for name in short)
     return some + (", …" if len(names) > _SHOWN else "")
-
-
-NAME_THEM = "add a header line, which names the columns"

@@ -12,7 +12,7 @@ import math
 import os
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from pathlib import Path
 from typing import IO, Any
 
@@ -90,6 +90,18 @@ def no_result(path: Path, field: str, wrong: str, fix: str) -> SpecError:
         fix = "run `dxopt solve` on it first, and name its result folder"
         return SpecError(field, f"{path} is a problem file", fix)
     return SpecError(field, f"{path} {wrong}", fix)
+
+
+def require_few(names: Sized) -> None:
+    """Raise SpecError where data has more columns than are read."""
+    if len(names) > MOST_COLUMNS:
+        raise SpecError("data", f"has more than {MOST_COLUMNS:,} columns", "keep those that are needed")
+
+
+def too_long(noun: str, number: int, unit: str = "letters") -> SpecError:
+    """Return the error about a row that is too long to be read."""
+    fix = "leave out what is not needed, or mend the file"
+    return SpecError("data", f"{noun} {number:,} has more than {MOST_ROW:,} {unit}", fix)
 
 
 class TooLarge(ValueError):

@@ -73,7 +73,7 @@ _SHORT = 20_000.0
 
 def beyond_degrees(places: NDArray) -> NDArray[np.int64]:
     """Return the indices of places `(m, 2)` that are no latitude and longitude; longitudes go to ±360 degrees."""
-    return np.flatnonzero((np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360))
+    return np.flatnonzero(~((np.abs(places[:, 0]) <= 90) & (np.abs(places[:, 1]) <= 360)))
 
 
 @dataclass(frozen=True)

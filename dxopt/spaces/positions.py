@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.numerics.coerce import as_numbers, ragged, require_eager
-from dxopt.runtime.column_names import has_role
+from dxopt.runtime.column_names import in_degrees as degrees_in
+from dxopt.runtime.column_names import latitude_first, means
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
 
 WGS84 = "OGC:CRS84"
 """Longitude and latitude in degrees, as in GeoJSON."""
+NAME_DEGREES = "name the columns lat and lon, or give rows of (latitude, longitude)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ class Positions:
 
     def __post_init__(self) -> None:
         if not isinstance(self.degrees, np.ndarray):
-            object.__setattr__(self, "degrees", coordinates(self.degrees))
+            object.__setattr__(self, "degrees", in_degrees(self.degrees))
         Haversine(self.unit).prepare(self.degrees)
         for array in (self.degrees, self.outlines, self.streets):
             if array is not None:
@@ -78,33 +81,66 @@ def coordinates_of(given: ArrayLike) -> NDArray:
         located = located[:, None]
     if located.ndim != 2 or not located.size:
         raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
-    if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
+    objects = located.dtype == object and all(isinstance(entry, Real) for entry in located.flat)
+    if objects or np.issubdtype(located.dtype, np.number) or located.dtype == bool:
         located = located.astype(float, copy=False)
     located.flags.writeable = False
     return located
 
 
 def names_of(given: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a data frame; none where something else is given."""
-    tabular = len(getattr(given, "shape", ())) == 2 and hasattr(given, "columns")
-    return tuple(map(str, given.columns)) if tabular else ()
+    """Return the names of the columns of a data frame or a table; none for all else, and for points of GeoPandas."""
+    columns = getattr(given, "column_names", getattr(given, "columns", None))
+    if columns is None or len(getattr(given, "shape", ())) != 2 or has_geometry(given):
+        return ()
+    return tuple(map(str, columns))
 
 
 def are_degrees(names: Sequence[str]) -> bool:
     """Return True if two names, in either order, mean a latitude and a longitude, as `pickup_lat` and `lng`."""
-    return len(names) == 2 and (_is_latitude_first(*names) or _is_latitude_first(names[1], names[0]))
+    return len(names) == 2 and latitude_first(*names) is not None
 
 
-def require_latitude_first(names: Sequence[str], field: str) -> None:
-    """Raise SpecError where two names are those of a longitude and a latitude, in this order."""
-    if len(names) == 2 and _is_latitude_first(names[1], names[0]):
-        fix = f"places are (latitude, longitude): give [{names[1]!r}, {names[0]!r}]"
-        raise SpecError(field, f"are {names[0]!r} and {names[1]!r}, in this order", fix)
+def require_latitude_first(names: Sequence[str], field: str, fix: str = "") -> None:
+    """Raise SpecError unless two names mean a latitude and a longitude, in this order.
+
+    Names that tell no order are refused with a fix, which says how to tell it; without one they were told, and only
+    those are refused that mean the other.
+    """
+    first, second = names
+    order = latitude_first(first, second)
+    if order is False:
+        other = f"places are (latitude, longitude): give [{second!r}, {first!r}]"
+        raise SpecError(field, f"are {first!r} and {second!r}, in this order", other)
+    if order is None and fix:
+        raise SpecError(field, f"are {first!r} and {second!r}: which is the latitude cannot be known", fix)
+    for name, role, other in ((first, "latitude", "longitude"), (second, "longitude", "latitude")):
+        if order is None and means(name) == other:
+            raise SpecError(field, f"have {name!r} as the {role}, whose name means a {other}", "exchange the two")
 
 
-def _is_latitude_first(first: str, second: str) -> bool:
-    """Return True if the first name has a word for latitude and the second for longitude, as `start_lat`, `lng`."""
-    return has_role(first, "latitude") and has_role(second, "longitude")
+def degrees_of_columns(given: Any, located: NDArray, field: str = "points") -> NDArray:
+    """Return coordinates `(n, 2)` in degrees, of the columns of a frame that `located` was read from, if it is one.
+
+    SpecError unless their names mean a latitude and a longitude. Columns such as `latitudeE7` are divided.
+    """
+    names = names_of(given)
+    if len(names) != 2 or located.shape[1:] != (2,):
+        return located
+    require_latitude_first(names, field, NAME_DEGREES)
+    found = np.column_stack([degrees_in(name, values) for name, values in zip(names, located.T, strict=True)])
+    if not np.isfinite(found).all():
+        raise SpecError(
+            field, f"{' or '.join(map(repr, names))} has numbers that are not whole", "rename the columns"
+        )
+    return found
+
+
+def require_same_order(names: Sequence[str], axes: Sequence[str], field: str) -> None:
+    """Raise SpecError where columns have the names of the axes of a space, in another order."""
+    if tuple(names) != tuple(axes) and sorted(names) == sorted(axes):
+        wrong = f"are {', '.join(map(repr, names))}, in another order than those of the space"
+        raise SpecError(field, wrong, f"give {list(axes)}")
 
 
 def has_geometry(given: Any) -> bool:
@@ -112,14 +148,17 @@ def has_geometry(given: Any) -> bool:
     return all(hasattr(given, name) for name in ("geom_type", "to_crs", "crs"))
 
 
-def without_geometry(given: Any, metric: Any) -> Any:
-    """Convert points of GeoPandas to degrees, SpecError unless the metric is on the Earth; pass on others."""
-    if not has_geometry(given):
-        return given
-    if not (isinstance(metric, OnEarth) or (isinstance(metric, str) and metric in METRICS_ON_EARTH)):
+def located_under(given: Any, metric: Any) -> NDArray:
+    """Return points as a read-only array `(n, k)`; in degrees, latitude first, under a metric on the Earth.
+
+    SpecError if points of GeoPandas have another metric, or the names of a frame's columns do not mean degrees.
+    """
+    if isinstance(metric, OnEarth) or (isinstance(metric, str) and metric in METRICS_ON_EARTH):
+        return coordinates_of(in_degrees(given))
+    if has_geometry(given):
         wrong = "are places on the Earth, which the metric does not measure"
         raise SpecError("points", wrong, f"use metric {' or '.join(METRICS_ON_EARTH)}")
-    return degrees_of(given)
+    return coordinates_of(given)
 
 
 def degrees_of(given: Any, field: str = "points") -> NDArray[np.float64]:
@@ -174,8 +213,7 @@ def in_degrees(degrees: ArrayLike, field: str = "points") -> NDArray[np.float64]
     """
     if has_geometry(degrees):
         degrees = degrees_of(degrees, field)
-    require_latitude_first(names_of(degrees), field)
-    located = coordinates(degrees, field=field)
+    located = degrees_of_columns(degrees, coordinates(degrees, field=field), field)
     Haversine().prepare(located)
     return located
 

@@ -24,9 +24,9 @@ from dxopt.spaces.distances import (
     require_few,
 )
 from dxopt.spaces.labels import Coordinates
-from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, OnEarth, metric_named
+from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, metric_named
 from dxopt.spaces.naming import Naming, checked_labels
-from dxopt.spaces.positions import Positions, coordinates_of, names_of, require_latitude_first, without_geometry
+from dxopt.spaces.positions import Positions, located_under, names_of
 from dxopt.spaces.units import in_unit, unit_of
 
 if TYPE_CHECKING:
@@ -208,14 +208,12 @@ class MetricSpace:
         >>> salaries.distances.tolist()
         [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
         """
-        located = coordinates_of(points := without_geometry(points, metric))
+        located = located_under(points, metric)
         names = Coordinates(located) if labels is None else checked_labels(labels, len(located))
         axes = names_of(points)
         if (called := Called.of(metric, points)) is not None:
             return cls(names, located, called, given=called_matrix(called, located, names), axes=axes, unit=unit)
         prepared = metric_named(metric, unit).prepare(located)  # pyright: ignore[reportArgumentType]
-        if isinstance(prepared, OnEarth):
-            require_latitude_first(axes, "points")
         return cls(names, located, prepared, _recognised(located, prepared, unit), axes=axes, unit=unit)
 
     @classmethod

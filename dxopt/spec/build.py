@@ -260,5 +260,5 @@ def _build_loss(source: Source, asked: o.Loss, secrets: Secrets, reports: Report
                 return Loss.of(asked.values, secrets.space, reports, unit=asked.unit)
             case o.MatrixFile():
                 blame = source.blame(*where, "file")
-                matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
+                matrix = read_matrix(source.resolve(asked.file), blame, asked, most_rows=MAX_LOCATIONS)
                 return Loss.of(matrix, secrets.space, reports, unit=asked.unit)

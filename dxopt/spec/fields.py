@@ -32,6 +32,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from dxopt.errors import SpecError
 from dxopt.numerics.number_syntax import EXPRESSION, is_expression, number_of, shortened
+from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.plugins import RENAME, OrPlugins
 from dxopt.spaces.metrics import METRIC_NAMES, METRICS_ON_EARTH, NORMS, OnEarth
 from dxopt.spaces.units import LONGEST
@@ -263,7 +264,6 @@ Top = Annotated[str, *_require_pattern(TOP, "write N by COLUMN, such as 60 by we
 _PATH = "give a file name of at most 1,000 letters that does not start or end with a blank"
 Path = Annotated[str, *_require_pattern(r"^\S(.{0,998}\S)?$", _PATH)]
 File = Annotated[Path, Field(description="File name, relative to the folder of this problem file.")]
-Columns = Annotated[list[Text], Field(min_length=1)]
 MetricName = Annotated[str, OneOf(METRIC_NAMES)]
 LatticeMetric = Annotated[str, OneOf(NORMS)]
 UnitOnEarth = Annotated[str, OneOf(tuple(OnEarth.units))]
@@ -475,6 +475,53 @@ class Point(Section):
         if len(self.model_fields_set) != 1:
             raise bad("is a mapping of something else", "give one of label, index and point, such as {index: 3}")
         return self
+
+
+class CsvDialect(Section):
+    """A section with a CSV file: how that is written, where it is not to be guessed."""
+
+    delimiter: str | None = Field(
+        None, description="What stands between cells: , ; | or tab; guessed otherwise.", examples=[";"]
+    )
+    decimal: str | None = Field(
+        None, description="Decimal mark of numbers, a point or a comma; guessed otherwise.", examples=[","]
+    )
+    encoding: Text | None = Field(
+        None, description="Encoding, such as cp1252; UTF-8 or UTF-16 otherwise.", examples=["cp1252"]
+    )
+    header: bool | None = Field(
+        None, description="Whether the first line names the columns; otherwise they are column_1, column_2, ..."
+    )
+
+    @model_validator(mode="after")
+    def _require_known(self) -> Self:
+        if (key := next(iter(self.model_fields_set.intersection(CsvDialect.model_fields)), None)) and not self.is_csv:
+            raise bad("goes with a CSV file only", "leave it out", key)
+        try:
+            self.dialect  # noqa: B018
+        except SpecError as error:
+            raise bad(error.wrong, error.fix, error.field) from None
+        return self
+
+    @property
+    def is_csv(self) -> bool:
+        """Return whether the section has a file of CSV."""
+        return getattr(self, "file", None) is not None
+
+    @property
+    def dialect(self) -> Dialect:
+        """What is said of the file."""
+        return Dialect(delimiter=self.delimiter, decimal=self.decimal, encoding=self.encoding, header=self.header)
+
+
+class LatLon(Section):
+    """The columns of latitudes and longitudes, by name."""
+
+    lat: Text = Field(description="Column of latitudes, in degrees.")
+    lon: Text = Field(description="Column of longitudes, in degrees.")
+
+
+Columns = Annotated[Annotated[list[Text], Field(min_length=1)] | LatLon, Shapes()]
 
 
 _POINT = Point.model_json_schema(schema_generator=EditorSchema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,12 +19,13 @@ from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.geo.hexagons import advise, cell_count
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.positions import require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
-from dxopt.spec.fields import MAX_LOCATIONS, Point, number, too_many
-from dxopt.spec.source import Source, SpecFileError, readable
-from dxopt.spec.tables import Table, read_matrix
+from dxopt.spec.fields import MAX_LOCATIONS, LatLon, Point, number, too_many
+from dxopt.spec.source import Blame, Source, SpecFileError, readable
+from dxopt.spec.tables import Column, Table, columns_of, read_matrix
 from dxopt.spec.universes import Answers
 
 if TYPE_CHECKING:
@@ -82,9 +84,12 @@ def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Repor
     as_text = not np.issubdtype(space.points.dtype, np.number)
     with source.within("reports"):
         if isinstance(asked, m.ReportsFile):
-            earth = isinstance(space.metric, OnEarth)
-            table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
-            points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text, earth=earth)
+            columns = columns_of(asked.columns, partial(source.blame, "reports"))
+            names = [column.name for column in columns]
+            blame = source.blame("reports", "file")
+            table = Table.read(source.resolve(asked.file), blame, asked, names, most_rows=MAX_LOCATIONS)
+            require_same_order(names, space.axes, "columns")
+            points = _coordinates(table, columns, range(len(table)), as_text, earth=isinstance(space.metric, OnEarth))
         else:
             points = _cell_array(asked.values, "reports", source, as_text)
         if points.shape[1] != space.points.shape[1]:
@@ -121,7 +126,7 @@ def _build_kind(source: Source, asked: m.Space) -> Secrets:
             return Secrets(MetricSpace.from_graph(_require_few_points(graph, source, "edges", *_SMALLER), "length"))
         case m.DistancesFile():
             blame = source.blame("space", "file")
-            matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
+            matrix = read_matrix(source.resolve(asked.file), blame, asked, most_rows=MAX_LOCATIONS)
             return Secrets(MetricSpace.from_distances(matrix, close=asked.close))
         case m.DistancesValues():
             return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
@@ -143,7 +148,7 @@ def _space_of_points(
     """Build a space from coordinates; elsewhere than on the Earth, columns of a file are the names of its axes."""
     if asked.metric in METRICS_ON_EARTH:
         return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km", metric=asked.metric)
-    axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
+    axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) and not isinstance(asked.columns, LatLon) else ()
     return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
 
 
@@ -172,39 +177,43 @@ def _space_on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells |
 def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
     """Build a space from rows of a CSV file, and keep table and rows: a prior may come from another column."""
     most = MAX_LOCATIONS if asked.top is None else None
-    table = Table.read(source.resolve(asked.file), source.blame("space", "file"), most_rows=most)
+    count, _, by = (asked.top or "").partition(" by ")
+    columns = columns_of(asked.columns, partial(source.blame, "space"))
+    names = [asked.label, by or None, *(column.name for column in columns)]
+    table = Table.read(source.resolve(asked.file), source.blame("space", "file"), asked, names, most_rows=most)
     rows = range(len(table))
     if asked.top is not None:
-        count, _, column = asked.top.partition(" by ")
         if int(count) > MAX_LOCATIONS:
             raise source.error(("space", "top"), too_many(int(count), "locations"), "ask for fewer")
-        rows = table.largest(int(count), column, source.blame("space", "top"))
+        rows = table.largest(int(count), by, source.blame("space", "top"))
     labels = None
     if asked.label is not None:
-        cells = table.column(asked.label, source.blame("space", "label"))
+        blame = source.blame("space", "label")
+        cells = table.column(asked.label, blame)
         labels = [cells[row] for row in rows]
+        _require_distinct(labels, rows, table, blame)
     as_text = None if m.takes_text(asked.metric) else False  # None: text only if some cells are no numbers
-    earth = asked.metric in METRICS_ON_EARTH
-    points = _coordinates(source, "space", table, asked.columns, rows, as_text, earth=earth)
+    points = _coordinates(table, columns, rows, as_text, earth=asked.metric in METRICS_ON_EARTH)
     return Secrets(_space_of_points(asked, points, labels), table, rows)
 
 
+def _require_distinct(labels: Sequence[str], rows: Sequence[int], table: Table, blame: Blame) -> None:
+    """Refuse labels of which two are the same, by the line of the second."""
+    met: set[str] = set()
+    for label, row in zip(labels, rows, strict=True):
+        if label in met:
+            raise blame(f"{table.name} line {table.lines[row]} has {label!r} again", "give each point its own label")
+        met.add(label)
+
+
 def _coordinates(
-    source: Source,
-    section: str,
-    table: Table,
-    columns: list[str],
-    rows: Sequence[int],
-    as_text: bool | None,
-    *,
-    earth: bool,
+    table: Table, columns: Sequence[Column], rows: Sequence[int], as_text: bool | None, *, earth: bool
 ) -> NDArray[Any]:
     """Return chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
-    blames = [source.blame(section, "columns", index) for index in range(len(columns))]
-    cells = [table.column(name, blame) for name, blame in zip(columns, blames, strict=True)]
+    cells = [table.column(column.name, column.blame) for column in columns]
     if not as_text:
         try:
-            return table.places(columns, blames, rows, earth=earth)
+            return table.places(columns, rows, earth=earth)
         except SpecFileError:
             if as_text is False:
                 raise
@@ -226,8 +235,8 @@ def _read_graph(source: Source, asked: m.GraphFile) -> nx.Graph:
     """Read a graph from GraphML, or from a CSV file of edges, whose first two columns are the ends of each."""
     blame = source.blame("space", "file")
     if asked.is_csv:
-        table = Table.read(source.resolve(asked.file), blame)
-        if len(table.header) < 2:
+        table = Table.read(source.resolve(asked.file), blame, asked, [asked.weight])
+        if len(table.text.names) < 2:
             raise blame(f"{table.name} has one column", "give the two ends of each edge in the first two")
         ends = [[row[0].strip(), row[1].strip()] for row in table.rows]
         lengths = np.ones(len(table))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -19,7 +20,7 @@ from dxopt.spec.fields import bad
 from dxopt.spec.levels import MAX_FAMILY, RisingRange
 from dxopt.spec.locations import point_named
 from dxopt.spec.source import FieldPath, Source, stem
-from dxopt.spec.tables import Table
+from dxopt.spec.tables import Table, columns_of
 from dxopt.studies.questions import LossFrontier
 
 _PLAIN = (ExpectedLoss.name, WorstLoss.name, WorstRegret.name)
@@ -27,7 +28,7 @@ _PLAIN = (ExpectedLoss.name, WorstLoss.name, WorstRegret.name)
 _UNIT = "What the losses are in, such as EUR; for texts alone."
 
 
-class MatrixFile(f.Section):
+class MatrixFile(f.CsvDialect):
     """A matrix of losses from a file."""
 
     kind: Literal["matrix"] = Field(description="A matrix of losses.")
@@ -108,7 +109,7 @@ Objective = Annotated[
 ]
 
 
-class HeldOut(f.Section):
+class HeldOut(f.CsvDialect):
     """Data that the prior was not made of."""
 
     file: f.File = Field(description="CSV file with a header line and one row per observation.")
@@ -171,16 +172,19 @@ def build_held_out(
 
 def _read_held_out(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int) -> Observed:
     """Read data from their CSV file and assign each row to a point of the space, by coordinates or by label."""
-    table = Table.read(source.resolve(asked.file), source.blame(*where, "file"))
-    weights = None if asked.weight is None else table.weights(asked.weight, source.blame(*where, "weight"))
-    counts = None if asked.count is None else table.weights(asked.count, source.blame(*where, "count"))
+    blame = partial(source.blame, *where)
+    columns = [] if asked.columns is None else columns_of(asked.columns, blame)
+    names = [asked.label, asked.weight, asked.count, *(column.name for column in columns)]
+    table = Table.read(source.resolve(asked.file), blame("file"), asked, names)
+    weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
+    counts = None if asked.count is None else table.weights(asked.count, blame("count"))
     given: dict[str, Any] = {"weights": weights, "counts": counts, "within": asked.within, "name": asked.title}
-    if asked.columns is None:
-        given["label"] = table.column(asked.label or "", source.blame(*where, "label"))
     with source.within(*where):
-        if asked.columns is not None:
-            blames = [source.blame(*where, "columns", index) for index in range(len(asked.columns))]
-            given["point"] = table.places(asked.columns, blames, earth=positions_on_earth(space) is not None)
+        if columns:
+            earth = positions_on_earth(space) is not None
+            given["point"] = table.places(columns, earth=earth, axes=space.axes)
+        else:
+            given["label"] = table.labels(asked.label or "", blame("label"), space)
         return observed(space, **given)
 
 

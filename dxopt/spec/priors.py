@@ -19,11 +19,12 @@ from dxopt.model.prior_sets import PriorSet
 from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as ModelSmoothing
 from dxopt.spaces.geo.points import known as positions_on_earth
+from dxopt.spaces.metrics import OnEarth
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.source import Blame, Source
-from dxopt.spec.tables import Table
+from dxopt.spec.tables import Table, columns_of
 
 
 class Kernel(f.Section):
@@ -69,7 +70,7 @@ class ExplicitPrior(f.Section):
     )
 
 
-class ColumnPrior(f.Section):
+class ColumnPrior(f.CsvDialect):
     """Weights from a column of a CSV file."""
 
     kind: Literal["column"] = Field(description="Weights from a column of a CSV file.")
@@ -90,7 +91,7 @@ class CornerPrior(f.Section):
     point: f.Named = Field(description="Label of the point.")
 
 
-class SamplesPrior(f.Section):
+class SamplesPrior(f.CsvDialect):
     """The frequencies of observed points."""
 
     kind: Literal["samples"] = Field(description="Frequencies of observed points.")
@@ -99,7 +100,7 @@ class SamplesPrior(f.Section):
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
-class CheckInsPrior(f.Section):
+class CheckInsPrior(f.CsvDialect):
     """Frequencies of people near each point."""
 
     kind: Literal["check_ins"] = Field(description="Check-ins, each counted for the nearest point.")
@@ -170,7 +171,8 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
     table = secrets.table
     rows = secrets.rows
     if asked.file is not None:
-        table = Table.read(source.resolve(asked.file), blame("file"), most_rows=MAX_LOCATIONS)
+        columns = (asked.column, asked.label)
+        table = Table.read(source.resolve(asked.file), blame("file"), asked, columns, most_rows=MAX_LOCATIONS)
         rows = range(len(table))
     if asked.label is not None and table is not None:
         rows = _rows_by_label(table, asked.label, secrets, blame("label"))
@@ -190,7 +192,7 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
 def _order_warnings(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
     """Return a warning where a column of the table names all points, but in another order than theirs."""
     labels = list(secrets.space.labels)
-    for name, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
+    for name, cells in zip(table.text.names, zip(*table.rows, strict=True), strict=True):
         named = [cell.strip() for cell in cells]
         if named != labels and sorted(named) == sorted(labels):
             seen = f"the rows of {table.name} are not in the order of the points, which its column {name!r} names"
@@ -202,25 +204,33 @@ def _order_warnings(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning
 def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
     """Return the row of each point of the space, found by its name in a column; no name may be there twice."""
     found: dict[str, int] = {}
-    for row, name in enumerate(table.column(column, blame)):
+    for row, name in enumerate(table.labels(column, blame, secrets.space)):
         if name in found:
             raise blame(f"{table.name} line {table.lines[row]} names {name!r} again", "keep one row for each")
         found[name] = row
     missing = next((name for name in secrets.space.labels if name not in found), None)
     if missing is not None:
-        raise blame(f"{table.name} has no row for {missing!r}", "add it; upper and lower case differ")
+        close = next((name for name in found if _is_written_otherwise(name, missing)), None)
+        hint = "" if close is None else f": it is {close!r} there, and must be the same to the letter"
+        raise blame(f"{table.name} has no row for {missing!r}", f"add it{hint}")
     return [found[name] for name in secrets.space.labels]
+
+
+def _is_written_otherwise(one: str, other: str) -> bool:
+    """Return whether two names differ by upper and lower case, zeros at the beginning, or blanks."""
+    alike = ["".join(name.split()).lstrip("0").casefold() for name in (one, other)]
+    return alike[0] == alike[1] != ""
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
     """Build a prior from the frequencies of observed points, given by coordinates or by label."""
-    table = Table.read(source.resolve(asked.file), blame("file"))
-    columns = [(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
+    columns = columns_of(asked.columns, blame)
+    table = Table.read(source.resolve(asked.file), blame("file"), asked, [column.name for column in columns])
     points = secrets.space.points
     if points is not None and np.issubdtype(points.dtype, np.number):
-        samples: Any = np.stack([table.numbers(name, at) for name, at in columns], axis=1)
+        samples: Any = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth), axes=secrets.space.axes)
     else:
-        cells = [table.column(name, at) for name, at in columns]
+        cells = [table.labels(column.name, column.blame, secrets.space) for column in columns]
         # points with text in several columns have labels such as (a, b)
         samples = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
     counts = frequencies(secrets.space, samples, lambda row: f"{table.name} line {table.lines[row]}")
@@ -229,12 +239,13 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
     """Build a prior from places of people, each of which counts for the nearest point."""
-    table = Table.read(source.resolve(asked.file), blame("file"))
-    blames = [blame("columns", index) for index in range(len(asked.columns))]
+    columns = columns_of(asked.columns, blame)
+    names = [asked.weight, *(column.name for column in columns)]
+    table = Table.read(source.resolve(asked.file), blame("file"), asked, names)
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
     return ModelPrior.from_check_ins(
         secrets.space,
-        table.places(asked.columns, blames, earth=positions_on_earth(secrets.space) is not None),
+        table.places(columns, earth=positions_on_earth(secrets.space) is not None, axes=secrets.space.axes),
         weights,
         within=asked.within,
         smoothing=_smoothing(asked.smoothing),

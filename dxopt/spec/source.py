@@ -181,6 +181,8 @@ _MEND = "mend the line: keys of a mapping begin in one column, brackets are clos
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_PADDED = re.compile(r"[-+]?0[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+"""What may be a number or a code, such as 007."""
 _WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NULLS = ("", "~", "null", "Null", "NULL")
 
@@ -292,6 +294,9 @@ class _Composer:
         node = Node(None, _position(event.start_mark), _position(event.end_mark))
         kind = type(event).__name__
         if kind == "ScalarEvent":
+            if event.style is None and _PADDED.fullmatch(event.value):
+                fix = f"write {event.value!r} in quotes for text, or a number without the zeros"
+                raise self._error(event, path, f"is {event.value}, whose zeros at the beginning a number loses", fix)
             node.value = _typed_scalar(event.value) if event.style is None else event.value
         elif kind == "SequenceStartEvent":
             self._sequence(node, path)

@@ -112,7 +112,7 @@ class _Metric(f.Section):
         return self
 
 
-class PointsFile(_Metric):
+class PointsFile(_Metric, f.CsvDialect):
     """Points from the rows of a CSV file with a header."""
 
     kind: Literal["points"] = Field(description="Points and a metric between them.")
@@ -175,7 +175,7 @@ class Line(f.Measured):
     step: f.Positive = Field(1.0, description="Distance between neighbours.")
 
 
-class GraphFile(f.Measured):
+class GraphFile(f.Measured, f.CsvDialect):
     """The shortest paths of a graph in a file."""
 
     kind: Literal["graph"] = Field(description="Nodes of a graph and the lengths of shortest paths.")
@@ -206,7 +206,7 @@ class GraphEdges(f.Measured):
     directed: bool = Field(False, description="Whether edges are one-way.")
 
 
-class DistancesFile(f.Measured):
+class DistancesFile(f.Measured, f.CsvDialect):
     """Given distances, from a file."""
 
     kind: Literal["distances"] = Field(description="A matrix of distances.")
@@ -222,7 +222,7 @@ class DistancesValues(f.Measured):
     close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
 
 
-class ReportsFile(f.Section):
+class ReportsFile(f.CsvDialect):
     """Reports from the rows of a CSV file with a header."""
 
     kind: Literal["points"] = Field(description="Points with the coordinates of the space.")

@@ -78,7 +78,7 @@ def test_a_table_is_applied_and_warnings_are_printed(data: Path, tmp_path: Path)
     ("arguments", "words"),
     [
         (("--lat", "lat"), "columns: are named by lat"),
-        (("--lat", "lng", "--lon", "lon"), "columns: there is no column 'lng'"),
+        (("--lat", "latitude", "--lon", "lon"), "columns: there is no column 'latitude'"),
         (("--lat", "lon", "--lon", "lat"), "lat: are 'lon' and 'lat', in this order"),
         ((*COLUMNS, "--outside", "ignore"), "outside: is 'ignore'"),
         ((*COLUMNS, "--within", "0.001"), "data: 40 of 40 rows"),

@@ -358,10 +358,10 @@ BROKEN: list[Broken] = [
     ),
     _check_ins("check-ins without places", "columns: [lat]", 4, 44, "prior.columns"),
     _check_ins("check-ins off the globe", "columns: [lon, lat], weight: lat", 4, 43, "prior.columns", "poles.csv"),
-    _check_ins("check-ins in words", "columns: [place, lon]", 4, 54, "prior.columns[0]"),
+    _check_ins("check-ins in words", "columns: {lat: place, lon: lon}", 4, 59, "prior.columns.lat"),
     _check_ins("check-ins of negative weight", "columns: [lat, lon], weight: hours", 4, 73, "prior.weight"),
     _check_ins("check-ins of no such weight", "columns: [lat, lon], weight: days", 4, 73, "prior.weight"),
-    _check_ins("no check-ins near", "columns: [x, y], within: 3", 4, 42, "prior.columns", "town.csv"),
+    _check_ins("no check-ins near", "columns: {lat: x, lon: y}, within: 3", 4, 42, "prior.columns", "town.csv"),
     _check_ins("check-ins within nothing", "columns: [lat, lon], within: 0", 4, 73, "prior.within"),
     _broken("unknown loss", "loss: distance", "loss: distances", 13, 7, "loss"),
     _broken(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
-from dxopt.runtime.column_names import is_data, listed, looks_like_data, no_column
+from dxopt.errors import SpecError
+from dxopt.runtime.column_names import is_data, listed, looks_like_data, no_column, require_header
 
 DATA = (
     "37.767530", "-122.428865", "37,7", "+3", ".5", "1e3", "12", "nan", "-inf", "2024-05-01", "2024-05-01T10:00:00Z",
@@ -32,10 +35,9 @@ NAMES = (
 def test_numbers_and_dates_are_data(name: str) -> None:
     assert is_data(name)
     assert looks_like_data(["person", name])
-    said = "; ".join(no_column("lat", ["p093", name]))
-    assert said == (
-        "there is no column 'lat', and the first line looks like data; add a header line, which names the columns"
-    )
+    for said in (None, True, False):
+        with pytest.raises(SpecError) if said is None else nullcontext():
+            require_header(["p093", name], (), said, proven=False)
 
 
 def test_other_names_are_listed() -> None:

@@ -163,5 +163,5 @@ def test_a_first_line_that_looks_like_data_is_not_shown(folder: Path) -> None:
     for line in ("p093,37.767530,-122.428865", "37.767530,37.767530,7"):
         (folder / "seen.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
         said = str(refusal(folder, text))
-        assert said.endswith("; add a header line, which names the columns") and "looks like data" in said
+        assert "header" in said and "looks like data" in said
         assert "p093" not in said and "37.76" not in said

@@ -150,7 +150,7 @@ SWAPPED = "lat,lon,w\n-73.6,45.5,1\n-120,45.5,1\n"
         (
             BOX,
             "km",
-            "columns: [x_km, y_km]",
+            "columns: {lat: x_km, lon: y_km}",
             SEEN,
             "prior.columns: lie outside of the space, all of them: the nearest is 8,",
         ),

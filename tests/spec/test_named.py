@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.results.maps.geojson import geojson
-from dxopt.spec import load
-from tests.material.spec_files import refusal
+from dxopt.spec import SpecFileError, load
+from tests.material.spec_files import refusal, task_of
 
 IDS = "space: {kind: points, file: ids.csv, columns: [x], label: id}\nepsilon: 1\n"
 CORNER = IDS + "prior: {kind: corner, point: %s}\n"
@@ -55,7 +55,7 @@ def test_a_corner_is_the_point_that_is_meant(named: str, index: int, tmp_path: P
 
 def test_points_of_one_label_are_refused(tmp_path: Path) -> None:
     error = refusal(tmp_path, (CORNER % "b").replace("ids", "twice"))
-    assert error.field == "space.columns"
+    assert error.field == "space.label"
 
 
 def test_beliefs_are_about_the_points_that_are_meant(tmp_path: Path) -> None:
@@ -114,3 +114,39 @@ def test_a_map_of_the_secret_that_is_meant(tmp_path: Path) -> None:
         done = CliRunner().invoke(app, ["map", str(folder), *options, "-o", str(tmp_path / "x.geojson")])
         assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), done.output
         assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("label", "there", "hint"),
+    [
+        ("01001", "1001", True),
+        ("Paris", "paris", True),
+        ("New York", "NewYork", True),
+        ("01001", "1002", False),
+        ("0", "00", False),
+    ],
+)
+def test_a_label_that_is_written_otherwise(label: str, there: str, hint: bool, tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text(f"code,w\n{there},1\nb,1\n", encoding="utf-8")
+    text = f'space: {{kind: points, values: [["{label}"], [b]], metric: discrete}}\nepsilon: 1\n'
+    with pytest.raises(SpecFileError) as refused:
+        task_of(tmp_path, text + "prior: {kind: column, file: w.csv, column: w, label: code}\n")
+    assert refused.value.field == "prior.label"
+    assert (repr(there) in refused.value.fix) is hint
+
+
+@pytest.mark.parametrize("written", ["007", "-01", "+00", "01.50", "00e2"])
+def test_codes_with_zeros_at_the_beginning(written: str, tmp_path: Path) -> None:
+    text = "space: {kind: points, values: [[%s], [8]], metric: discrete}\nepsilon: 1\n"
+    with pytest.raises(SpecFileError) as refused:
+        task_of(tmp_path, text % written)
+    assert refused.value.field == "space.values[0][0]"
+    assert repr(written) in refused.value.fix
+    assert task_of(tmp_path, text % f"'{written}'").problem.space.labels[0] == written
+
+
+def test_a_label_that_is_there_twice(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("name,x\na,1\nb,2\n\na,3\n", encoding="utf-8")
+    with pytest.raises(SpecFileError) as refused:
+        task_of(tmp_path, "space: {kind: points, file: p.csv, columns: [x], label: name}\nepsilon: 1\n")
+    assert refused.value.field == "space.label" and "line 5" in refused.value.wrong

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dxopt.errors import SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.column_mapping import Where
-from dxopt.release.applying.files import apply_to_file, opened, require_output, write_json
+from dxopt.release.applying.files import apply_to_file, opened, require_no_csv, require_output, write_json
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.plan import Columns, Plan, asked_radius, table_and_prior
@@ -18,6 +18,7 @@ from dxopt.release.applying.row_checks import Moved
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.progress import Shares, showing
 from dxopt.runtime.reading import as_path
@@ -245,9 +246,12 @@ def apply(
     options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
     options["persons"] = Persons.of(person, key, release, ledger, over_budget)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
+    keys = ("delimiter", "decimal", "encoding", "header")
+    dialect = Dialect(**{key: getattr(also, key) for key in keys})
     if not isinstance(data, str | Path):
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
+        require_no_csv(dialect)
         frame = Frame(data)
         plan = _planned(table, also, where, frame, options)
         with showing(progress) as tell:
@@ -262,7 +266,9 @@ def apply(
         raise SpecError("sidecar", "is given for a file", "leave it out: it is the output with .dxopt.json")
     path = as_path(data, "data")
     file = as_path(to.file, "output")
-    source = opened(path)
+    numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
+    named = [*numeric, *(name for name in (also.label, person, *(also.keep or ()), *also.drop) if name is not None)]
+    source = opened(path, dialect, named, numeric)
     require_output(file, path, force=to.force)
     plan = _planned(table, also, where, source, options)
     with showing(progress) as tell:
@@ -281,11 +287,13 @@ def _planned(
 ) -> Plan:
     """Return the plan for a frame or file, `source`; SpecError if columns are missing, or do not suit the table."""
     known, believed = table_and_prior(table, columns.prior)
-    where = Where.of(known.space, **secrets, geometry=source.geometry)
+    text = getattr(source, "text", None)
+    decimal = columns.decimal or "." if text is None else text.decimal
+    where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()
     plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)
     # those of GeoJSON are known only once it was read, so that `apply_to_file` requires them
     if source.noun != "feature":
-        plan.require_columns(source.names)
+        plan.require_columns(source.names, named=source.named)
     return plan

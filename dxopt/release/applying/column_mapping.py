@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.column_names import locates, no_column
+from dxopt.runtime.column_names import in_degrees, locates, no_column, parts_of_degree
+from dxopt.runtime.csv_text import has_comma, with_point
 from dxopt.runtime.identity import identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
@@ -32,12 +33,13 @@ Kind = Literal["earth", "plane", "value", "label"]
 class Where:
     """The columns that have the secrets: latitude and longitude in degrees, coordinates, one value, or a label.
 
-    With `geometry` it is one column of points, each longitude and latitude.
+    With `geometry` it is one column of points, each longitude and latitude. `decimal` is the mark of numbers in text.
     """
 
     kind: Kind
     names: tuple[str, ...]
     geometry: bool = False
+    decimal: str = "."
 
     @property
     def noun(self) -> str:
@@ -56,6 +58,7 @@ class Where:
         column: str | None = None,
         label: str | None = None,
         geometry: str | None = None,
+        decimal: str = ".",
     ) -> Where:
         """Return the columns that are named, or else `geometry`, the data's own column of points.
 
@@ -63,12 +66,15 @@ class Where:
         """
         pairs = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
         given = {key: name for key, name in pairs.items() if name is not None}
+        names = tuple(given.values())
+        if len(set(names)) == 1 < len(names):
+            raise SpecError("columns", f"are both {names[0]!r}", "name one column for each coordinate")
         match tuple(given):
             case () if geometry is not None:
                 _require_earth(space, "geometry")
                 return cls("earth", (geometry,), geometry=True)
             case ("lat", "lon"):
-                require_latitude_first(tuple(given.values()), "lat")
+                require_latitude_first(names, "lat")
                 _require_earth(space, "lat")
                 kind = "earth"
             case ("x", "y"):
@@ -86,10 +92,7 @@ class Where:
             case keys:
                 wrong = f"are named by {' and '.join(keys)}"
                 raise SpecError("columns", wrong, "name lat and lon, or x and y, or column, or label")
-        names = tuple(given.values())
-        if len(set(names)) < len(names):
-            raise SpecError("columns", f"are both {names[0]!r}", "name one column for each coordinate")
-        return cls(kind, names)
+        return cls(kind, names, decimal=decimal)
 
 
 def require_column(name: str, names: Sequence[str], field: str) -> None:
@@ -99,7 +102,7 @@ def require_column(name: str, names: Sequence[str], field: str) -> None:
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
-    """Return the coordinates of the reports in the units of the data's columns, `(m, k)`; None for labels.
+    """Return the coordinates of the reports, on the Earth in degrees, `(m, k)`; None for labels.
 
     UnsupportedError if the reports have none that suit the columns.
     """
@@ -129,8 +132,9 @@ def _are_numbers(space: MetricSpace, axes: int) -> bool:
     return points is not None and points.shape[1] == axes and points.dtype.kind == "f" and space.metric is not None
 
 
-GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN = range(5)
-"""Codes of rows: a secret; empty or no number; no latitude and longitude; too far from all secrets; unknown label."""
+GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN, COMMA = range(6)
+"""Codes of rows: a secret; empty or no number; no latitude and longitude; too far from all secrets; unknown label; a
+number with a comma."""
 _SLACK = 1e-9
 """Tolerance of rounding beyond `within`, relative to it and to the largest coordinate."""
 
@@ -185,9 +189,15 @@ class Snapper:
         """Return the secrets of rows; `swapped` exchanges the two columns, to find out if longitude is first."""
         if self.where.kind == "label":
             return self._labelled(values[0])
-        columns = [numbers(column) for column in (reversed(values) if swapped else values)]
-        located = np.column_stack(columns) if len(columns[0]) else np.empty((0, len(columns)))
+        decimal = self.where.decimal
+        columns = [numbers(column, decimal) for column in values]
+        if self.where.kind == "earth" and not self.where.geometry:
+            columns = [in_degrees(name, column) for name, column in zip(self.where.names, columns, strict=True)]
+        located = np.column_stack(columns[:: -1 if swapped else 1])
         code = np.where(np.isfinite(located).all(axis=1), GOOD, BAD).astype(np.int8)
+        if decimal == ".":
+            for row in np.flatnonzero(code == BAD).tolist():
+                code[row] = COMMA if any(has_comma(column[row]) for column in values) else BAD
         if self.where.kind == "earth":
             with np.errstate(invalid="ignore"):  # NaN, which is BAD already
                 off = (np.abs(located) > (90.0, 360.0)).any(axis=1)
@@ -238,15 +248,17 @@ class Snapper:
         return (0, UNKNOWN) if found is None else (found, GOOD)
 
 
-def numbers(column: Any) -> NDArray[np.float64]:
-    """Return the values of a column as numbers `(k,)`; NaN for whatever is none."""
+def numbers(column: Any, decimal: str = ".") -> NDArray[np.float64]:
+    """Return the values of a column as numbers `(k,)`, text with this decimal mark; NaN for whatever is none."""
     if isinstance(column, np.ndarray):
         if column.ndim > 1 or column.dtype.kind not in "fiuUO":
             return np.full(len(column), np.nan)
         if column.dtype.kind in "fiu":
             return column.astype(float)
         column = column.tolist()
-    elif all(isinstance(value, str) and "_" not in value for value in column):
+    if decimal != ".":
+        column = [with_point(value, decimal) if isinstance(value, str) else value for value in column]
+    if all(isinstance(value, str) and "_" not in value for value in column):
         with suppress(ValueError):
             return np.array(column, dtype=float)
     return np.array([number(value) for value in column], dtype=float)
@@ -413,7 +425,9 @@ def columns_of_reports(
     else:
         whole = where.kind != "earth" and bool((coordinates == np.round(coordinates)).all())
         for name, axis in zip(where.names, coordinates.T, strict=True):
-            made[name] = axis.astype(np.int64) if whole else np.array(axis)
+            parts = parts_of_degree(name) if where.kind == "earth" else 1.0
+            written = np.rint(axis * parts) if parts > 1 else axis
+            made[name] = written.astype(np.int64) if whole or parts > 1 else np.array(axis)
     every = len(labels)
     if not lean:
         if coordinates is not None:

@@ -21,6 +21,7 @@ from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.runtime.atomic_write import replacing, require_free, unwritable
+from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
@@ -95,7 +96,7 @@ def digest_of(file: Path) -> str:
 Progress = Callable[[str, float], None]
 Source = CsvFile | ParquetFile | GeoJsonFile
 """A file of rows. `lines` of its chunks count what its `noun` says; `hidden` are columns that repeat the position."""
-FORMATS: dict[str, type[Source]] = {
+FORMATS: dict[str, Any] = {
     ".csv": CsvFile,
     ".tsv": CsvFile,
     ".txt": CsvFile,
@@ -106,8 +107,8 @@ FORMATS: dict[str, type[Source]] = {
 }
 
 
-def opened(data: Path) -> Source:
-    """Open a file in the format that its ending says.
+def opened(data: Path, said: Dialect, columns: Sequence[str], numbers: Sequence[str]) -> Source:
+    """Open a file in the format that its ending says; what is `said` of CSV is guessed by the columns otherwise.
 
     Raises
     ------
@@ -120,9 +121,20 @@ def opened(data: Path) -> Source:
     try:
         if not data.is_file():
             raise SpecError("data", f"there is no file {data}", "check its name")
+        if build is CsvFile:
+            return CsvFile(data, said, columns, numbers)
+        require_no_csv(said)
         return build(data)
     except OSError as error:
         raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", "check the file") from None
+
+
+def require_no_csv(said: Dialect) -> None:
+    """Raise SpecError if it is said how a file of CSV is written, for data that are none."""
+    usual = {"delimiter": (None,), "encoding": (None,), "header": (None, True)}
+    for field, values in usual.items():
+        if getattr(said, field) not in values:
+            raise SpecError(field, "is given for data that are no CSV", "leave it out")
 
 
 def require_output(output: Path, data: Path, *, force: bool) -> None:
@@ -170,7 +182,7 @@ def apply_to_file(
         needed.update(settled.persons)
         if plan.persons is None:
             repeats.add(source.fingerprints(chunk)[settled.kept])
-    plan.require_columns(source.names)
+    plan.require_columns(source.names, named=source.named)
     checked.require()
     beside.require()
     if {*source.names} - {*plan.where.names, *hidden}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
-from dxopt.runtime.reading import MOST_CHUNK, MOST_COLUMNS, MOST_ROW
+from dxopt.runtime.reading import MOST_CHUNK
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,15 +128,3 @@ def chunked(rows: Iterable[tuple[int, int, Any]], share: Callable[[], float]) ->
             some, lines, size = [], [], 0
     if some:
         yield Chunk(some, np.array(lines), share())
-
-
-def require_few(names: Sized) -> None:
-    """Raise SpecError where data has more columns than are read."""
-    if len(names) > MOST_COLUMNS:
-        raise SpecError("data", f"has more than {MOST_COLUMNS:,} columns", "keep those that are needed")
-
-
-def too_long(noun: str, number: int, unit: str = "letters") -> SpecError:
-    """Return the error about a row that is too long to be read."""
-    fix = "leave out what is not needed, or mend the file"
-    return SpecError("data", f"{noun} {number:,} has more than {MOST_ROW:,} {unit}", fix)

@@ -16,8 +16,7 @@ from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes, r
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
-from dxopt.runtime.column_names import NAME_THEM, looks_like_data
-from dxopt.spaces.positions import names_of
+from dxopt.runtime.column_names import is_name, require_header
 from dxopt.verify.published.sidecar import Noun
 
 
@@ -36,8 +35,7 @@ class Frame:
             fix = "collect it first" if lazy else "give a frame of pandas, Polars or GeoPandas, or the path of a file"
             raise SpecError("data", f"is of type {type(native).__name__}", fix) from None
         except Exception as error:
-            if looks_like_data(names_of(native)):
-                raise SpecError("data", "names columns twice, and the names look like data", NAME_THEM) from None
+            require_header([str(name) for name in getattr(native, "columns", ())], (), None, proven=False)
             # narwhals has an error of its own for columns of one name
             raise SpecError("data", f"is no usable frame: {' '.join(str(error).split())[:120]}", "mend it") from None
         self._native = native
@@ -48,6 +46,8 @@ class Frame:
         if type(native).__module__.startswith("geopandas"):
             self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]
         self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
+        numeric = [name for name, kind in self._frame.schema.items() if kind.is_numeric()]
+        self.named = self.geometry is not None or any(map(is_name, numeric))
 
     def __len__(self) -> int:
         return len(self._frame)

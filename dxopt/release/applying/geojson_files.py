@@ -137,6 +137,7 @@ class GeoJsonFile:
     noun: Noun = "feature"
     geometry = GEOMETRY
     hidden: tuple[str, ...] = ()
+    named = True
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -19,13 +19,12 @@ from dxopt.release.applying.formats import (
     bare_array,
     bare_type,
     places_of,
-    require_few,
     require_wgs84,
-    too_long,
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
-from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED
+from dxopt.runtime.column_names import is_name
+from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -63,6 +62,10 @@ class ParquetFile:
         # its coordinate system and encoding are checked when it is used
         self._described = _described(stored)
         self.geometry = self._described.name if self._described.name in self.names else None
+        numeric = [
+            field.name for field in self.schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        ]
+        self.named = self.geometry is not None or any(map(is_name, numeric))
         beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, self.names))
         self.hidden = tuple(name for name in beside if name in self.names)
 

@@ -20,7 +20,7 @@ _PLACE = re.compile(
     r"""
     \b(SRID=\d+;)?\s*(POINT|LINESTRING|POLYGON|MULTI(POINT|LINESTRING|POLYGON)|GEOMETRYCOLLECTION)\s*(Z|M|ZM)?\s*\(
     | \bgeo:[-+]?\d                                                          # a URI of RFC 5870
-    | (?<![\d.])[-+]?\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*[,;/\s]\s*[-+]?\d{1,3}\.\d{3,}(?![\d.])
+    | (?<![\d.])[-+]?\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*[,;/\s]\s*[-+]?\d{1,3}\.\d{3,}(?!\.?\d)
     | \d\s*°\s*\d+(\.\d+)?\s*['′]                                            # degrees and minutes
     | \b[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}\b           # an Open Location Code
     | ^\s*0[01]0[1-7]00000[0-9A-F]{33,}\s*$                                  # well-known binary in digits
@@ -86,7 +86,7 @@ class Beside:
         self._values: dict[str, set[str]] = {}
         self._others: set[str] = set()
 
-    def look(self, columns: Iterable[tuple[str, Sequence[Any]]], secrets: Sequence[Sequence[Any]]) -> None:
+    def look(self, columns: Iterable[tuple[str, Any]], secrets: Sequence[Sequence[Any]]) -> None:
         """Look at some rows of the columns, and at the columns that have their secrets."""
         for name, values in columns:
             if name not in self._places and any(map(looks_like_place, _doubtful(values))):
@@ -116,7 +116,7 @@ class Beside:
                 raise SpecError("data", f"columns {listed(names)} {what}", *fix)
 
 
-def _doubtful(values: Any) -> Any:
+def _doubtful(values: Any) -> Iterable[Any]:
     """Return the values that may be places: none of an array of floats, times or small integers."""
     kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
     if kind in "iu":

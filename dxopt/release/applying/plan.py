@@ -28,6 +28,7 @@ from dxopt.release.applying.column_mapping import (
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.column_names import no_header, require_header
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import per
@@ -57,6 +58,12 @@ class Columns:
         what is the same in every row and stands in the sidecar (the level, and what was done).
     prior : Prior, str or array, or None
         Prior of the radii; that of the table where it has one, else uniform.
+    delimiter, decimal, encoding : str or None
+        How a file of CSV is written, such as ";", "," and "cp1252"; otherwise they are guessed, and the guess checked
+        by the columns and the first lines. `decimal` is also that of text in other data.
+    header : bool or None
+        True if the names of columns are names though they look like data, such as 2024; False if a file of CSV has
+        no header, so that its columns are column_1, column_2, and so on.
 
     Examples
     --------
@@ -77,6 +84,10 @@ class Columns:
     worst: bool = False
     lean: bool = False
     prior: PriorLike | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +141,17 @@ class Plan:
             raise SpecError("worst", "there are no distances between secrets and reports", "leave it out")
         return cls(table, prior, where, snapper, found, columns, radius, **options)
 
-    def require_columns(self, names: Sequence[str]) -> None:
-        """Raise SpecError unless the data has the columns of secrets and persons."""
+    def require_columns(self, names: Sequence[str], *, named: bool) -> None:
+        """Raise SpecError unless the data has the columns of secrets and persons, with names that are no data.
+
+        They are names beyond doubt where the data are `named`.
+        """
+        header, where = self.columns.header, self.where
+        asked = [*where.names, *([] if self.persons is None else [self.persons.column])]
+        require_header(names, asked, header, proven=named)
+        labelled = where.kind == "label" and self.table.space.naming.with_label(where.names[0]) is not None
+        if labelled and header is None:
+            raise no_header("has a label of a secret")
         if not self.where.geometry:
             for name in self.where.names:
                 require_column(name, names, "columns")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, PlausibilityWarning, SpecError, required_choice
-from dxopt.release.applying.column_mapping import BAD, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
+from dxopt.release.applying.column_mapping import BAD, COMMA, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
 from dxopt.spaces.naming import shown
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
@@ -53,7 +53,7 @@ class Tally:
         self.rows = 0
         self.dropped: list[int] = []
         self.moved = Moved()
-        self._counts = np.zeros(5, dtype=np.int64)
+        self._counts = np.zeros(6, dtype=np.int64)
         self._first: dict[int, list[int]] = {}
         self._swapped = 0
         self._nameless: list[int] = []
@@ -75,7 +75,7 @@ class Tally:
         """Count rows, and return a mask `(k,)` of those that are kept."""
         self.rows += len(lines)
         code = snapped.code
-        self._counts += np.bincount(code, minlength=5)
+        self._counts += np.bincount(code, minlength=6)
         for kind in np.unique(code[code != GOOD]).tolist():
             first = self._first.setdefault(kind, [])
             first += lines[code == kind][: _SHOWN - len(first)].tolist()
@@ -113,6 +113,9 @@ class Tally:
         if off > self.rows / 2 and self._swapped >= _SWAPPED * off:
             wrong = f"{off:,} of {self.rows:,} rows lie outside of the space, but fit with their coordinates swapped"
             raise SpecError("data", wrong, "exchange the names of the two columns")
+        if self._counts[COMMA]:
+            fix = "write numbers without comma, or, where it is their decimal mark: "
+            raise SpecError("data", f"{self._share(COMMA)} written with a comma", fix, Option("decimal", ","))
         unwanted = self._policy != "drop"
         if unwanted and self._counts[NO_DEGREES]:
             wrong = f"{self._share(NO_DEGREES)} no latitude and longitude in degrees"
@@ -120,7 +123,7 @@ class Tally:
         if unwanted and self._counts[BAD]:
             where = self._snapper.where
             kind = "point" if where.geometry else "label" if where.kind == "label" else "number"
-            fix = "mend them (numbers have a decimal point), or leave them out: "
+            fix = "mend them, or leave them out: "
             raise SpecError("data", f"{self._share(BAD)} empty or no {kind}", fix, _DROP)
         if unwanted and self._counts[UNKNOWN]:
             fix = "mend them, or leave them out: "

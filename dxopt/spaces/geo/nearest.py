@@ -11,7 +11,14 @@ from dxopt.errors import SpecError
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.geo.points import degrees_at, known
 from dxopt.spaces.metrics import NORMS
-from dxopt.spaces.positions import coordinates, distance_of, on_sphere, to_corners
+from dxopt.spaces.positions import (
+    coordinates,
+    distance_of,
+    names_of,
+    on_sphere,
+    require_same_order,
+    to_corners,
+)
 from dxopt.spaces.space import MetricSpace
 
 OUTSIDE = ("refuse", "nearest", "drop")
@@ -109,6 +116,7 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
         return Near(index, distance_of(apart, found.unit), outside, found.unit)
     if space.points is None:
         raise SpecError("space", "has no points, only distances", "use one with coordinates")
+    require_same_order(names_of(places), space.axes, "points")
     located = coordinates(places, space.points.shape[1])
     norm = None if space.metric is None else NORMS.get(space.metric.name)
     if norm is None:

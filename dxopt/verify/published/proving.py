@@ -60,7 +60,7 @@ class _Published:
     @cached_property
     def rows(self) -> Rows:
         """The rows of the file."""
-        return read_rows(self.file)
+        return read_rows(self.file, self.said.columns.made)
 
     @cached_property
     def outputs(self) -> Outputs:

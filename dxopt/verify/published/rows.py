@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +59,8 @@ class Outputs:
         if not columns:
             raise Broken("no column of the file has reports")
         some = {report for row in table.rows for report in row}
-        at = {report: tuple(map(_signed, places[report])) if columns != tuple(named) else () for report in some}
+        parts = [_parts_of_degree(name) if kind == "earth" else 1 for name in kept]
+        at = {report: _written(places[report], parts) if columns != tuple(named) else () for report in some}
         possible: dict[tuple[Any, ...] | None, int] = {
             (*at[report], *([labels[report]] if named else [])): report for report in some
         }
@@ -69,6 +71,19 @@ class Outputs:
         given = [entries[name] for name in self.columns]
         places = _numbers(given[: self.coordinates])
         return None if places is None else (*places, *map(str, given[self.coordinates :]))
+
+
+def _parts_of_degree(name: str) -> int:
+    """Return how many of the units of a column are one degree: ten million for `latitudeE7`, else 1."""
+    found = re.search(r"(?:(?<=[a-z])E|(?<![A-Za-z])[eE])([67])(?![0-9])", name)
+    return 1 if found is None else 10 ** int(found[1])
+
+
+def _written(place: Sequence[Any], parts: Sequence[int]) -> tuple[Any, ...]:
+    """Return coordinates as columns have them, some of whole parts of a degree; those of a point as they are."""
+    if len(parts) != len(place):
+        return tuple(map(_signed, place))
+    return tuple(round(axis * part) if part > 1 else _signed(axis) for axis, part in zip(place, parts, strict=True))
 
 
 def places_of(table: TableFile, kind: str) -> list[Any]:
@@ -86,9 +101,14 @@ def places_of(table: TableFile, kind: str) -> list[Any]:
 
 
 def as_double(entry: object) -> float | None:
-    """Return an entry as a double; None where it is no number, nor a text of one (1_0 is none, but ten to Python)."""
-    if isinstance(entry, str) and "_" in entry:
-        return None
+    """Return an entry as a double; None where it is no number, nor a text of one (1_0 is none, but ten to Python).
+
+    Text may have a decimal comma.
+    """
+    if isinstance(entry, str):
+        if "_" in entry:
+            return None
+        entry = entry.replace(",", ".")
     try:
         return float(entry)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
@@ -143,18 +163,20 @@ def require_readable(file: Path) -> None:
         raise UnsupportedError("pyarrow", "is not installed", "install dxopt[frames]")
 
 
-def read_rows(file: Path) -> Rows:
+def read_rows(file: Path, made: Sequence[str]) -> Rows:
     """Return the rows of a file by its ending; Broken where it is not of that format, of CSV perhaps only later."""
-    return _READERS[file.suffix.lower()](file)
+    return _READERS[file.suffix.lower()](file, made)
 
 
-def _read_csv(file: Path) -> Rows:
-    """Read text with the delimiter that makes most columns of the first line, numbering rows by their first line."""
+def _read_csv(file: Path, made: Sequence[str]) -> Rows:
+    """Read text with the delimiter that makes the columns of the first line, numbering rows by their first line."""
     with file.open(encoding="utf-8-sig", newline="") as stream:
-        first = stream.readline()
-        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
-        stream.seek(0)
-        names = tuple(next(csv.reader(stream, delimiter=delimiter), ()))
+        found = []
+        for mark in _DELIMITERS:
+            stream.seek(0)
+            names = tuple(next(csv.reader(stream, delimiter=mark), ()))
+            found.append(({*made} <= {*names}, len(names), mark, names))
+    _, _, delimiter, names = max(found, key=lambda one: one[:2])
     if len(set(names)) < len(names):
         raise Broken("the file has two columns of one name")
 
@@ -177,7 +199,7 @@ def _read_csv(file: Path) -> Rows:
     return Rows(names, entries, "line")
 
 
-def _read_geojson(file: Path) -> Rows:
+def _read_geojson(file: Path, made: Sequence[str]) -> Rows:
     content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=unique_entries)
     _require_members(content, {"type": "FeatureCollection", "features": list}, "the collection")
     features = [_flat_properties(number, feature) for number, feature in enumerate(content["features"], 1)]
@@ -223,7 +245,7 @@ def _require_members(given: Any, asked: Mapping[str, Any], called: str) -> None:
             raise Broken(f"{called} has {name} {str(given[name])[:40]!r}")
 
 
-def _read_parquet(file: Path) -> Rows:
+def _read_parquet(file: Path, made: Sequence[str]) -> Rows:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -262,7 +284,7 @@ def _require_bare(opened: Any) -> None:
 
 _WGS84 = ({"authority": "OGC", "code": "CRS84"}, {"authority": "EPSG", "code": 4326})
 
-_READERS: dict[str, Callable[[Path], Rows]] = {
+_READERS: dict[str, Callable[[Path, Sequence[str]], Rows]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), _read_csv),
     **dict.fromkeys((".parquet", ".geoparquet"), _read_parquet),
     **dict.fromkeys((".geojson", ".json"), _read_geojson),

@@ -143,8 +143,8 @@ def test_columns_are_kept_and_left_out_by_name() -> None:
 def test_names_that_are_somebodys_position_are_not_shown() -> None:
     nameless = pd.DataFrame([["ann", 45.75, 4.85]], columns=["ann", "45.75", "4.85"])
     for frame, words in (
-        (nameless, "columns: there is no column 'lat', and the first line looks like data; add a header line"),
-        (nameless.set_axis(["ann", "45.75", "45.75"], axis=1), "data: names columns twice, and the names look like"),
+        (nameless, "header: the first line looks like data; add a line that names the columns"),
+        (nameless.set_axis(["ann", "45.75", "45.75"], axis=1), "header: the first line looks like"),
     ):
         with pytest.raises(dx.SpecError, match=f"^{words}") as found:
             dx.apply(town(), frame, lat="lat", lon="lon")
