@@ -79,7 +79,7 @@ def published(folder: Path, **columns: Any) -> list[list[str]]:
     assert verify_published(output, folder / "t.dxt").exit_code == 0
     text = CsvText.of(output, Dialect(), [lat, lon, "report"], [lat, lon], most=10**6)
     with text.opened() as stream:
-        return [row for _, row in text.rows(stream)]
+        return [row for _, _, row in text.rows(stream)]
 
 
 @pytest.mark.parametrize("way", list(ways()))

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout, number
-from dxopt.release.applying.formats import Chunk, chunked, require_few, require_wgs84
+from dxopt.release.applying.formats import Chunk, chunked, require_wgs84
 from dxopt.release.applying.row_checks import Fingerprints
-from dxopt.runtime.reading import MOST_ROW
+from dxopt.runtime.reading import MOST_ROW, require_few
 from dxopt.verify.published.sidecar import Noun
 
 _BLOCK = 1 << 20
