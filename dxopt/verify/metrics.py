@@ -221,14 +221,14 @@ ON_VALUES = ("hamming", "discrete")
 KNOWN = (*NORMS, *ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 
-def parameters_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def parameters_of(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> dict[str, Any]:
     """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
     try:
-        found = json.loads(str(arrays.get("space.parameters", "{}")))
+        found = json.loads(str(arrays.get(f"{prefix}.parameters", "{}")))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Broken("space.parameters is no object")
+        raise Broken(f"{prefix}.parameters is no object")
     return found
 
 
@@ -304,10 +304,10 @@ class Measured:
         chords = 2 * _sine(np.where(long, 0.0, half))
         return np.flatnonzero(long | ~(np.abs(chords - found) <= AGREEMENT * found + _CHORD_SLACK))
 
-    def distance(self, x: int, other: int) -> float:
-        """Return one distance, for messages: on great circles that of the chord."""
-        found = float(self.row(x)[other])
-        return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
+    def lengths(self, x: int) -> Array:
+        """Return distances `(m,)` from one point, on great circles those of the chords."""
+        found = self.row(x)
+        return 2 * self.scale * np.arcsin(np.minimum(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
 
 
 def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
@@ -336,7 +336,7 @@ def require_measured(
         if len(bad):
             other = int(bad[0])
             way = f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}"
-            raise Broken(f"{way}, but the {measured.metric} one is {measured.distance(x, other):.17g}")
+            raise Broken(f"{way}, but the {measured.metric} one is {measured.lengths(x)[other]:.17g}")
 
 
 def on_sphere(degrees: Array) -> Array:
