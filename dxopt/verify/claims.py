@@ -31,6 +31,11 @@ _ENTRIES = {
 """The entries of claims.json and of the objects in it."""
 _ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
 """Beginnings of the names of arrays in problem.npz."""
+_MECHANISM = re.compile(
+    r"(\d+/)*(format|name|epsilon|how|delta|pairs|reports|secrets|report_points|matrix|weights|level|slack|table|which"
+    r"|doubt|held|noise|space\..*)"
+)
+"""Names of the arrays in mechanism.npz."""
 _SPACE = re.compile(r"(\d+/)*space\.kind")
 """Names of the arrays that say what a space is: of the mechanism, and of its parts."""
 _WHERE = "arrays: problem.npz\n"
@@ -60,6 +65,9 @@ def check_schema(result: Result) -> str:
     unknown = sorted(key for key in result.problem if not key.startswith(_ARRAYS))
     if unknown:
         raise Broken(f"problem.npz: {unknown[0]} is unknown")
+    unknown = sorted(key for key in result.mechanism if not _MECHANISM.fullmatch(key))
+    if unknown:
+        raise Broken(f"mechanism.npz: {unknown[0]} is unknown")
     units = result.named["units"]
     for prefix in (key.removesuffix(".kind") for key in result.mechanism if _SPACE.fullmatch(key)):
         unit = require_described(result.mechanism, prefix)

@@ -46,7 +46,8 @@ RULES = (
     Rule(r"claims\.json: problem\.prior", "what the prior is called, but for uniform", "(?!uniform).*"),
     Rule(r"claims\.json: problem\.loss", "a loss of another name counts as given", "(?!distance).*"),
     Rule(r"claims\.json: problem\.loss_by_distance", "losses are in the arrays, or follow from the name"),
-    Rule(r"claims\.json: problem\.units\.loss", "what losses are in is given, and the value as well"),
+    Rule(r"claims\.json: problem\.units\.(loss|value)", "what losses and errors are in is given"),
+    Rule(r"claims\.json: problem\.units\.distance", "blanks after it are stripped", "space", "load"),
     Rule(r"claims\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
     Rule(r"claims\.json: table", "why there is no table"),
     Rule(r"(table|mechanism)\.(npz|dxt): (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
@@ -58,7 +59,6 @@ RULES = (
     Rule(
         r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.positions\.(outlines|streets)",
         "areas around places are given",
-        readers="load|table",
     ),
     Rule(r"claims\.json: evaluation(\..*)?|claims\.json: beliefs(\..*)?", "`verify` proves measures", readers="load"),
     Rule(r"comparison\.json: .*", "computed again from the parts, or left to `verify`", readers="load"),
