@@ -192,6 +192,8 @@ def _between(azimuth: tuple[Array, Array], below: tuple[Array, ...], above: tupl
 Points = NDArray[Any]
 AGREEMENT = 1e-9
 """Largest relative difference of a distance from that of the points."""
+_AT_ONCE = 32
+"""Rows of distances that fit in the cache together."""
 GIVEN = "given distances"
 """Name of the metric where none computes the distances."""
 EARTH_RADIUS = {"km": 6371.0088, "m": 6371008.8, "mi": 6371.0088 / 1.609344}
@@ -318,13 +320,22 @@ def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
     if np.isnan(distances).any() or (distances < 0).any():
         raise Broken("some distance is negative or no number")
     largest = float(np.max(distances, where=np.isfinite(distances), initial=0.0))
-    for via in range(len(distances)):
-        detour = distances[:, via, None] + distances[None, via, :]
-        bad = np.argwhere(distances > detour * (1 + 1e-12) + 1e-12 * largest)
+    most = (distances - 1e-12 * largest) / (1 + 1e-12)
+    # few rows at a time, which stay in the cache
+    for x, row in enumerate(distances):
+        detours = np.full(len(row), np.inf)
+        for some in range(0, len(row), _AT_ONCE):
+            np.minimum(
+                detours,
+                (row[some : some + _AT_ONCE, None] + distances[some : some + _AT_ONCE]).min(axis=0),
+                out=detours,
+            )
+        bad = np.flatnonzero(most[x] > detours)
         if len(bad):
-            x, other = bad[0].tolist()
-            way = f"from secret {secret(x)} to {secret(other)} it is {distances[x, other]:.17g}"
-            raise Broken(f"{way}, but {detour[x, other]:.17g} by way of {secret(via)}")
+            other = int(bad[0])
+            via = int((row + distances[:, other]).argmin())
+            way = f"from secret {secret(x)} to {secret(other)} it is {row[other]:.17g}"
+            raise Broken(f"{way}, but {detours[other]:.17g} by way of {secret(via)}")
 
 
 def require_measured(

@@ -66,7 +66,7 @@ def exact_excess(matrix: np.ndarray, levels: Levels) -> tuple[Fraction, Fraction
     """Rationals below and above the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z])."""
     found = [Fraction(0), Fraction(0)]
     for x, other in np.argwhere(levels.bound).tolist():
-        around = exp_enclosure(levels.exponents[levels.which[x, other]], 400)
+        around = exp_enclosure(levels.exponent(levels.which[x, other]), 400)
         for side, power in enumerate(reversed(around)):
             over = [
                 Fraction(a) - power * Fraction(b)
