@@ -68,10 +68,10 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
 
     What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
     losses without a name, the guesses of an adversary, pairs of beliefs, levels asked for and tolerances. No claims
-    are names, labels, units, positions on a map, the way in which the mechanism was found, `rests_on`, which rows of
-    a comparison are baselines, whether it was interrupted, whatever in a dual is not needed for its bound, and the
-    files that the note of the verdict lists: notes.json, tables for people, pictures, pages, and those of the
-    command line.
+    are names, labels, units of losses, cells and streets on a map, the way in which the mechanism was found,
+    `rests_on`, which rows of a comparison are baselines, whether it was interrupted, whatever in a dual is not needed
+    for its bound, and the files that the note of the verdict lists: notes.json, tables for people, pictures, pages,
+    and those of the command line.
 
     Parameters
     ----------

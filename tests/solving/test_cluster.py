@@ -161,7 +161,7 @@ def test_a_worker_here_that_dies_is_replaced() -> None:
 def test_who_has_not_the_key_of_a_cluster_here_cannot_connect() -> None:
     """Neither to the scheduler nor to a worker, in the clear or with a key of their own."""
     from distributed import Security
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     async def reached(address: str, security: Security) -> bool:
         try:

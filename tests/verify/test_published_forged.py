@@ -20,7 +20,7 @@ from tests.verify.changes import changes
 from tests.verify.forging import redigest
 
 pandas = pytest.importorskip("pandas")
-_POINTS = {"lat": "lat", "lon": "lon"}
+_POINTS: dict[str, Any] = {"lat": "lat", "lon": "lon"}
 
 
 def _positions(data: Path, out: Path, **options: Any) -> dx.IntegerTable:
