@@ -27,6 +27,8 @@ LEAST_DELTA = Fraction(1, 10**11)
 """A δ counts as the least if no δ smaller by more than this would do."""
 _MARGIN = Fraction(1, 1 << 49)
 _SAFE = 700
+_CACHED = 1 << 17
+"""Doubles that stay in the cache of a processor."""
 _FEW = 20_000
 """Of more distances than this powers are enclosed in doubles, all at once."""
 _NORMAL = 2.0**-1022
@@ -86,12 +88,13 @@ class Levels:
         """Return ε·d of one of the distinct distances, exactly."""
         return self.epsilon * Fraction(float(self.distances[kind]))
 
-    def pairs(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield each secret x with the x' of its pairs."""
+    def pairs(self, width: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Yield each secret x with some x' of its pairs, whose rows of a `width` stay in the cache together."""
+        step = max(1, _CACHED // width)
         for x, row in enumerate(self.bound):
             others = np.flatnonzero(row)
-            if len(others):
-                yield x, others
+            for first in range(0, len(others), step):
+                yield x, others[first : first + step]
 
 
 def _double_below(exponent: Fraction) -> float:
@@ -141,12 +144,14 @@ def bound_pairs(distances: Array, pairs: str) -> NDArray[np.bool_]:
 
 def violation(channel: Channel, levels: Levels) -> Triple | None:
     """Return the first (x, x', z) with K[x, z] > e^{εd(x, x')} K[x', z], or None, which proves that there is none."""
-    for x, others in levels.pairs():
+    for x, others in levels.pairs(channel.near.shape[1]):
         # All reports and all x' at once: a triple is settled if K[x, z] is at most a double that is proven to be
         # below e^{εd} K[x', z]. The margin of 2^-49 covers the roundings of both entries and of the product, which
         # are relative ones as long as neither side is subnormal.
         mine = channel.near[x]
         least = channel.near[others] * levels.below[levels.which[x, others], None]
+        if (mine <= least).all() and least.min() >= _NORMAL and not ((mine > 0) & (mine < _NORMAL)).any():
+            continue
         settled = (mine == 0) | ((mine >= _NORMAL) & (mine <= least) & (least >= _NORMAL))
         # What is left, few triples near equality or with tiny entries, is decided in integers.
         row = channel.rows[x]
@@ -169,7 +174,7 @@ def is_least(channel: Channel, levels: Levels) -> bool:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(channel.near)
         best, worst = (0, 0, 0), -np.inf
-        for x, others in levels.pairs():
+        for x, others in levels.pairs(channel.near.shape[1]):
             ratios = np.where(channel.near[x] > 0, logs[x] - logs[others], -np.inf)
             distances = levels.distances[levels.which[x, others]]
             needed = np.where(distances > 0, (ratios.max(axis=1) + 1e-13) / distances, -np.inf)
@@ -195,7 +200,7 @@ def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fractio
     margin = (channel.near.shape[1] + 64) * 2.0**-48
     largest = Fraction(0)
     seen = float(allowed)
-    for x, others in levels.pairs():
+    for x, others in levels.pairs(channel.near.shape[1]):
         over = channel.near[x] - levels.below[levels.which[x, others], None] * channel.near[others]
         sums = np.maximum(over, 0.0).sum(axis=1)
         largest = max(largest, Fraction(float(sums.max())) - Fraction(margin))
