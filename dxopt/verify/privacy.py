@@ -173,9 +173,11 @@ def is_least(channel: Channel, levels: Levels) -> bool:
     # the other way round.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(channel.near)
+        # entries of 0 count as far below all others, so that what only one of two secrets reports needs the most
+        high, low = (np.where(channel.near > 0, logs, far) for far in (-1e6, -1e5))
         best, worst = (0, 0, 0), -np.inf
         for x, others in levels.pairs(channel.near.shape[1]):
-            ratios = np.where(channel.near[x] > 0, logs[x] - logs[others], -np.inf)
+            ratios = high[x] - low[others]
             distances = levels.distances[levels.which[x, others]]
             needed = np.where(distances > 0, (ratios.max(axis=1) + 1e-13) / distances, -np.inf)
             index = int(needed.argmax())
