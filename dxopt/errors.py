@@ -18,7 +18,7 @@ _EXTRAS = {
     "frames": ("pandas", "narwhals", "pyarrow"),
     "geo": ("h3", "shapely", "pyproj", "geopandas"),
     "opendp": ("opendp",),
-    "distributed": ("distributed",),
+    "distributed": ("distributed", "cryptography"),
     "gpu": ("cupy",),
 }  # fmt: skip
 """The packages of each extra, by the names they are imported under."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -124,6 +125,31 @@ def explain_results(
     raise typer.Exit(1 if stop.interrupted else 0)
 
 
+def _made_again(file: Path, result: Path, folder: Path) -> Path | None:
+    """Save the table that a published file names, made of the mechanism of a result folder without one; None if not.
+
+    Such results keep a formula, of which whoever applies them makes a table: it is proven as any other that is named.
+    """
+    from dxopt.errors import DxoptError
+    from dxopt.release.tables import integer_table
+    from dxopt.results.folder import TABLE, holds_report
+    from dxopt.results.reading import load
+    from dxopt.verify.published.sidecar import read_sidecar, sidecar_of
+    from dxopt.verify.verdict import Broken
+
+    if not holds_report(result) or (result / TABLE).exists():
+        return None
+    try:
+        table = integer_table(load(result).mechanism)
+        return (
+            table.save(folder / TABLE)
+            if table.digest == read_sidecar(sidecar_of(file)).mechanism.table_sha256
+            else None
+        )
+    except (DxoptError, Broken):
+        return None
+
+
 @commands.command("verify", epilog="Example: dxopt verify results/town")
 def verify_results(
     path: Annotated[Path, typer.Argument(metavar="PATH", help=_VERIFIED)],
@@ -139,9 +165,12 @@ def verify_results(
     from dxopt.runtime.progress import Live
     from dxopt.verify import verify_all, verify_published
 
-    with bad_input(), Live(after=2.0) as progress:
+    with bad_input(), Live(after=2.0) as progress, TemporaryDirectory() as made:
         tell = functools.partial(progress.tell, str(path))
-        verdict = verify_all(path, tell=tell) if result is None else verify_published(path, result, tell=tell)
+        if result is None:
+            verdict = verify_all(path, tell=tell)
+        else:
+            verdict = verify_published(path, result, table=_made_again(path, result, Path(made)), tell=tell)
         promised = ()
         if result is not None and verdict.exit_code == 0:
             from dxopt.words.published import published

@@ -21,18 +21,23 @@ from dxopt.proofs.duals import unpack_dual
 from dxopt.results.claims import Claims, Notes, read_typed, undamaged
 from dxopt.results.comparison_folder import difference, read_comparison
 from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
-from dxopt.results.packing import AtPositions, unpack_beliefs, unpack_held_out, unpack_prior, with_known_optima
+from dxopt.results.packing import (
+    AtPositions,
+    unit_names,
+    unpack_beliefs,
+    unpack_held_out,
+    unpack_prior,
+    with_known_optima,
+)
 from dxopt.results.report import Report
 from dxopt.runtime.reading import as_path, is_file, no_result, read_arrays
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
+from dxopt.spaces.archive import with_distances
 from dxopt.spaces.geo.levels import Level
-from dxopt.spaces.space import MetricSpace
 
 AGREEMENT = 1e-12
 """Tolerance of a number proven again against the saved one, relative where it is above 1."""
-_SAME_DISTANCE = 1e-9
-"""Relative tolerance of a saved distance against that of the points; other libraries round cosines otherwise."""
 
 
 def load(folder: str | Path) -> Report:
@@ -84,6 +89,10 @@ def _read_report(folder: Path) -> Report:
     """Return the report of a folder, without its comparison, after proving what its claims say."""
     claims, notes = read_typed(folder / CLAIMS, Claims), read_typed(folder / NOTES, Notes)
     problem, mechanism = _decode(folder, claims)
+    if (units := unit_names(problem)) != claims.problem.units:
+        raise CertificateError(
+            f"{CLAIMS}: problem.units are {units} by the arrays, but {claims.problem.units} was saved"
+        )
     problem = _with_optima(folder, problem)
     dual = unpack_dual(read_arrays(folder / DUAL))
     proven = certify(problem, Candidate(mechanism, dual, claims.found.claim))
@@ -141,7 +150,7 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
     if is_matrix(stored):
         space = unpack_space(stored)
-        space = _with_saved_distances(space, asked["distances"]) if "distances" in asked else space
+        space = with_distances(space, asked["distances"]) if "distances" in asked else space
         reports = unpack_reports(stored, space)
         mechanism = Mechanism.from_matrix(space, stored["matrix"], reports, name=str(stored["name"]))
     else:
@@ -149,26 +158,12 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     return _problem_from(claims, asked, mechanism), mechanism
 
 
-def _with_saved_distances(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpace:
-    """Return a space with the saved distances, which the saved proof is about, in place of those of its points.
-
-    CertificateError where they differ by more than rounding.
-    """
-    if np.array_equal(space.distances, distances):
-        return space
-    fits = distances.shape == (len(space), len(space))
-    if not fits or not np.allclose(space.distances, distances, rtol=_SAME_DISTANCE, atol=0.0):
-        raise CertificateError(f"{PROBLEM}: distances are not those of the space in {MECHANISM}")
-    distances.flags.writeable = False
-    return replace(space, given=distances)
-
-
 def _problem_from(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
     """Return the problem of claims.json and the arrays `asked` of problem.npz, on the space of a mechanism."""
     space, reports, posed = mechanism.space, mechanism.reports, claims.problem
     # a loss that is a function of distances is not saved where those between secrets and reports are known
     if posed.loss_by_distance and (reports.secrets or space.metric is not None):
-        loss = Loss.of(posed.loss, space, reports)
+        loss = Loss.of(posed.loss, space, reports, unit=posed.units["loss"])
     else:
         asked["losses"].flags.writeable = False
         loss = Loss(asked["losses"], reports, posed.loss, unit=posed.units["loss"])

@@ -72,8 +72,8 @@ def require_address(address: str) -> None:
 
     Dask's client would accept an address without a port, and wait in vain.
     """
-    if find_spec("distributed") is None:
-        raise SpecError("cluster", "needs Dask", "pip install 'dxopt[distributed]'")
+    if not all(map(find_spec, ("distributed", "cryptography"))):
+        raise SpecError("cluster", "needs Dask and cryptography", "pip install 'dxopt[distributed]'")
     if not isinstance(address, str) or not _is_address(address):
         raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler with its port")
 
@@ -95,22 +95,25 @@ def _is_address(address: str) -> bool:
 def _started(count: int) -> Iterator[Any]:
     """Yield a scheduler in this process, with workers in others that a terminal's Ctrl-C does not reach.
 
+    Whoever has the key of this cluster may let it run anything: it is made here, and sent to the workers alone, so
+    that other users of this machine cannot connect.
     Workers started by Dask itself would run the user's script again, which would need `if __name__ == "__main__"`.
     """
-    from distributed import LocalCluster
+    from distributed import LocalCluster, Security
 
-    how: dict[str, Any] = {"host": HERE, "protocol": "tcp://", "dashboard_address": None}
-    with LocalCluster(n_workers=0, **how) as cluster, _workers(count, cluster.scheduler_address):  # pyright: ignore[reportAttributeAccessIssue]
+    own = Security.temporary()
+    how: dict[str, Any] = {"host": HERE, "protocol": "tls://", "security": own, "dashboard_address": None}
+    with LocalCluster(n_workers=0, **how) as cluster, _workers(count, cluster.scheduler_address, own):  # pyright: ignore[reportAttributeAccessIssue]
         yield cluster
 
 
 @contextmanager
-def _workers(count: int, scheduler: str) -> Iterator[None]:
+def _workers(count: int, scheduler: str, security: Any) -> Iterator[None]:
     """Run processes that work for a scheduler during this context, and replace those that die (`_REPLACED`)."""
 
     def give_scheduler(process: Process) -> None:
         with suppress(OSError):  # it has died, which the next look finds
-            process.line.send(scheduler)
+            process.line.send((scheduler, security))
 
     def watch() -> None:
         for process in processes:  # all of them are starting by now

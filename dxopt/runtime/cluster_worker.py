@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
 from dxopt.runtime.process import Line
 
 
 def main(line: Line) -> None:
-    """Receive the address of a scheduler, and work for it with one thread until the scheduler ends."""
-    asyncio.run(_work(line.recv()))
+    """Receive the address and the key of a scheduler, and work for it with one thread until the scheduler ends."""
+    asyncio.run(_work(*line.recv()))
 
 
 HERE = "127.0.0.1"
-"""Whoever reaches a scheduler or a worker may let it run anything, so both listen to this machine alone."""
+"""Schedulers and workers that are started here listen to this machine alone."""
 
 
-async def _work(scheduler: str) -> None:
+async def _work(scheduler: str, security: Any) -> None:
     from distributed import Worker
 
-    async with Worker(scheduler, host=HERE, nthreads=1, memory_limit=0, silence_logs=logging.ERROR) as worker:
+    how: dict[str, Any] = {"host": HERE, "protocol": "tls://", "security": security}
+    async with Worker(scheduler, **how, nthreads=1, memory_limit=0, silence_logs=logging.ERROR) as worker:
         await worker.finished()

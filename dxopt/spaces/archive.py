@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import CertificateError, SpecError
 from dxopt.numerics.coerce import checked_count
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric, OnEarth
@@ -20,6 +20,8 @@ from dxopt.spaces.space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]
 _AGAIN = "save it again"  # the advice in errors about arrays that contradict each other
+_SAME_DISTANCE = 1e-9
+"""Relative tolerance of a saved distance against that of the points; other libraries round cosines otherwise."""
 SAME_PLACE = 1e-9
 """Largest distance between two unit vectors of one place: 6 mm on the Earth."""
 
@@ -58,8 +60,18 @@ def are_same(one: MetricSpace, other: MetricSpace) -> bool:
     """Return True if two spaces have the same labels and distances, without a matrix where both have a structure."""
     if one is other:
         return True
-    ours, theirs = pack(one), pack(other)
-    return ours.keys() == theirs.keys() and all(np.array_equal(ours[key], theirs[key]) for key in ours)
+    return not _differing(pack(one), pack(other))
+
+
+def _differing(ours: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDArray[Any]]) -> list[str]:
+    """Return the names of arrays that only one of two spaces has, or that differ; NaN is equal to NaN."""
+
+    def alike(one: NDArray[Any], other: NDArray[Any]) -> bool:
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
+
+    return [
+        key for key in {**ours, **theirs} if key not in ours or key not in theirs or not alike(ours[key], theirs[key])
+    ]
 
 
 def _positions_to_save(space: MetricSpace) -> Positions | None:
@@ -71,17 +83,34 @@ def _positions_to_save(space: MetricSpace) -> Positions | None:
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
-    """Make the space that `pack` wrote; KeyError or SpecError where the arrays are not of one."""
+    """Make the space that `pack` wrote; KeyError or SpecError unless it has these arrays, and no others."""
     space = _without_positions(arrays, prefix)
     if f"{prefix}.unit" in arrays:
         space = replace(space, unit=str(arrays[f"{prefix}.unit"]))
     places = f"{prefix}.positions"
-    if f"{places}.degrees" not in arrays:
+    if f"{places}.degrees" in arrays:
+        areas = arrays.get(f"{places}.outlines"), arrays.get(f"{places}.streets")
+        found = Positions(arrays[f"{places}.degrees"], *areas, str(arrays[f"{places}.unit"]))
+        _check_positions(space, found)
+        space = replace(space, positions=found)
+    own = {key: array for key, array in arrays.items() if key.startswith(f"{prefix}.")}
+    if wrong := _differing(own, pack(space, prefix)):
+        raise SpecError(wrong[0], "is not that of the space that the others make", _AGAIN)
+    return space
+
+
+def with_distances(space: MetricSpace, distances: NDArray[np.float64]) -> MetricSpace:
+    """Return a space with saved distances, which proofs are about, in place of those of its points.
+
+    CertificateError where they differ by more than rounding.
+    """
+    if np.array_equal(space.distances, distances):
         return space
-    areas = arrays.get(f"{places}.outlines"), arrays.get(f"{places}.streets")
-    found = Positions(arrays[f"{places}.degrees"], *areas, str(arrays[f"{places}.unit"]))
-    _check_positions(space, found)
-    return replace(space, positions=found)
+    fits = distances.shape == (len(space), len(space))
+    if not fits or not np.allclose(space.distances, distances, rtol=_SAME_DISTANCE, atol=0.0):
+        raise CertificateError("the saved distances are not those of the space")
+    distances.flags.writeable = False
+    return replace(space, given=distances)
 
 
 def _check_positions(space: MetricSpace, found: Positions) -> None:
@@ -129,6 +158,8 @@ def _without_positions(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Metri
             metric = METRICS.get(str(of("metric")))(**json.loads(str(of("parameters"))))
             labels = of("labels").tolist()
             return _evenly_spaced(MetricSpace.from_points(of("points"), metric, labels=labels))
+        case kind if kind != "distances":
+            raise SpecError("kind", f"is {kind!r:.40}", _AGAIN)
     space = MetricSpace.from_distances(of("distances"), labels=of("labels").tolist())
     points = arrays.get(f"{prefix}.points")
     if points is not None and (points.ndim != 2 or len(points) != len(space)):

@@ -57,9 +57,33 @@ class Positions:
         if not isinstance(self.degrees, np.ndarray):
             object.__setattr__(self, "degrees", in_degrees(self.degrees))
         Haversine(self.unit).prepare(self.degrees)
+        for field, corners in (("outlines", self.outlines), ("streets", self.streets)):
+            if corners is not None:
+                _check_corners(field, corners)
+        if self.outlines is not None and not _lie_within(self.degrees, self.outlines):
+            raise SpecError("outlines", "are not around the positions", "give the corners of the area of each")
         for array in (self.degrees, self.outlines, self.streets):
             if array is not None:
                 array.flags.writeable = False
+
+
+def _check_corners(field: str, corners: NDArray[Any]) -> None:
+    """Raise SpecError unless these are latitudes and longitudes `(n, k, 2)`, both ends of each street."""
+    fit = corners.dtype.kind == "f" and corners.ndim == 3 and corners.shape[2] == 2
+    fit = fit and (corners.shape[1] > 0 if field == "outlines" else corners.shape[1] == 2)
+    if not fit or not (np.abs(corners) <= (90.0, 540.0)).all():
+        raise SpecError(
+            field, f"of shape {corners.shape} are not in degrees", "give (latitude, longitude) of corners"
+        )
+
+
+def _lie_within(degrees: NDArray[np.float64], outlines: NDArray[np.float64]) -> bool:
+    """Return True if each position `(n, 2)` is in the least box around the corners `(n, k, 2)` of its area."""
+    if len(degrees) != len(outlines):
+        return False
+    turns = np.floor((outlines[..., 1] - degrees[:, None, 1] + 180.0) / 360.0)
+    corners = outlines - turns[..., None] * (0.0, 360.0)
+    return bool(((corners.min(axis=1) <= degrees) & (degrees <= corners.max(axis=1))).all())
 
 
 def to_corners(found: Positions) -> NDArray[np.float64] | None:

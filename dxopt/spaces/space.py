@@ -154,7 +154,11 @@ class MetricSpace:
     unit: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "unit", unit_of(self.unit, self.metric))
+        parts = [factor.unit for factor in self.structure.factors]
+        # ways along roads may be in minutes, but not in miles where their ends are in km
+        if self.positions is not None and (self.points is not None or self.unit in OnEarth.units):
+            parts.append(self.positions.unit)
+        object.__setattr__(self, "unit", unit_of(self.unit, self.metric, parts))
 
     def __repr__(self) -> str:
         distances = f"{self._distances_text}{in_unit(self.unit)}"

@@ -7,6 +7,7 @@ distances on the Earth, whose metric knows its unit.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from dxopt.errors import SpecError
@@ -35,9 +36,16 @@ def in_unit(unit: str) -> str:
     return f" in {unit}" if unit else ""
 
 
-def unit_of(unit: Any, metric: object) -> str:
-    """Return the unit that the metric of a space knows, or the one that is given; SpecError where they differ."""
+def unit_of(unit: Any, metric: object, parts: Sequence[str] = ()) -> str:
+    """Return the unit that the metric of a space knows, or the one that is given.
+
+    SpecError where they differ, or the one given is none of those of its `parts`, where these have some.
+    """
     given = checked_unit(unit)
+    if given and any(parts) and set(parts) - {given, ""}:
+        raise SpecError(
+            "unit", f"is {given!r}, but the parts are in {' and '.join(sorted(set(parts)))}", "leave it out"
+        )
     # metrics from elsewhere may use the name for something else
     known = found if isinstance(found := getattr(metric, "unit", ""), str) else ""
     if given and known and given != known:

@@ -132,14 +132,12 @@ class Cells:
         centres = on_sphere(degrees)
         key = "space.positions.unit"
         unit = str(arrays[key]) if key in arrays else parameters_of(arrays).get("unit", "km")
-        if unit not in EARTH_RADIUS:
-            raise Broken(f"the unit of positions is {unit}")
         earth = EARTH_RADIUS[unit]
-        _require_located(arrays, degrees, earth)
+        if "space.positions.degrees" in arrays:
+            require_positions(arrays, "space", unit)
         if "space.positions.outlines" not in arrays:
             return cls(centres, distances, metric, earth, _widest(centres) * earth)
         outlines = numbers(arrays, "space.positions.outlines", size, None, 2)
-        _require_around(degrees, outlines)
         corners = on_sphere(outlines.reshape(-1, 2)).reshape(*outlines.shape[:2], 3)
         chord = float(np.linalg.norm(corners - centres[:, None, :], axis=2).max())
         return cls(centres, distances, metric, earth, _angle(chord) * earth)
@@ -167,13 +165,30 @@ class Cells:
         return _furthest(self.distances, centres, radius, most, away / self.earth, angle) or most
 
 
-def _require_located(arrays: Mapping[str, NDArray[Any]], degrees: Array, earth: float) -> None:
+def require_positions(arrays: Mapping[str, NDArray[Any]], prefix: str, unit: str) -> None:
+    """Broken unless positions are degrees, points are they or a map of them, and cells lie around them."""
+    if unit not in EARTH_RADIUS:
+        raise Broken(f"the unit of positions is {unit}")
+    degrees = numbers(arrays, f"{prefix}.positions.degrees", None, 2)
+    on_sphere(degrees)
+    if f"{prefix}.points" in arrays:
+        _require_located(numbers(arrays, f"{prefix}.points", len(degrees), 2), degrees, EARTH_RADIUS[unit])
+    elif len(degrees) != len(arrays[f"{prefix}.labels"]):
+        raise Broken(f"there are {len(degrees)} positions")
+    for name, shape in (("outlines", (len(degrees), None, 2)), ("streets", (None, 2, 2))):
+        if f"{prefix}.positions.{name}" in arrays:
+            corners = numbers(arrays, f"{prefix}.positions.{name}", *shape)
+            on_sphere(corners.reshape(-1, 2))
+            if name == "outlines":
+                _require_around(degrees, corners)
+
+
+def _require_located(points: Array, degrees: Array, earth: float) -> None:
     """Broken unless the points are the positions `(n, 2)`, or these in the plane around them.
 
     A map in the plane is equirectangular: x = R cos(φ₀) (λ - λ₀) east and y = R (φ - φ₀) north, in radians, around
     the middle (φ₀, λ₀) of the ranges of latitudes and longitudes; longitudes count from the first one, modulo 360.
     """
-    points = numbers(arrays, "space.points", len(degrees), 2)
     on_globe = bool((np.abs(points) <= (90.0, 360.0)).all())
     if on_globe and not (np.abs(on_sphere(points) - on_sphere(degrees)) > AGREEMENT).any():
         return

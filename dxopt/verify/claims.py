@@ -6,26 +6,20 @@ A check returns what it has proven as a text, which is the detail of the verdict
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 
-from dxopt.verify import beliefs, metrics
+from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
+from dxopt.verify.described import points_of, require_described, require_distances
 from dxopt.verify.exact import total
-from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, Arrays, plain_file
+from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit.spaces import Space
-from dxopt.verify.metrics import (
-    ON_EARTH,
-    PARAMETERS,
-    Measured,
-    Points,
-    parameters_of,
-    require_measured,
-    require_triangles,
-)
+from dxopt.verify.metrics import Measured, parameters_of, require_measured
 from dxopt.verify.privacy import LEAST_DELTA, ROW_SUM, Levels, Triple, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
@@ -40,6 +34,13 @@ _ENTRIES = {
 """The entries of claims.json and of the objects in it."""
 _ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
 """Beginnings of the names of arrays in problem.npz."""
+_MECHANISM = re.compile(
+    r"(\d+/)*(format|name|epsilon|how|delta|pairs|reports|secrets|report_points|matrix|weights|level|slack|table|which"
+    r"|doubt|held|noise|space\..*)"
+)
+"""Names of the arrays in mechanism.npz."""
+_SPACE = re.compile(r"(\d+/)*space\.kind")
+"""Names of the arrays that say what a space is: of the mechanism, and of its parts."""
 _WHERE = "arrays: problem.npz\n"
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
@@ -67,6 +68,16 @@ def check_schema(result: Result) -> str:
     unknown = sorted(key for key in result.problem if not key.startswith(_ARRAYS))
     if unknown:
         raise Broken(f"problem.npz: {unknown[0]} is unknown")
+    unknown = sorted(key for key in result.mechanism if not _MECHANISM.fullmatch(key))
+    if unknown:
+        raise Broken(f"mechanism.npz: {unknown[0]} is unknown")
+    units = result.named["units"]
+    for prefix in (key.removesuffix(".kind") for key in result.mechanism if _SPACE.fullmatch(key)):
+        unit = require_described(result.mechanism, prefix)
+        if prefix == "space" and units["distance"] != unit:
+            raise Broken(f"claims.json: distances are said to be in {units['distance']!r}, not {unit!r}")
+    if result.objective != "adversary_error" and units["value"] != units["loss"]:
+        raise Broken(f"claims.json: the value is said to be in {units['value']!r}, losses in {units['loss']!r}")
     return "every entry is known"
 
 
@@ -90,40 +101,8 @@ def check_prior(result: Result) -> str:
 
 
 def check_distances(result: Result) -> str:
-    """Check the triangle inequality, and that distances are those of the space in mechanism.npz, to 1e-9 relative.
-
-    Given distances without points count as given. Unproved where the metric is not derived here.
-    """
-    arrays = result.mechanism
-    require_triangles(result.distances, result.secret)
-    kind = str(arrays["space.kind"])
-    if kind != "points":
-        derived, known = Space.read(arrays).distances, result.distances
-        if derived.shape != known.shape or not np.allclose(derived, known, rtol=metrics.AGREEMENT, atol=0.0):
-            raise Broken("the distances of its space are not those of the result")
-        if kind == "distances" and "space.points" in arrays:
-            raise Unproved("there are points, but their metric is not derived here")
-    else:
-        metric = str(arrays["space.metric"])
-        parameters = parameters_of(arrays)
-        told = result.named["units"]["distance"]
-        if metric in ON_EARTH and told not in ("", parameters.get("unit")):
-            raise Broken(f"claims.json: distances are said to be in {told!r}, not {parameters.get('unit')!r}")
-        if {*parameters} != {*PARAMETERS.get(metric, ())}:
-            raise Broken(f"a {metric} metric has no parameters {sorted(parameters)}")
-        points = _points(arrays, result.size, "space.points")
-        measured = Measured(metric, parameters, points, points)
-        require_measured(measured, result.distances, result.secret, lambda x: f"secret {result.secret(x)}")
-        kind = f"points, {metric}"
-    return f"each secret is at 0 from itself; the triangle inequality holds; they are those of the {kind}"
-
-
-def _points(arrays: Arrays, size: int, key: str) -> Points:
-    """Return the points `(n, k)`, numbers or other values; Broken where they are not that."""
-    points = arrays[key]
-    if points.dtype.kind not in "fiuUb" or points.ndim != 2 or len(points) != size:
-        raise Broken(f"{key} is an array {points.shape} of {points.dtype}")
-    return points
+    """Check the triangle inequality, and that distances are those of the space in mechanism.npz."""
+    return require_distances(result.mechanism, result.distances, result.secret)
 
 
 def check_losses(result: Result) -> str:
@@ -158,9 +137,9 @@ def _check_losses_to_reports(result: Result, name: str) -> None:
     arrays = result.mechanism
     if name == "binary" or "report_points" not in arrays:
         raise Unproved(f"the {name} of reports that are not the secrets is not derived")
-    others = _points(arrays, result.matrix.shape[1], "report_points")
+    others = points_of(arrays, result.matrix.shape[1], "report_points")
     if str(arrays["space.kind"]) == "points":
-        points = _points(arrays, result.size, "space.points")
+        points = points_of(arrays, result.size, "space.points")
         measured = Measured(str(arrays["space.metric"]), parameters_of(arrays), points, others)
     else:
         measured = Space.read(arrays).measured(others)

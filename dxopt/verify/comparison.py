@@ -51,8 +51,11 @@ _SAFE = 700
 _SPREAD = 1e9
 
 
-def check_verdict(result: Result, status: object) -> str:
+def check_verdict(result: Result, verdict: Mapping[str, object]) -> str:
     """Prove the verdict on the prior again; Broken where it is proven to be wrong, Unproved where not decided."""
+    if {*verdict} != {"status", "reason"}:
+        raise Broken(f"comparison.json: the verdict has {', '.join(sorted(verdict))}")
+    status = verdict["status"]
     if status == "undecided":
         return "it claims nothing"
     if status not in ("regular", "not regular"):
@@ -273,6 +276,7 @@ OWN = "own"
 _FORMAT = 2
 _MISSING = {"name", "part", "prior", "note"}
 _ROW = {*_MISSING, "value", "under"}
+_REFINEMENT = {"better", "worse", "holds", "shortfall"}
 _ENTRIES = {"format", "rows", "verdict", "refinements", "interrupted"}
 Row = dict[str, Any]
 
@@ -298,7 +302,7 @@ def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Cal
     for better in dict.fromkeys(entry["better"] for entry in content["refinements"]):
         yield f"comparison: what {better} refines", partial(found.check_order, better)
     if content["verdict"] is not None:
-        yield "comparison: verdict", partial(check_verdict, result, content["verdict"]["status"])
+        yield "comparison: verdict", partial(check_verdict, result, content["verdict"])
 
 
 @dataclass(frozen=True)
@@ -418,7 +422,7 @@ class _Compared:
         for number, entry in enumerate(self.content["refinements"]):
             if entry["better"] != better:
                 continue
-            if not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
+            if {*entry} != _REFINEMENT or not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
                 raise Broken(f"{CLAIMS}: whether {better} refines {entry['worse']} is no question about two rows")
             one, other = (self._result_of_row(*rows[name]).matrix for name in (better, entry["worse"]))
             _check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))

@@ -193,6 +193,8 @@ def _between(azimuth: tuple[Array, Array], below: tuple[Array, ...], above: tupl
 Points = NDArray[Any]
 AGREEMENT = 1e-9
 """Largest relative difference of a distance from that of the points."""
+_AT_ONCE = 32
+"""Rows of distances that fit in the cache together."""
 GIVEN = "given distances"
 """Name of the metric where none computes the distances."""
 EARTH_RADIUS = {"km": 6371.0088, "m": 6371008.8, "mi": 6371.0088 / 1.609344}
@@ -222,14 +224,14 @@ ON_VALUES = ("hamming", "discrete")
 KNOWN = (*NORMS, *ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 
-def parameters_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def parameters_of(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> dict[str, Any]:
     """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
     try:
-        found = json.loads(str(arrays.get("space.parameters", "{}")))
+        found = json.loads(str(arrays.get(f"{prefix}.parameters", "{}")))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Broken("space.parameters is no object")
+        raise Broken(f"{prefix}.parameters is no object")
     return found
 
 
@@ -305,10 +307,10 @@ class Measured:
         chords = 2 * _sine(np.where(long, 0.0, half))
         return np.flatnonzero(long | ~(np.abs(chords - found) <= AGREEMENT * found + _CHORD_SLACK))
 
-    def distance(self, x: int, other: int) -> float:
-        """Return one distance, for messages: on great circles that of the chord."""
-        found = float(self.row(x)[other])
-        return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
+    def lengths(self, x: int) -> Array:
+        """Return distances `(m,)` from one point, on great circles those of the chords."""
+        found = self.row(x)
+        return 2 * self.scale * np.arcsin(np.minimum(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
 
 
 def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
@@ -319,13 +321,22 @@ def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
     if np.isnan(distances).any() or (distances < 0).any():
         raise Broken("some distance is negative or no number")
     largest = float(np.max(distances, where=np.isfinite(distances), initial=0.0))
-    for via in range(len(distances)):
-        detour = distances[:, via, None] + distances[None, via, :]
-        bad = np.argwhere(distances > detour * (1 + 1e-12) + 1e-12 * largest)
+    most = (distances - 1e-12 * largest) / (1 + 1e-12)
+    # few rows at a time, which stay in the cache
+    for x, row in enumerate(distances):
+        detours = np.full(len(row), np.inf)
+        for some in range(0, len(row), _AT_ONCE):
+            np.minimum(
+                detours,
+                (row[some : some + _AT_ONCE, None] + distances[some : some + _AT_ONCE]).min(axis=0),
+                out=detours,
+            )
+        bad = np.flatnonzero(most[x] > detours)
         if len(bad):
-            x, other = bad[0].tolist()
-            way = f"from secret {secret(x)} to {secret(other)} it is {distances[x, other]:.17g}"
-            raise Broken(f"{way}, but {detour[x, other]:.17g} by way of {secret(via)}")
+            other = int(bad[0])
+            via = int((row + distances[:, other]).argmin())
+            way = f"from secret {secret(x)} to {secret(other)} it is {row[other]:.17g}"
+            raise Broken(f"{way}, but {detours[other]:.17g} by way of {secret(via)}")
 
 
 def require_measured(
@@ -337,7 +348,7 @@ def require_measured(
         if len(bad):
             other = int(bad[0])
             way = f"from secret {secret(x)} to {there(other)} it is {row[other]:.17g}"
-            raise Broken(f"{way}, but the {measured.metric} one is {measured.distance(x, other):.17g}")
+            raise Broken(f"{way}, but the {measured.metric} one is {measured.lengths(x)[other]:.17g}")
 
 
 def on_sphere(degrees: Array) -> Array:

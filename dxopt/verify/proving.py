@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -52,6 +54,8 @@ _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("gap", claims.check_gap),
     ("table", check_table),
 )
+_AGAIN = 1.0
+"""Seconds after which a line is told again."""
 _OPTIMA = "optima"
 """The check of the optima that a regret is against, beside the files in `QUESTIONS`."""
 
@@ -64,10 +68,10 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
 
     What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
     losses without a name, the guesses of an adversary, pairs of beliefs, levels asked for and tolerances. No claims
-    are names, labels, units, positions on a map, the way in which the mechanism was found, `rests_on`, which rows of
-    a comparison are baselines, whether it was interrupted, whatever in a dual is not needed for its bound, and the
-    files that the note of the verdict lists: notes.json, tables for people, pictures, pages, and those of the
-    command line.
+    are names, labels, units of losses, cells and streets on a map, the way in which the mechanism was found,
+    `rests_on`, which rows of a comparison are baselines, whether it was interrupted, whatever in a dual is not needed
+    for its bound, and the files that the note of the verdict lists: notes.json, tables for people, pictures, pages,
+    and those of the command line.
 
     Parameters
     ----------
@@ -93,7 +97,8 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
         raise SpecError("folder", f"{path} is no result folder", "name one that `save` or `dxopt solve` wrote")
     left = unclaimed_files(path)
     note = f"not checked, as they claim nothing: {', '.join(left)}" if left else ""
-    return Verdict(str(path), tuple(_checks(path, tell)), note)
+    with _repeated(tell) as told:
+        return Verdict(str(path), tuple(_checks(path, told)), note)
 
 
 def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict | Verdicts:
@@ -134,6 +139,35 @@ def verify_table(file: str | Path) -> Verdict:
     return Verdict(str(path), tuple(check_claim(name, claim) for name, claim in table_checks(path)))
 
 
+@contextmanager
+def _repeated(tell: Tell) -> Iterator[Tell]:
+    """Yield a function that tells a line, which is told again each second until there is another: a check takes long.
+
+    From a thread of its own, one line at a time.
+    """
+    telling, ended = threading.Lock(), threading.Event()
+    lines: list[str] = []
+
+    def told(line: str) -> None:
+        with telling:
+            lines[:] = [line]
+            tell(line)
+
+    def repeat() -> None:
+        while not ended.wait(_AGAIN):
+            with telling:
+                for line in lines:
+                    tell(line)
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield told
+    finally:
+        ended.set()
+        thread.join()
+
+
 def _results(folder: Path) -> Iterator[Path]:
     """Yield the results in a folder, sorted; none that are hidden, inside of results or behind links to folders."""
     for path in _contents(folder):
@@ -164,7 +198,7 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         except Broken as error:
             yield Check("files", Outcome.FAILS, str(error))
     if result is not None:
-        yield from _report_checks(result)
+        yield from _report_checks(result, tell)
     questions = [name for name in QUESTIONS if (folder / name).is_file()]
     if len(questions) > 1:
         yield Check("files", Outcome.FAILS, f"{' and '.join(questions)} are answers to different questions")
@@ -178,10 +212,11 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         yield Check("files", Outcome.FAILS, "there is a comparison, but no report")
 
 
-def _report_checks(result: Result) -> Iterator[Check]:
+def _report_checks(result: Result, tell: Tell) -> Iterator[Check]:
     """Check the claims of a report: those of the certificate, measures and the comparison."""
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
+        tell(f"proving {name}, of {result.size:,} secrets")
         yield check_claim(name, partial(others.get(name, claim), result))
     if claims.claims_beliefs(result):
         yield check_claim("beliefs", partial(claims.check_beliefs, result))
@@ -192,6 +227,7 @@ def _report_checks(result: Result) -> Iterator[Check]:
         yield Check("measures", Outcome.FAILS, "claims.json: evaluation is no object")
     else:
         for name, claimed in evaluation.items():
+            tell(f"proving measure {name}")
             yield check_claim(f"measure: {name}", partial(check_measure, result, name, claimed))
     if (result.folder / PARTS / COMPARISON).is_dir():
         try:

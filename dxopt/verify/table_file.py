@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.verify.described import require_described, require_distances
 from dxopt.verify.files import DAMAGED, plain_file, unique_entries
+from dxopt.verify.folder import label
 from dxopt.verify.implicit.spaces import Space
-from dxopt.verify.metrics import AGREEMENT, Measured, parameters_of, require_measured, require_triangles
+from dxopt.verify.metrics import parameters_of
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
 from dxopt.verify.verdict import Broken
 
@@ -90,8 +92,15 @@ class TableFile:
 
     @cached_property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its space, as the arrays of mechanism.npz."""
-        return {f"space.{key}": np.asarray(value) for key, value in self.head["space"].items()}
+        """Its space, as the arrays of mechanism.npz; given distances, and their points, are elsewhere in the file."""
+        found = {f"space.{key}": np.asarray(value) for key, value in self.head["space"].items()}
+        if self.head["space"]["kind"] == "distances":
+            found["space.distances"] = self.distances
+            if self.head["secret_points"] is not None:
+                if "space.points" in found:
+                    raise Broken("the points are there twice")
+                found["space.points"] = np.asarray(self.head["secret_points"], dtype=float)
+        return found
 
     @property
     def total(self) -> int:
@@ -132,7 +141,7 @@ def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         yield "file", partial(_fail, f"it is damaged: {reason or type(error).__name__}")
         return
     yield "names", partial(check_names, table)
-    yield "distances", partial(_check_distances, table)
+    yield "distances", lambda: require_distances(table.arrays, table.distances, table.secret)
     yield "rows", partial(_check_rows, table)
     yield "privacy", partial(check_private, table)
     if table.prior is not None:
@@ -179,14 +188,19 @@ def check_names(table: TableFile) -> str:
         raise Broken("reports are said to be the secrets, but have other names")
     if head["secrets_are_reports"] and head["secret_points"] != head["report_points"]:
         raise Broken("reports are said to be the secrets, but are elsewhere")
-    labels = head["space"].get("labels")
-    if labels is not None and [str(label) for label in labels] != head["secrets"]:
+    if type(head["secrets_are_reports"]) is not bool or not isinstance(head["name"], str):
+        raise Broken("its name is no text, or whether reports are the secrets is not said")
+    for name in ("cost", "variation"):
+        if head[name] is not None:
+            table.number(name)
+    require_described(table.arrays)
+    if [label(table.arrays, x) for x in range(len(head["secrets"]))] != head["secrets"]:
         raise Broken("its space has other names of the secrets")
     kind = head["space"]["kind"]
-    points = table.arrays["space.points"] if kind == "points" else None
+    points = table.arrays.get("space.points")
     if kind not in ("points", "distances"):
         points = Space.read(table.arrays).places
-    if kind != "distances" and head["secret_points"] != coordinates_in_head(points):
+    if head["secret_points"] != coordinates_in_head(points):
         raise Broken("secret_points are not the points of its space")
     if [head["metric"], head["unit"]] != _metric_of(table):
         raise Broken(f"the metric is {head['metric']!r} in {head['unit']!r}, which its space has not")
@@ -210,24 +224,6 @@ def _metric_of(table: TableFile) -> list[str | None]:
     if kind not in ("points", "lattice"):
         return [None, None]
     return [str(table.arrays["space.metric"]), parameters_of(table.arrays).get("unit")]
-
-
-def _check_distances(table: TableFile) -> str:
-    """Check that distances obey the triangle inequality, and are those of the space that the head describes."""
-    distances = table.distances
-    require_triangles(distances, table.secret)
-    kind = table.head["space"]["kind"]
-    if kind == "distances":
-        return "given distances, which obey the triangle inequality"
-    if kind == "points":
-        points = table.arrays["space.points"]
-        measured = Measured(table.head["metric"], parameters_of(table.arrays), points, points)
-        require_measured(measured, distances, table.secret, lambda x: f"secret {table.secret(x)}")
-        return f"the {table.head['metric']} ones of the points"
-    derived = Space.read(table.arrays).distances
-    if derived.shape != distances.shape or not np.allclose(derived, distances, rtol=AGREEMENT, atol=0.0):
-        raise Broken("they are not those of its space")
-    return f"those of the {kind}"
 
 
 def _check_rows(table: TableFile) -> str:

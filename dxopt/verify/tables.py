@@ -55,7 +55,7 @@ def _check_same(result: Result, table: TableFile) -> None:
         "secrets": [result.secret(x) for x in range(secrets)],
         "reports": [result.report(z) for z in range(reports)],
         "secrets_are_reports": result.secrets,
-        "space": _space_in_head(result),
+        "space": space_in_head(result),
     }
     if head["space"]["kind"] == "distances":
         same["secret_points"] = coordinates_in_head(known.get("space.points"))
@@ -70,7 +70,7 @@ def _check_same(result: Result, table: TableFile) -> None:
         raise Broken("its prior is not that of the result")
 
 
-def _space_in_head(result: Result) -> dict[str, Any]:
+def space_in_head(result: Result) -> dict[str, Any]:
     """Return the space as the head of its table has it: a tree counts there as given by distances."""
     found = {key.removeprefix("space."): array for key, array in result.mechanism.items() if key.startswith("space.")}
     if str(found["kind"]) in ("tree", "distances"):

@@ -15,6 +15,7 @@ from tests.material.batches import FAMILY, SMALL, arrays, below, gone, start, to
 from tests.material.clusters import cluster
 
 pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
 LONGER = "space: {kind: grid, shape: [12, 12]}\nepsilon: 0.1\nmethod: optimal\n"
 
 

@@ -68,6 +68,24 @@ def test_links_are_kept_as_links_and_modes_as_the_umask_has_them(tmp_path: Path)
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("where", ["link", "figures/link", "figures"])
+@pytest.mark.parametrize("to", ["file", "folder", "nowhere"])
+def test_what_a_link_leads_to_is_not_copied(tmp_path: Path, where: str, to: str) -> None:
+    (tmp_path / "folder").mkdir()
+    for name in ("file", "folder/inside"):
+        (tmp_path / name).write_text("precious")
+    folder = small().save(tmp_path / "out")
+    (folder / where).parent.mkdir(exist_ok=True)
+    (folder / where).symlink_to(tmp_path / to)
+    small("binary").save(folder)
+    assert (folder / where).is_symlink()
+    assert [path for path in folder.rglob("*") if not path.is_symlink() and b"precious" in _content(path)] == []
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
 def test_a_key_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(number: int) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")

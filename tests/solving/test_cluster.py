@@ -25,6 +25,7 @@ from tests.material.clusters import cluster
 from tests.material.studies import studies
 
 pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
 
 
 def town(size: int, **how: object) -> dx.Problem:
@@ -154,3 +155,27 @@ def test_a_worker_here_that_dies_is_replaced() -> None:
         assert len(set(client.nthreads()) - set(first)) == 1
         process = next(iter(client.run(os.getpid).values()))
     assert gone([process])
+
+
+@pytest.mark.full
+def test_who_has_not_the_key_of_a_cluster_here_cannot_connect() -> None:
+    """Neither to the scheduler nor to a worker, in the clear or with a key of their own."""
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    async def reached(address: str, security: Security) -> bool:
+        try:
+            comm = await connect(address, timeout=2, **security.get_connection_args("client"))
+        except OSError:
+            return False
+        await comm.close()
+        return True
+
+    with open_client("local:1") as client:
+        places = [client.scheduler.address, *client.scheduler_info()["workers"]]
+        for place in places:
+            assert place.startswith("tls://127.0.0.1:")
+            assert not client.sync(reached, place, Security.temporary())
+            assert not client.sync(reached, place.replace("tls:", "tcp:"), Security())
+            assert client.sync(reached, place, client.security)
+        assert client.submit(sum, [1, 2]).result() == 3

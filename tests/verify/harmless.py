@@ -46,8 +46,8 @@ RULES = (
     Rule(r"claims\.json: problem\.prior", "what the prior is called, but for uniform", "(?!uniform).*"),
     Rule(r"claims\.json: problem\.loss", "a loss of another name counts as given", "(?!distance).*"),
     Rule(r"claims\.json: problem\.loss_by_distance", "losses are in the arrays, or follow from the name"),
-    Rule(r"claims\.json: problem\.units\..*", "units are words, and convert nothing"),
-    Rule(r"(table|mechanism)\.(npz|dxt): (\d+/)*space\.(.*\.)?unit", "units are words, and convert nothing"),
+    Rule(r"claims\.json: problem\.units\.(loss|value)", "what losses and errors are in is given"),
+    Rule(r"claims\.json: problem\.units\.distance", "blanks after it are stripped", "space", "load"),
     Rule(r"claims\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
     Rule(r"claims\.json: table", "why there is no table"),
     Rule(r"(table|mechanism)\.(npz|dxt): (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
@@ -55,7 +55,11 @@ RULES = (
         r"(mechanism|table)\.(npz|dxt): (\d+/)*(labels|reports|space\.(\d+\.)*labels)",
         "names of secrets and reports",
     ),
-    Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.positions\..*", "where places are on a map"),
+    Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.positions\..*", "where places are on a map", kinds="streets"),
+    Rule(
+        r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.positions\.(outlines|streets)",
+        "areas around places are given",
+    ),
     Rule(r"claims\.json: evaluation(\..*)?|claims\.json: beliefs(\..*)?", "`verify` proves measures", readers="load"),
     Rule(r"comparison\.json: .*", "computed again from the parts, or left to `verify`", readers="load"),
     Rule(r"comparison\.npz: \d+/matrix", "another baseline, whose figures are computed", readers="load"),
@@ -160,10 +164,6 @@ RULES = (
         r"reversed.*|all negative|times -1\.0|rolled|entry 1 negative|first two .*",
     ),
     Rule(r"mechanism\.npz: report_points", "reports are given where they are, and losses follow"),
-    Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.(\d+\.)*parameters", "a norm has no parameters"),
-    Rule(
-        r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"
-    ),
     Rule(r"problem\.npz: distances", "those of the space are taken", "missing", "load"),
     Rule(
         r"mechanism\.npz: (\d+/)*space\.(\d+\.)*metric",
@@ -207,7 +207,7 @@ RULES = (
     Rule(r"(?!table\.dxt).*", "not read", readers="table"),
     Rule(r"table\.dxt: .*", "not read", readers="load"),
     Rule(
-        r"table\.dxt: (space\..*|report_points|points|distances|metric|unit)",
+        r"table\.dxt: (space\..*|points|distances)",
         "other distances, at a level that is proven",
         readers="table",
     ),

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, is_least, violation
+from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, is_least, powers_below, violation
 from tests.judges.exact import exp_enclosure, violations
 
 TIMES = 30
@@ -66,7 +66,7 @@ def exact_excess(matrix: np.ndarray, levels: Levels) -> tuple[Fraction, Fraction
     """Rationals below and above the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z])."""
     found = [Fraction(0), Fraction(0)]
     for x, other in np.argwhere(levels.bound).tolist():
-        around = exp_enclosure(levels.exponents[levels.which[x, other]], 400)
+        around = exp_enclosure(levels.exponent(levels.which[x, other]), 400)
         for side, power in enumerate(reversed(around)):
             over = [
                 Fraction(a) - power * Fraction(b)
@@ -111,3 +111,15 @@ def test_the_first_triple_that_breaks_privacy_is_found() -> None:
     assert violation(Channel.of(np.array([[1.0, 0.0], [0.5, 0.5]])), levels) == (0, 1, 0)
     assert violation(Channel.of(np.array([[0.0, 1.0], [0.5, 0.5]])), levels) == (0, 1, 1)
     assert violation(Channel.of(np.array([[0.0, 1.0], [0.0, 1.0]])), levels) is None
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 1.0, 3.3e-5])
+def test_powers_of_many_distances_are_lower_bounds(epsilon: float) -> None:
+    """All at once, in doubles, below e^(εd) by at least 2^-49 and by little more than the rounding of εd."""
+    rng = np.random.default_rng(3)
+    distances = np.concatenate([rng.uniform(0, 10, 40), rng.uniform(0, 1e-3, 20), rng.uniform(500, 1500, 20), [0.0]])
+    for distance, found in zip(distances.tolist(), powers_below(epsilon, distances).tolist(), strict=True):
+        exponent = min(Fraction(epsilon) * Fraction(distance), Fraction(700))
+        true = exp_enclosure(exponent, 200)[0]
+        assert true * (1 - (4 + exponent) * Fraction(1, 1 << 48)) <= Fraction(found)
+        assert Fraction(found) <= true * (1 - Fraction(1, 1 << 49))

@@ -40,7 +40,7 @@ def asked(rng: np.random.Generator, objective: str, scale: float, delta: float =
 
 def budgets(question: Asked) -> list[list[Fraction]]:
     """εd of all pairs."""
-    return [[question.levels.exponents[kind] for kind in row] for row in question.levels.which.tolist()]
+    return [[question.levels.exponent(kind) for kind in row] for row in question.levels.which.tolist()]
 
 
 def multipliers(rng: np.random.Generator, scale: float) -> dict[str, np.ndarray]:

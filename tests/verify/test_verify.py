@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +229,19 @@ def test_nothing_else_is_imported(folder: Path) -> None:
     names, scipy = found.stdout.strip().rsplit(" ", 1)
     others = [name for name in names.strip("[]").replace("'", "").split(", ") if not name.startswith("dxopt.verify")]
     assert (others, scipy) == (["dxopt.errors"], "False")
+
+
+def test_a_long_check_is_told_each_second_until_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = dx.solve(dx.Problem(dx.line(3), epsilon=1.0, prior="uniform")).save(tmp_path / "out")
+    lines: list[str] = []
+
+    def slow(result: object) -> str:
+        while lines.count(lines[-1]) < 3:
+            time.sleep(0.01)
+        return "proven"
+
+    monkeypatch.setattr("dxopt.verify.proving._AGAIN", 0.02)
+    checks = (("privacy", slow), ("gap", lambda result: "proven"))
+    monkeypatch.setattr("dxopt.verify.proving._CLAIMS", checks)
+    assert verify(folder, tell=lines.append).of("privacy").detail == "proven"
+    assert len(set(lines)) == 2

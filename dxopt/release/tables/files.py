@@ -24,7 +24,7 @@ from dxopt.model.loss import Reports
 from dxopt.release.tables.proof import Counts
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import MOST_ARRAYS, content, is_file, is_folder, no_result, read_json
-from dxopt.spaces.archive import pack, unpack
+from dxopt.spaces.archive import pack, unpack, with_distances
 
 Parts = dict[str, Any]
 DXT = ".dxt"
@@ -122,11 +122,27 @@ def decoded(written: bytes) -> Parts:
     if sha256(written[:-32]).digest() != written[-32:]:
         raise SpecError("table", "was changed or cut off: its digest is another", _AGAIN)
     try:
-        return _parts(written)
+        found = _parts(written)
+        _require_told(written, encoded(found))
     except SpecError as error:
         raise SpecError("table", f"is damaged: {error.field} {error.wrong}", _AGAIN) from None
     except DAMAGED:
         raise SpecError("table", "is damaged", _AGAIN) from None
+    return found
+
+
+def _require_told(written: bytes, again: bytes) -> None:
+    """Raise SpecError where a file says anything else than a table that was made of it says again."""
+    (said, body), (known, same) = map(_head_and_body, (written, again))
+    texts = {key: (json.dumps(said.get(key)), json.dumps(known.get(key))) for key in {**known, **said}}
+    wrong = [key for key, (one, other) in texts.items() if one != other or (key in said) is not (key in known)]
+    if wrong or body != same:
+        raise SpecError("head", f"says {', '.join(wrong) or 'something'} that is not of its arrays", _AGAIN)
+
+
+def _head_and_body(written: bytes) -> tuple[dict[str, Any], bytes]:
+    end = 16 + int.from_bytes(written[8:16], "little")
+    return json.loads(written[16:end].decode("utf-8")), written[end:-32]
 
 
 def head(parts: Parts) -> dict[str, Any]:
@@ -172,13 +188,11 @@ def _points(points: NDArray[Any] | None) -> list[Any] | None:
 def _parts(written: bytes) -> Parts:
     """Return the fields of a table from the bytes of its file; one of the errors DAMAGED if it is inconsistent."""
     # 1. the head, and where sections are
-    length = int.from_bytes(written[8:16], "little")
-    found = json.loads(written[16 : 16 + length].decode("utf-8"))
+    found, body = _head_and_body(written)
     if found["format"] != "dxopt table" or found["version"] != VERSION:
         raise SpecError("version", f"is {found['version']!r}", _AGAIN)
     if "source" in found:
         raise SpecError("source", "is another file, of which this one only draws", "name that one")
-    body = memoryview(written)[16 + length : -32]
 
     def section(name: str, kind: str) -> NDArray[Any]:
         first, size = found["sections"][name]
@@ -187,11 +201,12 @@ def _parts(written: bytes) -> Parts:
     # 2. the space and the reports
     size = len(found["secrets"])
     arrays = {f"space.{key}": np.asarray(value) for key, value in found["space"].items()}
+    distances = section("distances", "<f8").reshape(size, size).astype(np.float64)
     if found["space"]["kind"] == "distances":
-        arrays["space.distances"] = section("distances", "<f8").reshape(size, size).astype(np.float64)
+        arrays["space.distances"] = distances
         if found["secret_points"] is not None:
             arrays["space.points"] = np.asarray(found["secret_points"], dtype=float)
-    space = unpack(arrays)
+    space = with_distances(unpack(arrays), distances)
     points = found["report_points"]
     named = Reports(tuple(found["reports"]), None if points is None else np.asarray(points, dtype=float))
     reports = Reports.of(space) if found["secrets_are_reports"] else named

@@ -171,6 +171,7 @@ class IntegerTable(Sampler):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
                 raise SpecError(name, f"is {value!r}", "give a finite number from 0")
+        required_choice("pairs", self.pairs, ("all", "adjacent"))
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
         if self.prior is not None:

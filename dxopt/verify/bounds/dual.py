@@ -125,7 +125,7 @@ def _line_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     for pairs in ((first, first + 1), (first + 1, first)):
         if not asked.levels.bound[pairs].all():
             raise Broken("distances: neighbours on the line are at infinite distance")
-        steps.append([asked.levels.exponents[kind] for kind in asked.levels.which[pairs].tolist()])
+        steps.append([asked.levels.exponent(kind) for kind in asked.levels.which[pairs].tolist()])
     return line_dual_bound(asked.prior, asked.losses, prices, roots, *steps)
 
 
@@ -163,7 +163,7 @@ def _product_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
         # distances: this is the weakest constraint. Distances are sorted, so that the largest index is that of it.
         bound_along = np.asarray(pairs_along(levels.bound, shape, axis).all(axis=0))
         which = np.asarray(pairs_along(levels.which, shape, axis).max(axis=0))
-        inner = Levels(bound_along, which, levels.distances, levels.exponents, levels.below)
+        inner = Levels(bound_along, which, levels.distances, levels.epsilon, levels.below)
         return bound(Asked(asked.objective, losses[axis], parts[axis], inner, Fraction(0)), duals[axis])[0]
 
     largest = [np.abs(loss).max(axis=1) for loss in losses]

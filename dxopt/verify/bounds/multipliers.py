@@ -108,25 +108,25 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     # 2. Multipliers and costs in a unit in which both are exact, and the least λ e^{-εd} nearly so. (Multipliers are
     #    one row of numbers, the only one.)
     exact = Exact.of(multiplier[good])
-    farthest = min(max(levels.exponents, default=Fraction(0)), Fraction(_FARTHEST))
+    farthest = min(levels.exponent(-1) if len(levels.distances) else Fraction(0), Fraction(_FARTHEST))
     bits = max(costs.bits, exact.bits + 2 * int(farthest) + _GUARD_BITS)
     [amounts] = exact.scaled(bits)
     # 3. Reduced costs: λ comes off r in b, and λ e^{-εd}, rounded down, is added to r in a. `kind` is the number of
-    #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decay_bounds` gives
+    #    the distance among the distinct ones, and its exponent is εd, exact; `decay_bounds` gives
     #    integers below and above λ e^{-εd}. With δ, multipliers of each pair are summed by report, as a triple may
     #    be listed twice.
     reduced = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
     by_pair: dict[tuple[int, int], dict[int, int]] = {}
     for z, a, b, kind, amount in zip(*kept, amounts, strict=True):
         reduced[b][z] -= amount
-        below, _ = decay_bounds(amount, levels.exponents[kind])
+        below, _ = decay_bounds(amount, levels.exponent(kind))
         reduced[a][z] += below
         if delta:
             by_report = by_pair.setdefault((a, b), {})
             by_report[z] = by_report.get(z, 0) + amount
     # 4. What δ costs, Σ e^{-εd} max_z λ, rounded up: the second of the two integers.
     lost = sum(
-        decay_bounds(max(by_report.values()), levels.exponents[levels.which[pair]])[1]
+        decay_bounds(max(by_report.values()), levels.exponent(levels.which[pair]))[1]
         for pair, by_report in by_pair.items()
     )
     # 5. A row of K is a distribution, so that it pays at least its least reduced cost.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import Arrays, indices, number, numbers
-from dxopt.verify.metrics import NORMS, ON_VALUES, Measured, Points, finite_points
+from dxopt.verify.metrics import NORMS, Measured, Points, finite_points, parameters_of
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -34,6 +36,7 @@ class Space:
     around: Array | None = None
     parts: tuple[Space, ...] = ()
     given: Array | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, arrays: Arrays, prefix: str = "space") -> Space:
@@ -63,7 +66,7 @@ class Space:
         if kind != "points":
             raise Unproved(f"distances of a {kind} are not derived")
         points = finite_points(numbers(arrays, f"{prefix}.points", None, None))
-        return cls(kind, str(arrays[f"{prefix}.metric"]), points)
+        return cls(kind, str(arrays[f"{prefix}.metric"]), points, parameters=parameters_of(arrays, prefix))
 
     def __len__(self) -> int:
         if self.kind == "product":
@@ -118,15 +121,13 @@ class Space:
                 found += part.distances[np.ix_(along, along)]
             return found
         measured = self.measured(self.points)
-        return np.stack([measured.row(x) for x in range(len(self))])
+        return np.stack([measured.lengths(x) for x in range(len(self))])
 
     def measured(self, others: Points | None) -> Measured:
         """Return the distances to other points `(m, k)`, to be computed row by row; Unproved without points."""
         if self.points is None or others is None:
             raise Unproved("there are no points, from which distances would follow")
-        if self.metric not in (*NORMS, *ON_VALUES):
-            raise Unproved(f"{self.metric} distances are not derived from points")
-        return Measured(self.metric, {}, self.points, others, self.around)
+        return Measured(self.metric, self.parameters, self.points, others, self.around)
 
     @cached_property
     def places(self) -> Array | None:

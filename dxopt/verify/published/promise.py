@@ -208,6 +208,11 @@ class Radii:
         return radius - promise.secret.within + _ROUNDING * (radius + promise.secret.within)
 
 
+def uniform_digest(size: int) -> str:
+    """Return the digest that a sidecar has of the uniform prior of so many secrets."""
+    return _digest(np.full(size, 1.0 / size))
+
+
 def _digest(prior: Array) -> str:
     return hashlib.sha256(prior.astype("<f8").tobytes()).hexdigest()
 

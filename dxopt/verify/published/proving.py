@@ -13,13 +13,15 @@ from typing import Any
 
 from dxopt.errors import SpecError
 from dxopt.verify.files import CLAIMS, DAMAGED, TABLE, digest, is_file, read_json
+from dxopt.verify.folder import Result
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, one_check
 from dxopt.verify.proving import check_claim, verify, verify_table
-from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii
+from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii, uniform_digest
 from dxopt.verify.published.rows import REPORT, Outputs, Rows, as_double, places_of, read_rows, require_readable
 from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
 from dxopt.verify.table_file import SUFFIX, TableFile, bytes_of
+from dxopt.verify.tables import space_in_head
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict
 
 _LEVELS = ("epsilon", "delta")
@@ -113,6 +115,9 @@ class _Published:
             raise Broken(f"{digests}: the file is not of this mechanism")
         sizes = {"secrets": len(head["secrets"]), "reports": len(head["reports"])}
         self._require_same("mechanism", {"name": head["name"], "bits": head["bits"], **sizes})
+        self._require_same(
+            "prior", {"sha256": uniform_digest(sizes["secrets"])} if self.said.prior.name == "uniform" else {}
+        )
         return f"the sidecar names the table of {self.source}, SHA-256 {_short(found)}"
 
     def _check_privacy(self) -> str:
@@ -247,12 +252,14 @@ def _short(digest: str) -> str:
 
 
 _LEFT = (
-    "columns that were kept, how many rows there were, the words in dataGeneralizations, and what the sidecar says "
-    "of keys, budgets and the command"
+    "columns that were kept, how many rows there were and which lay outside, the words in dataGeneralizations, and "
+    "what the sidecar says of names, versions, keys, budgets and the command"
 )
 
 
-def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
+def verify_published(
+    file: str | Path, result: str | Path, *, table: Path | None = None, tell: Tell = lambda line: None
+) -> Verdict:
     """Prove a result again, and that a published file and its sidecar belong to its mechanism.
 
     The table that the sidecar names by a digest is that of the result, which was proven before.
@@ -266,6 +273,8 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
         That `dx.apply` or `dxopt apply` wrote: CSV, Parquet, GeoParquet or GeoJSON; its sidecar is beside it.
     result : path
         A result folder, or a table file `*.dxt`.
+    table : path, optional
+        A table file that was made of the mechanism of a result folder that has none.
     tell : callable, optional
         Given a line of text for each part of the result.
 
@@ -291,13 +300,28 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
     verdict = verify_table(proven) if proven.suffix == SUFFIX else verify(proven, tell=tell)
     one = one_check("result", verdict.checks)
     told = f"{proven}: all {one.detail} proven again" if one.status is Outcome.HOLDS else f"{proven}: {one.detail}"
-    checks = (Check(one.name, one.status, told), *_checks(path, proven))
-    found = Verdict(str(path), checks)
+    checks = [Check(one.name, one.status, told)]
+    if table is not None:
+        own = check_claim("result", lambda: _require_of(proven, table))
+        checks.append(one_check("made table", (*verify_table(table).checks, own)))
+    checks += _checks(path, proven, table or proven)
+    found = Verdict(str(path), tuple(checks))
     return replace(found, note=_note(path, proven)) if found.outcome is Outcome.HOLDS else found
 
 
-def _checks(file: Path, result: Path) -> Iterator[Check]:
-    """Yield the checks of a file and its sidecar."""
+def _require_of(result: Path, table: Path) -> str:
+    """Check that a table is on the space of a result folder, at its level."""
+    found, made = Result.read(result), TableFile.of(bytes_of(table))
+    if made.head["space"] != space_in_head(found):
+        raise Broken(f"the table is on another space than {result}")
+    for name in _LEVELS:
+        if made.head[name] > found.claimed(name):
+            raise Broken(f"the {name} of the table is {made.head[name]!r}, that of {result} {found.claimed(name)!r}")
+    return f"it is on the space of {result}, at its level"
+
+
+def _checks(file: Path, source: Path, result: Path) -> Iterator[Check]:
+    """Yield the checks of a file and its sidecar against the table of a result, or of a source that has none."""
     try:
         said = read_sidecar(sidecar_of(file))
     except Broken as error:
@@ -311,7 +335,7 @@ def _checks(file: Path, result: Path) -> Iterator[Check]:
     except Unproved as error:
         yield Check("table", Outcome.NOT_REPROVED, str(error))
         return
-    for name, claim in _Published(file, said, str(result), written).checks().items():
+    for name, claim in _Published(file, said, str(source), written).checks().items():
         yield check_claim(name, claim)
 
 
@@ -321,8 +345,9 @@ def _table_bytes(result: Path) -> bytes:
         return bytes_of(result)
     if not is_file(result / TABLE):
         reason = read_json(result, CLAIMS).get("table")
-        told = f" ({reason})" if isinstance(reason, str) else ""
-        raise Broken(f"{result} has no table{told}, so that nothing can have been drawn from it")
+        if isinstance(reason, str):
+            raise Unproved(f"{result} has none ({reason}): name the table that was applied, a file *{SUFFIX}")
+        raise Broken(f"{result} has no table, so that nothing can have been drawn from it")
     return bytes_of(result / TABLE)
 
 

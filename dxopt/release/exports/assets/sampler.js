@@ -5,6 +5,7 @@ const dxopt = (() => {
   const MAGIC = "dxtable1";
   const GLOBES = ["haversine", "conservative_haversine", "geodesic"]; // the nearest secret is so by great circles
   const EARTH = { km: 6371.0088, m: 6371008.8, mi: 6371.0088 / 1.609344 };
+  const SHORTER = { conservative_haversine: 1.005615 }; // than along the great circle
   const DRAW = "dxopt draw 1";
 
   function fail(message) {
@@ -119,6 +120,92 @@ const dxopt = (() => {
     chebyshev: (apart) => Math.max(...apart.map(Math.abs)),
   };
 
+  const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+  // distances between points, along great circles on the Earth; null under a metric that has no nearest point here
+  function measure(metric, unit) {
+    if (!GLOBES.includes(metric)) return NORMS[metric] ? (a, b) => NORMS[metric](a.map((x, i) => x - b[i])) : null;
+    return (a, b) => {
+      const [one, other] = [sphere(a), sphere(b)];
+      return 2 * EARTH[unit] * Math.asin(Math.min(1, Math.hypot(...one.map((x, i) => x - other[i])) / 2));
+    };
+  }
+
+  // all combinations of indices below these sizes, the last one fastest
+  const tuples = (sizes) =>
+    sizes.reduce((some, size) => some.flatMap((at) => Array.from({ length: size }, (_, i) => [...at, i])), [[]]);
+
+  const HEAD =
+    "format version name bits epsilon delta cost variation pairs metric unit secrets reports secrets_are_reports " +
+    "secret_points report_points space sections";
+  const SPACE = {
+    lattice: "kind metric shape spacing",
+    torus: "kind metric shape spacing",
+    product: "factors kind",
+    tree: "edges kind labels lengths",
+    points: "kind labels metric parameters points",
+    distances: "distances kind labels",
+  };
+
+  // what follows from a space: the metric, its unit, labels and points
+  function derived(space) {
+    const entries = Object.keys(space).filter((key) => !/^(\d+|positions)\.|^unit$/.test(key));
+    if (entries.sort().join(" ") !== SPACE[space.kind]) fail(`a space of ${space.kind} has ${SPACE[space.kind]}`);
+    if ("unit" in space && !(space.unit && typeof space.unit === "string")) fail("the unit is no text");
+    const found = { metric: null, unit: null, labels: space.labels, points: null, units: [] };
+    if (space.kind === "points") {
+      found.metric = space.metric;
+      if (typeof space.points[0][0] === "number") found.points = space.points;
+      const parameters = JSON.parse(space.parameters);
+      if (GLOBES.includes(space.metric)) found.unit = parameters.unit in EARTH && !space.unit ? parameters.unit : fail("unit");
+      const known = found.unit ? ["unit"] : space.metric === "normalised_manhattan" ? ["diameter"] : [];
+      if (!same(Object.keys(parameters), known)) fail(`the metric has the parameters ${known}`);
+    } else if (space.shape) {
+      if (![space.spacing, ...space.shape].every(Number.isFinite) || !NORMS[space.metric]) fail("the lattice is none");
+      const steps = tuples(space.shape);
+      found.metric = space.kind === "torus" ? "wrapped" : space.metric;
+      found.points = steps.map((at) => at.map((i) => i * space.spacing));
+      found.labels = steps.map((at) => (at.length > 1 ? `(${at.join(", ")})` : `${at[0]}`));
+    } else if (space.kind === "product") {
+      const parts = Array.from({ length: space.factors }, (_, i) => {
+        const own = Object.entries(space).filter(([key]) => key.startsWith(`${i}.`));
+        return derived(Object.fromEntries(own.map(([key, value]) => [key.slice(`${i}.`.length), value])));
+      });
+      const steps = tuples(parts.map((part) => part.labels.length));
+      found.labels = steps.map((at) => `(${at.map((i, k) => parts[k].labels[i]).join(", ")})`);
+      if (parts.every((part) => part.points)) found.points = steps.map((at) => at.flatMap((i, k) => parts[k].points[i]));
+      found.units = parts.map((part) => part.own);
+    }
+    found.own = found.unit || space.unit || "";
+    if (space.points || found.own in EARTH) found.units.push(space["positions.unit"]);
+    if (found.own && found.units.some((unit) => unit && unit !== found.own)) fail(`the unit is ${found.units}, not ${found.own}`);
+    return found;
+  }
+
+  // fails unless the head of a whole table says what follows from its space, and distances are those of its points
+  function check(head, distances) {
+    if (Object.keys(head).sort().join(" ") !== HEAD.split(" ").sort().join(" ")) fail("the head has other entries");
+    const given = head.space.kind === "distances";
+    const { points, ...rest } = head.space;
+    if (given && points !== undefined && (head.secret_points || !Array.isArray(points[0]) || typeof points[0][0] !== "string")) fail("the points are there twice");
+    const own = derived(given ? { ...rest, distances } : head.space);
+    if (given) own.points = head.secret_points;
+    for (const [name, known] of [["metric", own.metric], ["unit", own.unit], ["secrets", own.labels.map(String)], ["secret_points", own.points]]) {
+      if (!same(head[name], known)) fail(`${name}: not that of the space`);
+    }
+    if (head.secrets_are_reports && !same([head.secrets, head.secret_points], [head.reports, head.report_points])) {
+      fail("the reports are not the secrets");
+    }
+    const between = measure(own.metric, own.unit);
+    const rough = own.metric === "geodesic" ? 6e-3 : 1e-7;
+    (between ? own.points : []).forEach((a, i) =>
+      own.points.forEach((b, j) => {
+        const far = between(a, b) / (SHORTER[own.metric] || 1);
+        if (!(Math.abs(far - distances(own.points.length * i + j)) <= rough * far + 1e-9)) fail("distances are not those of the points");
+      }),
+    );
+  }
+
   class Table {
     // bytes: the contents of a file *.dxt, as Uint8Array or ArrayBuffer; they are checked against their digest
     constructor(bytes) {
@@ -131,20 +218,26 @@ const dxopt = (() => {
       const body = 16 + view.getUint32(8, true);
       const head = JSON.parse(new TextDecoder().decode(all.subarray(16, body)));
       if (head.format !== "dxopt table" || head.version !== 1) fail(`version ${head.version} of tables is not known`);
-      const section = (name) => body + head.sections[name][0];
+      const { bits, sections, secrets } = head;
+      const levels = [head.epsilon, head.delta];
+      if (![64, 128, 192, 256].includes(bits) || levels.some((x) => !(Number.isFinite(x) && x >= 0))) fail("bits, epsilon or delta are none");
+      if (!["all", "adjacent"].includes(head.pairs)) fail("the pairs are none");
+      if (sections.steps[1] !== (bits / 8) * (sections.reports[1] / 4 - secrets.length)) fail("steps are not one fewer than reports");
+      const section = (name) => body + sections[name][0];
+      if (!head.source) check(head, (place) => view.getFloat64(section("distances") + 8 * place, true));
       const [starts, reports, steps] = ["starts", "reports", "steps"].map(section);
       this.head = head;
       // epsilon is per unit of distance
       [this.epsilon, this.delta, this.unit] = [head.epsilon, head.delta, head.unit || (head.space || {}).unit || null];
       // of the whole table, of which a script has a part
       this.digest = head.source || own;
-      this.width = head.bits / 8;
+      this.width = bits / 8;
       this._bytes = all;
       // below 2^53 by far: a count of entries
       this._start = (x) => view.getUint32(starts + 8 * x, true) + view.getUint32(starts + 8 * x + 4, true) * 2 ** 32;
       this._report = (entry) => view.getUint32(reports + 4 * entry, true);
       this._step = (place) => steps + this.width * place;
-      this._index = new Map(head.secrets.map((label, x) => [label, x]));
+      this._index = new Map(secrets.map((label, x) => [label, x]));
     }
 
     // true if a random number is not below the step whose bytes begin at a place: bytes are compared as text is
@@ -196,17 +289,15 @@ const dxopt = (() => {
     nearest(point) {
       const points = this.head.secret_points;
       const globe = GLOBES.includes(this.head.metric);
-      if (!points || !(globe || NORMS[this.head.metric])) fail("no secret is the nearest under this metric; give a label");
+      const between = measure(this.head.metric, this.head.unit);
+      if (!points || !between) fail("no secret is the nearest under this metric; give a label");
       if (!Array.isArray(point) || point.length !== points[0].length || !point.every(Number.isFinite)) {
         fail(`give a point of ${points[0].length} numbers`);
       }
       if (globe && (Math.abs(point[0]) > 90 || Math.abs(point[1]) > 360)) fail("give latitude and longitude, in degrees");
-      const here = globe ? sphere(point) : point;
-      const norm = globe ? NORMS.euclidean : NORMS[this.head.metric];
-      const apart = points.map((other) => norm((globe ? sphere(other) : other).map((x, i) => x - here[i])));
+      const apart = points.map((other) => between(point, other));
       const best = apart.reduce((least, distance, x) => (distance < apart[least] ? x : least), 0);
-      const distance = globe ? 2 * EARTH[this.head.unit] * Math.asin(Math.min(1, apart[best] / 2)) : apart[best];
-      return { index: best, label: this.head.secrets[best], distance };
+      return { index: best, label: this.head.secrets[best], distance: apart[best] };
     }
   }
 

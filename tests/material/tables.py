@@ -1,0 +1,184 @@
+"""A table of integers for every kind of space, and every entry of its head said otherwise."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import dxopt as dx
+from dxopt.spaces.metrics import Haversine, NormalisedManhattan
+from dxopt.spaces.positions import Positions
+
+DEGREES = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55], [45.47, -73.62]]
+CITY = (45.50, -73.60, 45.53, -73.55)
+PLANE = [[0.0, 1.0], [1.0, 3.0], [3.0, 2.0]]
+CELLS = ["872baa444ffffff", "872baa46affffff", "872baa445ffffff"]
+
+
+def _streets() -> dx.MetricSpace:
+    graph = nx.Graph()
+    for name, (latitude, longitude) in enumerate(DEGREES):
+        graph.add_node(name, y=latitude, x=longitude)
+    for start, end in ((0, 1), (1, 3), (0, 2), (2, 3)):
+        graph.add_edge(start, end, length=3000.0 + 700 * (start + end))
+    return dx.geo.roads(graph)
+
+
+def _located() -> dx.MetricSpace:
+    degrees = np.array(DEGREES)
+    space = dx.MetricSpace.from_points(DEGREES, "haversine")
+    return replace(space, positions=Positions(degrees, streets=degrees[None, :2]))
+
+
+def _of(points: Any, metric: Any, **options: Any) -> Callable[[], dx.MetricSpace]:
+    return lambda: dx.MetricSpace.from_points(points, metric, **options)
+
+
+SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
+    "line": lambda: dx.line(4, step=2.0),
+    "line in metres": lambda: dx.line(4, step=5.0, unit="m"),
+    "uneven line": _of([0.0, 0.5, 2.0, 7.0], "euclidean", unit="EUR"),
+    **{metric: _of(PLANE, metric) for metric in ("euclidean", "manhattan", "chebyshev", "discrete")},
+    "normalised_manhattan": _of(PLANE, NormalisedManhattan(10.0)),
+    "hamming": _of([[0, 0], [0, 1], [2, 1]], "hamming"),
+    "words": _of([["a", "x"], ["b", "x"], ["b", "y"]], "hamming"),
+    **{metric: _of(DEGREES, metric) for metric in ("haversine", "conservative_haversine", "geodesic")},
+    "haversine in metres": _of(DEGREES, Haversine("m"), labels=["hall", "pårk", "port", "mill"]),
+    "haversine in miles": _of(DEGREES, Haversine("mi")),
+    "own metric": _of([[0.0], [1.0], [4.0]], lambda x, y: math.sqrt(abs(float((x - y)[0])))),
+    "map in metres": lambda: dx.geo.points(DEGREES, project=True, unit="m"),
+    "cells": lambda: dx.geo.bounding_grid(*CITY, shape=(2, 2)),
+    "cells on a map": lambda: dx.geo.bounding_grid(*CITY, shape=(2, 2), project=True),
+    "h3": lambda: dx.geo.h3_cells(cells=CELLS),
+    "roads": _streets,
+    "places with streets": _located,
+    "lattice": lambda: dx.grid((2, 3), spacing=0.5),
+    "lattice in metres": lambda: dx.grid((2, 3), spacing=0.5, metric="manhattan", unit="m"),
+    "chebyshev lattice": lambda: dx.grid((2, 2, 2), metric="chebyshev"),
+    "torus": lambda: dx.torus((3, 4), spacing=0.5, unit="m"),
+    "ring": lambda: dx.torus((5,)),
+    "product": lambda: dx.product(dx.line(3, unit="m"), dx.line(2, step=3.0, unit="m")),
+    "product of places": lambda: dx.product(
+        dx.MetricSpace.from_points(DEGREES[:2], "haversine"), dx.MetricSpace.from_points(DEGREES[1:], "haversine")
+    ),
+    "product of kinds": lambda: dx.product(
+        dx.torus((2, 2)), dx.MetricSpace.from_distances([[0, 1.5], [1, 0]], labels=["a", "b"]), dx.line(2)
+    ),
+    "product of trees": lambda: dx.product(dx.MetricSpace.from_graph(nx.star_graph(2)), dx.line(2, unit="m")),
+    "tree": lambda: dx.MetricSpace.from_graph(nx.star_graph(3), unit="m"),
+    "graph": lambda: dx.MetricSpace.from_graph(nx.cycle_graph(5), unit="m"),
+    "distances": lambda: dx.MetricSpace.from_distances([[0, 1.5, np.inf], [2, 0, np.inf], [np.inf, np.inf, 0]]),
+    "neighbours": lambda: dx.neighbours(dx.Universe.databases([0, 1], 2), "bounded", unit="records"),
+    "databases": lambda: dx.Universe.databases([0, 10], 2).space("manhattan", unit="EUR"),
+}
+
+
+def table_of(space: dx.MetricSpace, **options: Any) -> dx.IntegerTable:
+    """One whose level is the least, so that no smaller one is private."""
+    weights = np.arange(1.0, len(space) + 1)
+    apart = space.distances[np.isfinite(space.distances) & (space.distances > 0)]
+    mechanism = dx.classic.exponential(space, epsilon=1 / float(apart.max()), **options)
+    return dx.integer_table(mechanism, prior=dx.Prior.from_weights(space, weights))
+
+
+def parts_of(written: bytes) -> tuple[dict[str, Any], bytes]:
+    """The head of a table file, and its sections."""
+    length = int.from_bytes(written[8:16], "little")
+    return json.loads(written[16 : 16 + length]), written[16 + length : -32]
+
+
+def written_of(head: dict[str, Any], body: bytes) -> bytes:
+    """A table file with its digest."""
+    text = json.dumps(head, ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    written = b"dxtable1" + len(text).to_bytes(8, "little") + text + body
+    return written + hashlib.sha256(written).digest()
+
+
+@dataclass(frozen=True)
+class Forged:
+    """A table file whose head says something else: `path` the entry, `change` what was done."""
+
+    path: str
+    change: str
+    written: bytes
+
+    def __str__(self) -> str:
+        return f"{self.path}, {self.change}"
+
+
+_NAMES = {
+    "metric": ("euclidean", "manhattan", "chebyshev", "hamming", "haversine", "geodesic", "wrapped", "zzz", None),
+    "unit": ("km", "m", "mi", "people", "", None),
+    "kind": ("lattice", "torus", "product", "tree", "points", "distances", "zzz"),
+    "pairs": ("adjacent", "all"),
+    "parameters": ("{}", '{"unit": "m"}', '{"unit": "km"}', '{"diameter": 5.0}', '{"zzz": 1}', "zzz", None),
+}
+_EVERYWHERE = ("metric", "unit", "parameters", "points", "spacing", "positions.unit", "zzz")
+"""Entries of a space that are added where they are not there."""
+
+
+def forgeries(written: bytes) -> Iterator[Forged]:
+    """Every entry of the head changed, taken away or added, and distances against the level."""
+    head, body = parts_of(written)
+    head_of_space = {f"space.{name}" for name in _EVERYWHERE} - {f"space.{name}" for name in head["space"]}
+    for path in (*(f"{name}" for name in head if name not in ("format", "version", "sections")), "zzz"):
+        if path != "space":
+            yield from _of_entry(head, body, (path,))
+    for name in (*head["space"], *(path.removeprefix("space.") for path in sorted(head_of_space))):
+        yield from _of_entry(head, body, ("space", name))
+    for factor in (1e6, 1e-3, 1 + 1e-6):
+        yield Forged("distances", f"times {factor}, and epsilon over it", _scaled(head, body, factor))
+    yield Forged(
+        "distances",
+        "of given ones, times 1e6, called by the metric of points",
+        _scaled({**head, "space": {"kind": "distances", "labels": head["secrets"]}}, body, 1e6),
+    )
+
+
+def _of_entry(head: dict[str, Any], body: bytes, keys: tuple[str, ...]) -> Iterator[Forged]:
+    inner = head if len(keys) == 1 else head["space"]
+    there, value = keys[-1] in inner, inner.get(keys[-1])
+    for change, other in _others(keys[-1], value):
+        if other == value and there and type(other) is type(value):
+            continue
+        changed = copy.deepcopy(head)
+        (changed if len(keys) == 1 else changed["space"])[keys[-1]] = other
+        yield Forged(".".join(keys), change, written_of(changed, body))
+    if there:
+        changed = copy.deepcopy(head)
+        del (changed if len(keys) == 1 else changed["space"])[keys[-1]]
+        yield Forged(".".join(keys), "missing", written_of(changed, body))
+
+
+def _others(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Other values of an entry, by what was done."""
+    names = _NAMES.get(name.rsplit(".")[-1], ("zzz", 1) if value is None else ())
+    yield from ((f"to {other!r}", other) for other in names)
+    match value:
+        case bool():
+            yield "the other one", not value
+        case int() | float():
+            yield from (("times 2", value * 2), ("as text", str(value)), ("to null", None), ("to true", True))
+            yield "a little less", value * (1 - 1e-6)
+        case str():
+            yield "upper case", value.upper()
+        case list() if value:
+            yield from (("reversed", value[::-1]), ("one more", [*value, value[0]]), ("one less", value[:-1]))
+            yield from ((f"first {how}", [other, *value[1:]]) for how, other in _others("", value[0]))
+            yield "to null", None
+
+
+def _scaled(head: dict[str, Any], body: bytes, factor: float) -> bytes:
+    first, size = head["sections"]["distances"]
+    distances = (np.frombuffer(body[first : first + size]) * factor).tobytes()
+    scaled = {**head, "epsilon": head["epsilon"] / factor}
+    return written_of(scaled, body[:first] + distances + body[first + size :])

@@ -1,0 +1,165 @@
+"""Every field of a sidecar changed, taken away or added: refused, or listed as not checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli.application import app
+from dxopt.verify import Outcome, verify, verify_published
+from tests.material.forged_kinds import KINDS
+from tests.material.people import counts, people, plane, town
+from tests.verify.changes import changes
+from tests.verify.forging import redigest
+
+pandas = pytest.importorskip("pandas")
+_POINTS: dict[str, Any] = {"lat": "lat", "lon": "lon"}
+
+
+def _positions(data: Path, out: Path, **options: Any) -> dx.IntegerTable:
+    pandas.DataFrame(people(12)).to_csv(data, index=False)
+    dx.apply(town(), data, out, **{**_POINTS, **options})
+    return town()
+
+
+def _far(data: Path, out: Path, outside: Any) -> dx.IntegerTable:
+    frame = pandas.DataFrame(people(12))
+    frame.loc[3, "lat"] += 1.0
+    frame.to_csv(data, index=False)
+    dx.apply(town(), data, out, outside=outside, columns=dx.Columns(drop=["note"]), **_POINTS)
+    return town()
+
+
+def _counted(data: Path, out: Path) -> dx.IntegerTable:
+    pandas.DataFrame({"beds": [0, 3, 6, 3]}).to_csv(data, index=False)
+    dx.apply(counts(), data, out, column="beds")
+    return counts()
+
+
+def _labelled(data: Path, out: Path) -> dx.IntegerTable:
+    pandas.DataFrame({"place": ["(0, 0)", "(2, 3)"]}).to_csv(data, index=False)
+    dx.apply(plane(), data, out, columns=dx.Columns(label="place"))
+    return plane()
+
+
+MADE: dict[str, Callable[[Path, Path], dx.IntegerTable]] = {
+    "positions": lambda data, out: _positions(data, out, columns=dx.Columns(worst=True)),
+    "within": lambda data, out: _positions(data, out, within=3.0),
+    "keyed": lambda data, out: _positions(data, out, key=dx.Key(bytes(32)), person="person", release="May"),
+    "nearest": lambda data, out: _far(data, out, "nearest"),
+    "drop": lambda data, out: _far(data, out, "drop"),
+    "counts": _counted,
+    "labels": _labelled,
+}
+GIVEN = (
+    (r"version|prior\.name|output\.name|command.*|draws\..*", ".*", "names, versions, keys and the command"),
+    (r"privacy\.positions\.radius", "half|a little .*|0|one less", "no larger factor follows"),
+    (r"privacy\.positions\.(apart|factor)", "twice|a little more|one more", "a weaker promise"),
+    (r"prior\.sha256", ".*", "radii given a report are then not proven again"),
+    (r"secret\.within(_from_space)?", ".*", "what was given is listed as given"),
+    (r"radius\.worst", "twice|a little (more|less)|one more|null", "it still holds as much"),
+    (r"radius", "null", "radii that are not said claim nothing"),
+    (r"rows\.(given|outside|unusable)", ".*", "how many rows there were is listed as not proven"),
+    (r"rows\.dropped.*|columns\.left_out.*", ".*", "what is not there cannot be seen"),
+    (r"columns\.(kept|made)", "reversed", "the same columns in another order"),
+)
+
+
+def _given(entry: str, change: str) -> bool:
+    return any(re.fullmatch(path, entry) and re.fullmatch(how, change) for path, how, _ in GIVEN)
+
+
+def _items(content: Any) -> Iterator[tuple[Any, Any]]:
+    yield from (
+        content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    )
+
+
+def _objects(content: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object in plain content, with the way to it."""
+    if isinstance(content, dict):
+        yield path, content
+    for key, value in _items(content):
+        yield from _objects(value, f"{path}.{key}".strip("."))
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_no_field_of_a_sidecar_passes(kind: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    table = MADE[kind](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")
+    side = tmp_path / "out.csv.dxopt.json"
+    honest = side.read_text(encoding="utf-8")
+    assert verify_published(out, table).exit_code == 0
+    passed = []
+    for entry, change, content in [*changes(side)][list(MADE).index(kind) % 5 :: 5]:
+        side.write_bytes(content())
+        if json.loads(side.read_text()) != json.loads(honest) and verify_published(out, table).exit_code == 0:
+            passed += [] if _given(entry, change) else [(entry, change)]
+    assert passed == []
+
+
+@pytest.mark.parametrize("kind", ["nearest", "drop"])
+def test_what_became_of_rows_outside(kind: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    table = MADE[kind](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")
+    side = tmp_path / "out.csv.dxopt.json"
+    said = json.loads(side.read_text(encoding="utf-8"))
+    for other in {"refuse", "nearest", "drop"} - {kind}:
+        said["secret"]["outside"] = other
+        side.write_text(json.dumps(said), encoding="utf-8")
+        assert verify_published(out, table).exit_code == 1
+
+
+def test_no_unknown_field_of_a_sidecar_passes(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    table = MADE["positions"](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")
+    side = tmp_path / "out.csv.dxopt.json"
+    honest = json.loads(side.read_text(encoding="utf-8"))
+    for path, _ in [*_objects(honest)]:
+        said = json.loads(json.dumps(honest))
+        dict(_objects(said))[path]["guarantee"] = "perfect secrecy"
+        side.write_text(json.dumps(said), encoding="utf-8")
+        assert verify_published(out, table).of("sidecar").status is Outcome.FAILS, path
+
+
+@pytest.mark.parametrize("kind", ["irregular", "level", "frontier", "sweep"])
+def test_no_unknown_field_of_a_certificate_passes(kind: str, tmp_path: Path) -> None:
+    """In any file of JSON that claims something, at any depth."""
+    folder = KINDS[kind](tmp_path / "out")
+    files = [file for file in folder.rglob("*.json") if file.name not in ("notes.json", "digests.json", "input.json")]
+    for file in files:
+        honest = file.read_text(encoding="utf-8")
+        for path in [path for path, _ in _objects(json.loads(honest)) if not re.match("evaluation|rests_on", path)]:
+            said = json.loads(honest)
+            dict(_objects(said))[path]["guarantee"] = "perfect secrecy"
+            file.write_text(json.dumps(said), encoding="utf-8")
+            redigest(folder)
+            assert verify(folder).exit_code in (1, 3), f"{file.relative_to(folder)}: {path}"
+        file.write_text(honest, encoding="utf-8")
+
+
+def test_a_result_that_keeps_a_formula_proves_what_was_drawn_of_it(tmp_path: Path) -> None:
+    """Its table is made again, and proven as one that is named; another mechanism's is not taken for it."""
+    folder = KINDS["kernel"](tmp_path / "line")
+    assert not (folder / "table.dxt").exists()
+    (tmp_path / "data.csv").write_text("beds\n0\n3\n5\n", encoding="utf-8")
+    mechanism = dx.Mechanism.load(dx.load(folder).mechanism.save(tmp_path / "line.npz"))
+    out = tmp_path / "out.csv"
+    dx.apply(dx.integer_table(mechanism), tmp_path / "data.csv", out, column="beds")
+    done = CliRunner().invoke(app, ["verify", str(out), "--result", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert verify_published(out, folder).of("table").status is Outcome.NOT_REPROVED
+    side = tmp_path / "out.csv.dxopt.json"
+    said = json.loads(side.read_text(encoding="utf-8"))
+    said["mechanism"]["table_sha256"] = "0" * 64
+    side.write_text(json.dumps(said), encoding="utf-8")
+    assert CliRunner().invoke(app, ["verify", str(out), "--result", str(folder)]).exit_code == 3
+    other = dx.integer_table(dx.classic.geometric(dx.line(7), epsilon=1.0)).save(tmp_path / "other.dxt")
+    assert verify_published(out, folder, table=other).of("made table").status is Outcome.FAILS
