@@ -272,7 +272,7 @@ class KernelMechanism(Mechanism):
 
     @cached_property
     def _offsets(self) -> System | None:
-        """T as a function of the offset, for convolutions, where the space is translation-invariant; None elsewhere."""
+        """T as a function of the offset, for convolutions, in a translation-invariant space; None elsewhere."""
         shape = self.space.structure.shape
         kind = self.space.structure.kind
         if isinstance(self.kernel, Toeplitz | Circulant):
