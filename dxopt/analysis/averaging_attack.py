@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
@@ -202,7 +202,7 @@ def repeated(
 
 def _checked_numbers(reports: int | Sequence[int]) -> list[int]:
     """Return the numbers of reports as a list; SpecError unless all are whole numbers from 1 to 100,000."""
-    given = [reports] if isinstance(reports, int | np.integer) else list(reports)
+    given = list(reports) if isinstance(reports, Iterable) else [reports]
     whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given)
     if not given or not whole or not all(1 <= one <= MOST_REPORTS for one in given):
         raise SpecError("reports", f"are {reports!r}", f"give whole numbers from 1 to {MOST_REPORTS:,}")

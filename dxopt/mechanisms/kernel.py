@@ -272,7 +272,7 @@ class KernelMechanism(Mechanism):
 
     @cached_property
     def _offsets(self) -> System | None:
-        """T as a function of the offset, where the space is translation-invariant; None elsewhere."""
+        """T as a function of the offset, for convolutions, in a translation-invariant space; None elsewhere."""
         shape = self.space.structure.shape
         kind = self.space.structure.kind
         if isinstance(self.kernel, Toeplitz | Circulant):
@@ -283,7 +283,7 @@ class KernelMechanism(Mechanism):
         first = self.space.row(index=0)
         if kind == "path" and len(first) > 1 and np.ptp(np.diff(first)) > 8 * UNIT * float(first[-1]):
             return None
-        return Toeplitz(first.reshape(shape), self.epsilon, 0.0, distance_error(self.space))
+        return Toeplitz(first.reshape(shape), self.epsilon, least=0.0, distance_error=distance_error(self.space))
 
 
 def private_rest(space: MetricSpace, epsilon: float, off: float) -> float:

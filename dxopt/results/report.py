@@ -394,7 +394,7 @@ def _status_text(report: Report) -> str:
 def all_lines(report: Report) -> Lines:
     """Return the lines of `details`: all that is known, with all digits, also routes, refusals and proofs."""
     problem, proof, found = report.problem, report.certificate, report.explanation
-    # the tolerance is met relative to the value, but not relative to small losses, which `is_optimal` asks for too
+    # `gap` is relative to the value or to 1e-12; of a smaller value `is_optimal` asks that for 1e-12 of the losses
     open_still = proof.gap <= report.tolerance and report.status is not Status.OPTIMAL
     above = "; above it in units of the losses" if open_still else ""
     lines = [

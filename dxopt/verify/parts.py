@@ -59,7 +59,11 @@ class Part:
 
     @cached_property
     def price(self) -> Fraction:
-        """By how much the error grows at most with each unit of the loss budget, by the dual; 0 without one."""
+        """By how much the error grows at most with each unit of the loss budget; 0 where the dual has no price.
+
+        Without `guesses` the bound is that of one guess, at every budget. Any price of 0 or more proves a bound, so
+        that one that is negative or infinite counts as 0, as where the bound is proven.
+        """
         price = number(self.result.dual, "price") if "guesses" in self.result.dual else 0.0
         return Fraction(max(price, 0.0)) if math.isfinite(price) else Fraction(0)
 

@@ -86,23 +86,23 @@ def _check_deviation(result: Result, table: TableFile) -> float:
 
     The cost is Σ π (N / T - K) l, and the variation max_x ½ Σ_z |N / T - K|.
     """
-    losses = result.all_losses
-    paid = Exact.of(np.where(np.isfinite(losses), losses, 0.0))
+    # infinite losses are those of secrets of prior 0, which cost nothing
+    losses = Exact.of(np.where(np.isfinite(result.all_losses), result.all_losses, 0.0))
     entries = Exact.of(result.matrix)
     bits = table.head["bits"]
     cost = size = variation = Fraction(0)
     # With T = 2^bits and K over 2^entries.bits, N / T - K is an integer over the product of both, and its product
-    # with a loss one over that times 2^paid.bits.
+    # with a loss one over that times 2^losses.bits.
     scale = 1 << entries.bits + bits
     for x, weight in enumerate(result.prior.tolist()):
         pairs = zip(table.counts[x], entries.rows[x], strict=True)
         moved = [(count << entries.bits) - (entry << bits) for count, entry in pairs]
-        cost += Fraction(weight) * Fraction(dot(moved, paid.rows[x]), scale << paid.bits)
-        size += Fraction(weight) * Fraction(dot(list(map(abs, moved)), list(map(abs, paid.rows[x]))))
+        cost += Fraction(weight) * Fraction(dot(moved, losses.rows[x]), scale << losses.bits)
+        size += Fraction(weight) * Fraction(dot(list(map(abs, moved)), list(map(abs, losses.rows[x]))))
         variation = max(variation, Fraction(sum(map(abs, moved)), 2 * scale))
-    terms = size / (scale << paid.bits)
-    for name, exact, room in (("cost", cost, terms), ("variation", variation, variation)):
+    terms = size / (scale << losses.bits)
+    for name, exact, size_of_terms in (("cost", cost, terms), ("variation", variation, variation)):
         claimed = float(table.number(name))
-        if not Enclosed(exact, exact, room).agrees(claimed):
+        if not Enclosed(exact, exact, size_of_terms).agrees(claimed):
             raise Broken(f"its {name} is {float(exact):.17g}, not {claimed:.17g}")
     return float(cost)

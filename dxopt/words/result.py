@@ -62,7 +62,7 @@ class Explanation(Shown):
     apart : float
         The distance of `factor`: the radius that was asked for, else 1, or a typical distance where 1 is none.
     across : float or None
-        How far apart the places of two positions may be that are so far apart, where places are cells on the Earth.
+        Largest distance of the places of two positions at `apart`, where places are cells on the Earth; else None.
     for_positions : bool
         Whether the level was asked for between positions.
     reports, values : int, int or None
@@ -285,6 +285,7 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         yield "beliefs", found.beliefs
     if found.value is not None:
         yield found.title, value_sentence(found)
+        # distances alone add up: from a position to its place, and on to the report
         known = found.cell is not None and found.mean_way is not None and math.isfinite(found.value)
         if known and found.title == "expected loss" and found.kind == "distance":
             yield "from positions", from_positions(found)
@@ -308,6 +309,7 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         yield "prior 0", prior_zero(found)
     if found.never:
         yield "never reported", never_reported(found, found.never)
+    # without an extent of the places (`across`), what holds between positions is said in words alone
     if found.places and found.across is None and private:
         yield "positions", across_borders(found)
     if found.few:

@@ -83,6 +83,8 @@ def test_more_reports_give_more_away_in_the_order_asked_for() -> None:
         ({"reports": 0}, "reports"),
         ({"reports": []}, "reports"),
         ({"reports": [1.5]}, "reports"),
+        ({"reports": 2.5}, "reports"),
+        ({"reports": None}, "reports"),
         ({"reports": 10**6}, "reports"),
         ({"runs": 3}, "runs"),
         ({"runs": 10**9}, "runs"),

@@ -271,7 +271,10 @@ def regular_between(quotient: Quotient, low: float, high: float) -> bool:
 
 
 def status_at(quotient: Quotient, epsilon: float) -> Status:
-    """Return the verdict at one ε from the enclosure of μ alone: "undecided" where μ is not known well enough."""
+    """Return the verdict at one ε by an enclosure of μ, in which the prior is divided out: the right side is 1.
+
+    "undecided" where μ is not known well enough.
+    """
     enclosure = Enclosure.of(*quotient.between(epsilon, epsilon))
     return "undecided" if enclosure is None else status_of_signs(*enclosure.solve(np.ones(len(quotient))))
 

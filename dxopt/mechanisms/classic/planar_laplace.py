@@ -79,11 +79,12 @@ class PlanarLaplace(Classic):
 def noise_rate(problem: Problem) -> float:
     """Return the β of the noise of `planar_laplace` for a problem that it does not refuse, per unit of the metric.
 
-    From 400 secrets on it is ε; for haversine distances the largest β with β·d_plane ≤ ε·d for all pairs of secrets.
+    From 400 secrets on it is the safe rate: ε, on whole grids less a margin for rounding (`OnGrid`); for haversine
+    distances the largest β ≤ ε with β·d_plane ≤ ε·d for all pairs of secrets.
     Moving to few reports hides more than the noise alone, so that for fewer secrets β is raised until the matrix's
     realised ε is, from below, that of the problem, up to 1e-7 relative: by 70 % for two points at distance 1/ε, by
     2 % on a grid of 3 × 3, and by less than 0.05 % from 10 × 10 on. Where a larger β does not raise the realised ε,
-    β stays as it is; it ends at 64 times the safe one.
+    β stays as it is; `largest_private_rate` searches up to 64 times the safe one.
     """
     space = problem.space
     epsilon = problem.epsilon
@@ -94,10 +95,11 @@ def noise_rate(problem: Problem) -> float:
     secrets, reports = _in_plane(space, problem.reports)
     safe = epsilon
     if isinstance(space.metric, OnEarth):
-        # By the least ratio of a distance between two secrets to that in the plane, at most 1.
+        # By the least ratio of a distance between two secrets to that in the plane, at most 1; secrets that one plane
+        # shows as one point are told apart by no noise, whatever its rate.
         plane = MetricSpace.from_points(secrets).distances
         ratios = np.divide(space.distances, plane, out=np.ones(plane.shape), where=plane > ALIKE / epsilon)
-        safe *= min(1.0, float(ratios.min()))
+        safe *= float(ratios.min(initial=1.0))
     safe = min(safe, _LARGEST_RATE / max(1.0, *np.ptp(secrets, axis=0), *np.ptp(reports, axis=0)))
     if len(space) >= IMPLICIT_FROM:
         return safe

@@ -285,15 +285,19 @@ def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:
 def _planned(
     table: Any, columns: Columns, secrets: dict[str, str | None], source: Any, options: dict[str, Any]
 ) -> Plan:
-    """Return the plan for a frame or file, `source`; SpecError if columns are missing, or do not suit the table."""
+    """Return the plan for a frame or file, `source`; SpecError if columns are missing, or do not suit the table.
+
+    `table` is anything that `apply` takes for one; `secrets` are the columns that secrets are found by. Radii are
+    planned for the radius by which the level of the table was asked for, if it was.
+    """
     known, believed = table_and_prior(table, columns.prior)
     text = getattr(source, "text", None)
     decimal = columns.decimal or "." if text is None else text.decimal
     where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal)
     if where.geometry and hasattr(source, "require_points"):
-        source.require_points()
+        source.require_points()  # their encoding and coordinate system; each point is checked when it is read
     plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)
-    # those of GeoJSON are known only once it was read, so that `apply_to_file` requires them
+    # the columns of GeoJSON are known only once it was read, so that `apply_to_file` requires them
     if source.noun != "feature":
         plan.require_columns(source.names, named=source.named)
     return plan

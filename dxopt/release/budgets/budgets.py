@@ -189,9 +189,10 @@ class Budgets(Shown):
     def composed(self, person: str, tables: Mapping[str, IntegerTable], *, pairs: str = "all") -> Composition:
         """Compose what a person has paid for as (ε, δ): less than the sum of levels for many releases.
 
-        It holds for draws about one secret that stays, as a home or a count does. For a person who moves, levels add
-        up, as the ledger has it: budgets are always refused by sums. Who has paid twice under one key in a release
-        has two secrets there, as one is paid for once, and is refused here (docs/theory/proofs.md).
+        The δ of each ε is that of the tables' reports drawn together, as `dx.compose` computes it. It holds for draws
+        about one secret that stays, as a home or a count does. For a person who moves, levels add up, as the ledger
+        has it: budgets are always refused by sums. With a key a secret has one report, which is paid for once: who
+        has paid twice in a release has two secrets there, and is refused here (docs/theory/proofs.md).
 
         Parameters
         ----------

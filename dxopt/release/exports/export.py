@@ -202,7 +202,8 @@ def _script(
 ) -> str:
     """Return the SQL that makes the tables of steps and of points, fills them, and defines the `functions`.
 
-    `literal` writes hexadecimal digits as bytes; `blob` and `double` are the types of bytes and of coordinates.
+    A step is a secret, the first number that it draws a report by, and the report; see `rows`. `literal` writes
+    hexadecimal digits as bytes; `blob` and `double` are the types of bytes and of coordinates.
     """
     if not _NAME.fullmatch(name):
         raise SpecError("name", f"is {name!r}", "give small letters, digits and underscores, 48 at most")
@@ -212,11 +213,11 @@ def _script(
         "name": name,
         "about": heading(table),
         "digest": table.digest,
-        "text": "text",
+        "text": "text",  # a type, as `bytes` and `coordinates` are; both dialects have it
         "bytes": blob,
         "coordinates": "".join(f", c{axis + 1} {double}" for axis in range(axes)),
         "width": table.bits // 8,
-        "draw": table.DRAW,
+        "draw": table.DRAW,  # begins the message that keyed draws hash
         "unseen": UNSEEN,
         "control": _CONTROL,
         "blank": _BLANK,

@@ -95,7 +95,7 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
         known = options.part(problem.but(objective=ExpectedLoss()), "least loss: ")
         channel = known.mechanism.matrix
         least = known.certificate.bound
-    else:
+    else:  # nothing binds: each secret gets its cheapest report
         channel = np.zeros(problem.shape)
         channel[np.arange(len(channel)), problem.costs.argmin(axis=1)] = 1.0
         least = float(problem.costs.min(axis=1).sum())

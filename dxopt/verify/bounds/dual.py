@@ -118,13 +118,17 @@ def _less_beliefs_if_any(asked: Asked, costs: Costs, beliefs: Arrays | None) -> 
 
 
 def _line_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    """Return the bound of row prices and roots, and how: on a line, constraints between neighbours suffice."""
+    """Return the bound of row prices and roots of a line, and how: by constraints between neighbours alone.
+
+    To leave out those of other pairs only lowers the bound. `steps` are the budgets εd upwards, then downwards.
+    """
     prices, roots = line_dual(dual, *asked.losses.shape)
     first = np.arange(len(asked.prior) - 1)
     steps = []
     for pairs in ((first, first + 1), (first + 1, first)):
         if not asked.levels.bound[pairs].all():
             raise Broken("distances: neighbours on the line are at infinite distance")
+        # `which` has the index of each pair's distance
         steps.append([asked.levels.exponent(kind) for kind in asked.levels.which[pairs].tolist()])
     return line_dual_bound(asked.prior, asked.losses, prices, roots, *steps)
 
