@@ -207,8 +207,15 @@ def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) ->
         found[name] = row
     missing = next((name for name in secrets.space.labels if name not in found), None)
     if missing is not None:
-        raise blame(f"{table.name} has no row for {missing!r}", "add it; upper and lower case differ")
+        # the same but for case, blanks and zeros in front, as tables that were opened elsewhere lose them
+        near = next((name for name in found if _rough(name) == _rough(missing)), None)
+        fix = "add it" if near is None else f"write {missing!r} for {near!r}, if that is meant, or add it"
+        raise blame(f"{table.name} has no row for {missing!r}", fix)
     return [found[name] for name in secrets.space.labels]
+
+
+def _rough(name: str) -> str:
+    return name.strip().casefold().lstrip("0")
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
