@@ -58,8 +58,8 @@ def require_reports(problem: Problem, mask: Mask, max_loss: float | None) -> Non
     groups = joined_secrets(problem)
     differing = np.argwhere(mask != mask[groups.representatives][groups.index])
     if len(differing):
-        x, z = differing[0]
-        other = groups.representatives[groups.index[x]]
+        x, z = differing[0].tolist()
+        other = int(groups.representatives[groups.index[x]])
         one, two = (x, other) if mask[x, z] else (other, x)
         wrong = f"forbids report {problem.reports.labels[z]} to secret {labels[one]}, but not to {labels[two]}"
         field, fix = ("loss", "give finite losses") if max_loss is None else ("max_loss", "raise it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -107,10 +108,9 @@ def _numbers(fix: str) -> Iterator[float]:
 def followed(content: Any, error: SpecError) -> Iterator[tuple[str, Any]]:
     """Yield each way to follow a fix, and the problem file after it; nothing where its words leave it open."""
     fix, path = error.fix, path_of(error.field)
-    try:
+    there: Any = None
+    with suppress(KeyError):
         there = at(content, path)
-    except KeyError:
-        there = None
     if not isinstance(content, dict):
         return
     unknown = "no known key" in error.wrong

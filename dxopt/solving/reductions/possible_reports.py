@@ -8,7 +8,7 @@ groups have more, its first one is listed again. (Where a report matters for sev
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,10 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.duals import AdversaryDual, AnyDual, BeliefDual, Dual, LineDual, ProductDual, WorstDual
+from dxopt.proofs.duals import AdversaryDual, BeliefDual, Dual, WorstDual
 from dxopt.results.report import Report
 from dxopt.solving.reductions.chain import Reduced
 
-_Inner = TypeVar("_Inner", Dual | None, Dual | WorstDual | None)
 NOTE = "losses are infinite by the others"
 
 
@@ -55,25 +54,20 @@ def without_impossible(whole: Problem) -> Reduced[Problem]:
         records = (record, *found.reductions)
         return Candidate(made, lifted(found.dual), found.claim, found.route, records, name)
 
-    def lifted(dual: AnyDual | None) -> AnyDual | None:
-        if isinstance(dual, Dual | WorstDual | None):
-            return lifted_inner(dual)
+    def lifted(dual: Any) -> Any:
+        if isinstance(dual, Dual):
+            there = dual.report < counts[dual.first]
+            report, first, second, multiplier = (entry[there] for entry in dual.entries)
+            return Dual(dual.prices, place[first, report], first, second, multiplier)
+        if not isinstance(dual, WorstDual | AdversaryDual | BeliefDual):
+            return None
+        dual = replace(dual, inner=lifted(dual.inner))
+        if isinstance(dual, BeliefDual):
+            return replace(dual, report=place[0, dual.report])
         if isinstance(dual, AdversaryDual):
             guesses = np.ones((whole.shape[1], dual.guesses.shape[1]))
             guesses[place[0]] = dual.guesses
-            return AdversaryDual(guesses, dual.price, lifted_inner(dual.inner))
-        if isinstance(dual, BeliefDual):
-            return replace(dual, report=place[0, dual.report], inner=lifted_inner(dual.inner))
-        assert not isinstance(dual, LineDual | ProductDual)
-        return None
-
-    def lifted_inner(dual: _Inner) -> _Inner:
-        if dual is None:
-            return None
-        if isinstance(dual, WorstDual):
-            return replace(dual, inner=lifted_inner(dual.inner))
-        there = dual.report < counts[dual.first]
-        report, first, second, multiplier = (entry[there] for entry in dual.entries)
-        return Dual(dual.prices, place[first, report], first, second, multiplier)
+            return replace(dual, guesses=guesses)
+        return dual
 
     return Reduced(smaller, lift, (record,))
