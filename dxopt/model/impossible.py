@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.objective import AdversaryError
+from dxopt.model.beliefs.pairs import BeliefPairs
+from dxopt.model.objective import AdversaryError, Objective
+from dxopt.model.reports import Reports
 from dxopt.numerics.partition import Partition
-
-if TYPE_CHECKING:
-    from dxopt.model.problem import Problem
+from dxopt.spaces.space import MetricSpace
 
 Mask = NDArray[np.bool_]
 
 
-def joined_secrets(problem: Problem) -> Partition:
+class Posed(Protocol):
+    """The parts of a problem that say which reports may be made; `Problem` itself imports this module."""
+
+    @property
+    def space(self) -> MetricSpace: ...
+
+    @property
+    def objective(self) -> Objective: ...
+
+    @property
+    def delta(self) -> float: ...
+
+    @property
+    def beliefs(self) -> BeliefPairs | None: ...
+
+    @property
+    def reports(self) -> Reports: ...
+
+    @property
+    def losses(self) -> NDArray[np.float64]: ...
+
+    @property
+    def separations(self) -> NDArray[np.float64]: ...
+
+
+def joined_secrets(problem: Posed) -> Partition:
     """Return the groups of secrets that privacy joins; all are one where reports matter for secrets of all groups."""
     if problem.beliefs is not None or isinstance(problem.objective, AdversaryError):
         return Partition(np.zeros(len(problem.space), dtype=np.int64))
     return Partition.joining(np.isfinite(problem.separations))
 
 
-def impossible_reports(problem: Problem) -> Mask:
+def impossible_reports(problem: Posed) -> Mask:
     """Return the mask `(n, m)` of the reports that must not be made.
 
     K[x, z] ≤ e^{εd(x, x')} K[x', z] = 0 where x' loses infinitely much by z, along chains of finite distances. With δ
@@ -45,7 +70,7 @@ def impossible_reports(problem: Problem) -> Mask:
     return mask
 
 
-def require_reports(problem: Problem, mask: Mask, max_loss: float | None) -> None:
+def require_reports(problem: Posed, mask: Mask, max_loss: float | None) -> None:
     """Raise SpecError unless every secret is left a report, and secrets that are joined are left the same ones."""
     labels = problem.space.labels
     without = np.flatnonzero(mask.all(axis=1))
@@ -66,7 +91,7 @@ def require_reports(problem: Problem, mask: Mask, max_loss: float | None) -> Non
         raise UnsupportedError(field, f"{wrong}, which does not go with {_why_alike(problem)}", fix)
 
 
-def _why_alike(problem: Problem) -> str:
+def _why_alike(problem: Posed) -> str:
     """Return what asks that the secrets of a group have the same reports."""
     if problem.beliefs is not None:
         return "pairs of beliefs"

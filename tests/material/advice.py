@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -108,9 +107,7 @@ def _numbers(fix: str) -> Iterator[float]:
 def followed(content: Any, error: SpecError) -> Iterator[tuple[str, Any]]:
     """Yield each way to follow a fix, and the problem file after it; nothing where its words leave it open."""
     fix, path = error.fix, path_of(error.field)
-    there: Any = None
-    with suppress(KeyError):
-        there = at(content, path)
+    there = _known(content, path)
     if not isinstance(content, dict):
         return
     unknown = "no known key" in error.wrong
@@ -170,6 +167,13 @@ def followed(content: Any, error: SpecError) -> Iterator[tuple[str, Any]]:
         yield "one value", changed(content, path, there[0])
     if swapped := re.search(r"give \['(\w+)', '(\w+)'\]", fix):
         yield "swapped", changed(content, path, list(swapped.groups()))
+
+
+def _known(content: Any, path: Place) -> Any:
+    try:
+        return at(content, path)
+    except KeyError:
+        return None
 
 
 def _one(path: Place) -> Any:
