@@ -131,7 +131,7 @@ def followed(content: Any, error: SpecError) -> Iterator[tuple[str, Any]]:
         for key in wanted.groups():
             yield f"give {key}", changed(content, [*path[:-1], key], ADDED[key])
     left_out = re.search(r"\b(leave (it|the key|them) out|remove it|keep one|keep one of the two)\b", fix)
-    if left_out and there is not None:
+    if left_out and _known(content, path) is not None:
         yield "left out", without(content, path)
     either = "leave it out" in fix or "keep one of the two" in fix or "use method" in fix
     if either and (beside := re.search(r"beside (\w+)|go with (?:method: )?(\w+)", error.wrong)):
@@ -150,7 +150,7 @@ def followed(content: Any, error: SpecError) -> Iterator[tuple[str, Any]]:
         yield "list", changed(content, path, yaml().load(here[1]))
     if plain := re.search(r"write ([\d.]+) without quotes", fix):
         yield "plain", changed(content, path, float(plain[1]))
-    if "give text" in fix and isinstance(there, int | float):
+    if "give text" in fix and type(there) in (int, float):
         yield "text", changed(content, path, str(there))
     if "give at least 1" in fix:
         yield "one", changed(content, path, [ADDED[str(path[-1])]] if path[-1] == "epsilon" else _one(path))
