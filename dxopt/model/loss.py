@@ -81,6 +81,8 @@ def plugin_losses(name: str, space: MetricSpace, reports: Reports) -> tuple[Plug
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]
 Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+ROUNDING = 1e-9
+"""Relative slack of limits on a loss: one that equals the limit but for rounding is not above it."""
 _ROWS = 64
 """About that many rows of a named loss are computed at a time, to take some columns of them."""
 
@@ -198,6 +200,18 @@ class Loss(Shown):
         """
         return _Watched(**{field.name: getattr(self, field.name) for field in fields(Loss)}, look=look)
 
+    def up_to(self, most: float) -> Loss:
+        """Return the same losses, infinite where they are larger than `most` by more than 1e-9 of it.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Loss.of("distance", dx.line(3)).up_to(1.5).matrix[0].tolist())
+        [0.0, 1.0, inf]
+        """
+        source = np.where(self.matrix > most + ROUNDING * abs(most), np.inf, self.matrix)
+        return Loss(source, self.reports, f"{self.name} up to {most:.10g}", unit=self.unit, plugin=self.plugin)
+
     @cached_property
     def is_binary(self) -> bool:
         """True if the loss is 0 for the secret itself and 1 for any other report."""
@@ -308,36 +322,16 @@ class _Watched(Loss):
         return super().rows(secrets)
 
 
-def require_finite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss, where: str) -> None:
-    """Raise SpecError if a secret that counts has an infinite loss.
-
-    `reach` masks the secrets that count; `where` ends the message, and says which those are.
-    """
-    found = _first_infinite(space, reach, loss)
-    if found is None:
-        return
-    row, column = found
-    wrong = f"is infinite for secret {space.labels[row]} and report {loss.reports.labels[column]}{where}"
-    if loss.by_distance and loss.reports.secrets and np.isinf(space.block(np.array([row]), np.array([column]))).all():
-        wrong = f"{wrong}, as no path of finite length leads from one to the other"
-        raise SpecError("loss", wrong, "join them, or use loss: binary")
-    raise SpecError("loss", wrong, "give finite losses")
-
-
-def _first_infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
-    """Return the first secret in the mask `reach` that has an infinite loss, and its report; None if none has.
+def has_infinite(loss: Loss, space: MetricSpace) -> bool:
+    """Tell whether a report costs some secret infinitely much.
 
     Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
     finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.
     """
     everything = np.arange(len(space))
     if loss.by_distance and _has_finite_distances(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
-        return None
-    for secrets in in_blocks(everything, len(loss.reports)):
-        found = np.argwhere(np.isinf(loss.rows(secrets)) & reach[secrets][:, None])
-        if len(found):
-            return int(secrets[found[0, 0]]), int(found[0, 1])
-    return None
+        return False
+    return any(np.isinf(loss.rows(secrets)).any() for secrets in in_blocks(everything, len(loss.reports)))
 
 
 def _has_finite_distances(space: MetricSpace) -> bool:

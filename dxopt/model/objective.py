@@ -83,7 +83,7 @@ class WorstLoss(Objective):
     title: ClassVar[str] = "worst loss"
 
     def value(self, problem: Valued, channel: Array) -> float:
-        return max(math.fsum(row) for row in problem.losses * channel)
+        return max(math.fsum(row) for row in _paid(problem.losses, channel))
 
     def among(self, size: int) -> PriorSet:
         return Everyone(size)
@@ -213,8 +213,13 @@ class WorstRegret(Objective):
 
 def losses_of(problem: Valued, channel: Array, reach: NDArray[np.bool_]) -> Array:
     """Return the expected loss of a channel for each secret `(n,)`; 0 outside `reach`, where it may be infinite."""
-    paid = np.where(reach[:, None], problem.losses, 0.0) * channel
+    paid = _paid(np.where(reach[:, None], problem.losses, 0.0), channel)
     return np.array([math.fsum(row) for row in paid])
+
+
+def _paid(losses: Array, channel: Array) -> Array:
+    """Return K[x, z] l(x, z); 0 for a report that is never made, whatever it costs."""
+    return np.where(channel > 0, losses, 0.0) * channel
 
 
 _ALL = (ExpectedLoss, WorstLoss, AdversaryError, WorstExpectedLoss, WorstRegret)

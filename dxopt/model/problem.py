@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError, required, required_choice
 from dxopt.model.beliefs.pairs import BeliefPairs, require_match
-from dxopt.model.loss import Loss, LossLike, Reports, require_finite
+from dxopt.model.impossible import impossible_reports, require_reports
+from dxopt.model.loss import Loss, LossLike, Reports, has_infinite
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.privacy import checked_delta, checked_level
+from dxopt.numerics.coerce import as_number
 from dxopt.numerics.hockey_stick import PAIRS
 from dxopt.numerics.number_syntax import Written, shortened
 from dxopt.spaces.geo.levels import Level
@@ -48,7 +50,11 @@ class Problem:
         uniform one. With a set of priors (`Prior.hull`, `Prior.ball`, `Prior.box`) the expected loss is the largest
         over the set, which is kept as `priors`; `prior` is then its centre, which measures take.
     loss : str, array, callable or Loss
-        See `Loss.of`.
+        See `Loss.of`. Where it is infinite, whatever the prior, that report is never made: not for this secret, nor
+        for those that finite distances join with it.
+    max_loss : float, optional
+        No report may cost its secret more: larger losses become infinite. (That of `AdversaryError` and
+        `dx.smallest_epsilon` limits the mean of them.)
     reports : Reports, optional
         What may be reported; the secrets by default, or the reports of a given `Loss`, which has its own.
     objective : {"expected_loss", "worst_loss", "regret"} or Objective
@@ -67,7 +73,8 @@ class Problem:
     Raises
     ------
     SpecError
-        If ε or δ is out of range, sizes differ, or the loss is infinite where that counts.
+        If ε or δ is out of range, sizes differ, or losses leave no report to a secret; UnsupportedError if they leave
+        other reports to secrets that δ, beliefs, an adversary or one-way distances join.
 
     Examples
     --------
@@ -99,6 +106,7 @@ class Problem:
         epsilon: Written | None,
         prior: PriorLike | PriorSet | None = None,
         loss: LossLike | Loss = "distance",
+        max_loss: float | None = None,
         reports: Reports | None = None,
         objective: str | Objective = "expected_loss",
         delta: float = 0.0,
@@ -109,6 +117,8 @@ class Problem:
         if reports is not None and isinstance(loss, Loss):
             _require_same_reports(reports, loss.reports)
         losses = Loss.of(loss, space, reports)
+        if max_loss is not None:
+            losses = _up_to(losses, max_loss, space)
         several = prior if isinstance(prior, PriorSet) else None
         wanted = resolved(objective, space, several)
         if prior is None and not isinstance(wanted, WorstLoss):
@@ -123,9 +133,9 @@ class Problem:
         vars(self).update(space=space, epsilon=level, within=within, prior=_one_prior(prior, space), priors=several)
         vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
         vars(self).update(name=name)
-        self._check()
+        self._check(max_loss)
 
-    def _check(self) -> None:
+    def _check(self, max_loss: float | None) -> None:
         """Raise SpecError where parts that are sound by themselves do not fit together or the space."""
         space = self.space
         loss = self.loss
@@ -140,9 +150,8 @@ class Problem:
         rows = loss.size if loss.by_distance else len(loss.matrix)
         if rows != len(space):
             raise SpecError("loss", f"has {rows} rows for {len(space)} points", "match them")
-        all_secrets_count = isinstance(self.objective, WorstLoss)
-        where = "" if all_secrets_count else f", where {'the' if self.priors is None else 'some'} prior is positive"
-        require_finite(space, self.reach, loss, where)
+        if self.impossible is not None:
+            require_reports(self, self.impossible, max_loss)
 
     def __repr__(self) -> str:
         asked = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
@@ -217,6 +226,18 @@ class Problem:
         self._require_cells(*self.shape)
         return self.loss.matrix
 
+    @cached_property
+    def impossible(self) -> NDArray[np.bool_] | None:
+        """Mask `(n, m)` of the reports that must not be made, as losses are infinite; None where all are finite."""
+        return impossible_reports(self) if has_infinite(self.loss, self.space) else None
+
+    @cached_property
+    def finite_losses(self) -> NDArray[np.float64]:
+        """Losses `(n, m)`; for reports that must not be made the largest of all others."""
+        if self.impossible is None:
+            return self.losses
+        return np.where(self.impossible, self.losses[~self.impossible].max(), self.losses)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Secrets n and reports m."""
@@ -229,9 +250,10 @@ class Problem:
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:
-        """π_x l(x, w), `(n, m)`; 0 where the prior is 0, whatever the loss."""
-        weights = self.prior.probabilities[:, None]
-        costs = np.where(weights > 0, weights * np.where(weights > 0, self.losses, 0.0), 0.0)
+        """π_x l(x, w), `(n, m)`; for reports that must not be made more than all others cost together."""
+        costs = self.prior.probabilities[:, None] * self.finite_losses
+        if self.impossible is not None:
+            costs[self.impossible] = 1.0 + 2.0 * np.abs(costs).sum()
         costs.flags.writeable = False
         return costs
 
@@ -265,10 +287,7 @@ class Problem:
         prior = self.prior.probabilities
         for start in range(0, size, step)[:: -1 if backwards else 1]:
             rows = np.arange(start, min(start + step, size))
-            with np.errstate(invalid="ignore"):
-                costs = prior[rows, None] * self.loss.rows(rows)
-            costs[prior[rows] == 0] = 0.0
-            yield rows, costs
+            yield rows, prior[rows, None] * self.loss.rows(rows)
 
     def _require_cells(self, rows: int, columns: int) -> None:
         """Raise UnsupportedError if a matrix of that shape would be too large for memory."""
@@ -285,6 +304,18 @@ def _one_prior(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
     if not isinstance(prior, PriorSet):
         return Prior.of("uniform" if prior is None else prior, space)
     return Prior.of(Prior(prior.centre, prior.name, space=prior.space), space)
+
+
+def _up_to(loss: Loss, max_loss: float, space: MetricSpace) -> Loss:
+    """Return a loss that is infinite above a number; UnsupportedError where it takes too large a matrix."""
+    most = as_number(max_loss, "max_loss", fix := "give a number")
+    if math.isnan(most):
+        raise SpecError("max_loss", "is nan", fix)
+    if len(space) * len(loss.reports) > PROBLEM_CELLS:
+        raise UnsupportedError(
+            "max_loss", f"needs a matrix of {len(space):,} by {len(loss.reports):,}", "take fewer points"
+        )
+    return loss.up_to(most)
 
 
 def _require_same_reports(given: Reports, of_loss: Reports) -> None:

@@ -87,9 +87,12 @@ def costs_bound(
             penalty = _delta_penalty(problem, dual)
     # 3. each row of the channel sums to 1, so it pays at least its least residual; what underflow may have taken from
     #    the entry of a row is below the smallest normal double, and is taken off
-    low = (residual - 2 * counts * UNIT * size).min(axis=1)
-    total = math.fsum([*low, -penalty])
+    low = residual - 2 * counts * UNIT * size
     faint = (size < _TINY) & ((size > 0) | (something & (weights > 0)[:, None]))
+    if problem.impossible is not None:  # no channel makes these reports
+        low[problem.impossible] = np.inf
+        faint &= ~problem.impossible
+    total = math.fsum([*low.min(axis=1), -penalty])
     underflow = np.count_nonzero(faint.any(axis=1)) * SMALLEST
     return float(total - 4 * UNIT * abs(total) - underflow)
 
@@ -244,6 +247,8 @@ def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
             return _sum_of_bounds(parts, dual.factors)
         case _, Dual():
             return costs_bound(problem, problem.costs, problem.prior.probabilities, dual), _how_proven(dual)
+    if problem.impossible is not None:
+        return costs_bound(problem, problem.costs, problem.prior.probabilities, None), _how_proven(None)
     return _rowwise(problem), _how_proven(None)
 
 
@@ -278,7 +283,7 @@ def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual |
     some report, so that it costs the least of all losses or more.
     """
     among = problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
-    losses = np.where(among.reach[:, None], problem.losses, 0.0)
+    losses = np.where(among.reach[:, None], problem.finite_losses, 0.0)
     least = float(losses[among.reach].min())
     if isinstance(among, Fitting) and dual is None:
         return least - 2 * (among.within + 4 * UNIT) * abs(least), "the least of all losses"

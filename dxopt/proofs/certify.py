@@ -41,6 +41,7 @@ Array = NDArray[np.float64]
 
 APART_BY_ROUNDING = 2.0**-46
 """Value and bound are the same where they are no further apart, in parts of the largest loss."""
+MADE_IMPOSSIBLE = "makes a report that must not be made, as its loss is infinite"
 LEAST_VALUE = 1e-12
 """Gaps are relative to the value, and to this where the value is smaller."""
 
@@ -134,6 +135,8 @@ def _certificate_by_structure(
     """Return the certificate of a mechanism without a matrix, private by its making, and the dual that it needs."""
     if problem.beliefs is not None:
         raise CertificateError(f"{mechanism.name} is not written down, so that no pairs of beliefs are proven for it")
+    if problem.impossible is not None:
+        _require_possible(problem, mechanism.matrix)
     if mechanism.privacy is None or mechanism.privacy.epsilon > problem.epsilon:
         raise CertificateError(f"{mechanism.name} is not proven private at {problem.epsilon:g}")
     watched = problem if should_stop is None else problem.but(loss=problem.loss.watched(raise_when(should_stop)))
@@ -157,6 +160,7 @@ def certificate_of_matrix(
 
     Raises CertificateError where its expected loss is not proven to be within the budget, or beliefs are told apart.
     """
+    _require_possible(problem, channel)
     belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
     budget = problem.objective.max_loss
     if math.isfinite(budget) and expected_above(problem, channel) > budget:
@@ -180,6 +184,16 @@ def certificate_of_matrix(
     apart = gap(value, bound)
     proof = Certificate(problem.private, privacy.epsilon, value, bound, apart, how, privacy.delta, belief_level)
     return proof, dual
+
+
+def makes_impossible(problem: Problem, channel: Array) -> bool:
+    """Tell whether a channel `(n, m)` makes a report that must not be made, as its loss is infinite."""
+    return problem.impossible is not None and bool((channel[problem.impossible] > 0).any())
+
+
+def _require_possible(problem: Problem, channel: Array) -> None:
+    if makes_impossible(problem, channel):
+        raise CertificateError(MADE_IMPOSSIBLE)
 
 
 def privacy_alone(space: MetricSpace, reports: Reports, epsilon: Written, delta: float, pairs: str) -> Problem:

@@ -119,7 +119,7 @@ def _chosen(path: Path, words: Iterable[str]) -> dict[str, Array]:
             break
     if missing:
         first = next(word for word in asked if word in missing)
-        raise SpecError("words", f"{path.name} has no {first!r}", "leave it out; upper and lower case differ")
+        raise SpecError("words", f"{path.name} has no {first!r}", "leave it out, or write it as the file does")
     return {word: found[word] for word in asked}
 
 

@@ -24,7 +24,7 @@ from dxopt.spaces.distances import (
     require_few,
 )
 from dxopt.spaces.labels import Coordinates
-from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, metric_named
+from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, OnEarth, metric_named
 from dxopt.spaces.naming import Naming, checked_labels
 from dxopt.spaces.positions import Positions, located_under, names_of
 from dxopt.spaces.units import in_unit, unit_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dxopt.analysis.held_out import Observed
 from dxopt.errors import CertificateError, Option, SpecError, UnsupportedError
-from dxopt.model.loss import Loss, Reports
+from dxopt.model.loss import ROUNDING, Loss, Reports
 from dxopt.model.objective import AdversaryError, Objective
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
@@ -27,9 +27,6 @@ from dxopt.spec.priors import build_believed, build_priors, depends_on_level
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
 from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
-
-_ROUNDING = 1e-9
-"""Relative slack of `beyond`: a distance that equals the limit but for rounding is not beyond it."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +184,7 @@ def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
                 epsilon=epsilon,
                 prior=prior,
                 loss=loss,
+                max_loss=sheet.max_loss,
                 objective=objective,
                 delta=sheet.delta,
                 pairs=sheet.pairs,
@@ -253,7 +251,7 @@ def _build_loss(source: Source, asked: o.Loss, secrets: Secrets, reports: Report
             case str() as name:
                 return Loss.of(name, secrets.space, reports)
             case o.Beyond():
-                near = asked.distance * (1 + _ROUNDING)
+                near = asked.distance * (1 + ROUNDING)
                 distances = Loss.of("distance", secrets.space, reports)
                 return Loss.of(distances.matrix > near, secrets.space, distances.reports)
             case o.MatrixValues():

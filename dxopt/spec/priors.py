@@ -211,8 +211,8 @@ def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) ->
     missing = next((name for name in secrets.space.labels if name not in found), None)
     if missing is not None:
         close = next((name for name in found if _is_written_otherwise(name, missing)), None)
-        hint = "" if close is None else f": it is {close!r} there, and must be the same to the letter"
-        raise blame(f"{table.name} has no row for {missing!r}", f"add it{hint}")
+        fix = "add it" if close is None else f"write {missing!r} for {close!r}, if that is meant, or add it"
+        raise blame(f"{table.name} has no row for {missing!r}", fix)
     return [found[name] for name in secrets.space.labels]
 
 

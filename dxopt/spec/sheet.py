@@ -63,6 +63,7 @@ class Sheet(f.Section):
         "uniform", description="What is believed before a report is seen, or a set of that; a list makes a family."
     )
     loss: Loss = Field("distance", description="What a report costs.")
+    max_loss: f.Number | None = Field(None, description="What no report may cost more than, whatever the secret.")
     reports: Reports | None = Field(None, description="What may be reported; the points of the space by default.")
     method: Annotated[str, f.OneOf(METHOD_NAMES)] = Field(
         "auto", description="How to find a mechanism; a list makes a family."

@@ -32,7 +32,7 @@ from dxopt.model.objective import WorstLoss, WorstRegret
 from dxopt.model.prior import PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem, required_problem
-from dxopt.proofs.certify import is_optimal
+from dxopt.proofs.certify import MADE_IMPOSSIBLE, is_optimal
 from dxopt.proofs.user_channel import proven_answer
 from dxopt.results.announcing import announcing
 from dxopt.results.compared import Refined, Regularity
@@ -302,6 +302,8 @@ def _baseline_entry(problem: Problem, name: str) -> Entry:
     if reason:
         return Entry(note=reason)
     channel = baseline.channel(problem)
+    if (np.isinf(problem.losses) & (channel > 0)).any():
+        return Entry(note=MADE_IMPOSSIBLE)
     mechanism = Mechanism.from_matrix(problem.space, channel, problem.reports, name=name)
     spent = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
     if spent > problem.objective.max_loss:

@@ -106,14 +106,16 @@ def check_distances(result: Result) -> str:
 
 
 def check_losses(result: Result) -> str:
-    """Check that losses are finite where they count, and as their name defines them."""
+    """Check that losses are finite where reports are made, and as their name defines them."""
     losses = result.losses
     name = result.named.get("loss")
+    for x, z in np.argwhere(np.isinf(result.all_losses) & (result.matrix > 0))[:1].tolist():
+        raise Broken(f"it is infinite in secret {result.secret(x)} and report {result.report(z)}, which is made")
     shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
     if name not in NAMED:
         if str(name).strip().casefold() in NAMED:
             raise Unproved(f"{name!r} is no loss that is derived, but may be taken for one")
-        return f"{shape} losses, finite and as they were given"
+        return f"{shape} losses, as they were given"
     if not result.secrets:
         _check_losses_to_reports(result, name)
         return f"{shape} losses, each the {name} between the points"
@@ -211,7 +213,7 @@ def check_value(result: Result) -> str:
     claimed = require_value(result, attained_value(result))
     if result.objective != "adversary_error":
         return f"{result.objective.replace('_', ' ')} {claimed:.12g}"
-    spent = result.worth.expected_loss(result.losses).high
+    spent = result.worth.expected_loss(result.counted_losses).high
     if spent > Fraction(result.asked.max_loss):
         raise Broken(f"the expected loss is {float(spent):.17g}, over its budget {result.asked.max_loss:.17g}")
     return f"adversary error {claimed:.12g}; the expected loss is within its budget"
@@ -228,9 +230,9 @@ def require_value(result: Result, exact: Enclosed) -> float:
 def attained_value(result: Result) -> Enclosed:
     """Return the exact value of the objective."""
     if result.objective == "expected_loss":
-        return result.worth.expected_loss(result.losses)
+        return result.worth.expected_loss(result.counted_losses)
     if result.priors is not None:
-        return result.worth.largest_loss(result.losses, result.priors)
+        return result.worth.largest_loss(result.counted_losses, result.priors)
     if result.guessed is None:
         raise Broken(f"claims.json: there is no objective {result.objective!r}")
     return result.worth.adversary_error(result.guessed)

@@ -155,19 +155,38 @@ class Result:
 
     @cached_property
     def all_losses(self) -> Array:
-        """l, `(n, m)`, as in the file; infinite ones are allowed where they do not count (see `losses`)."""
+        """l, `(n, m)`, as in the file; infinite ones forbid reports (see `impossible`)."""
         self.require_written()
         return numbers(self.problem, "losses", self.size, self.matrix.shape[1])
 
     @cached_property
-    def losses(self) -> Array:
+    def counted_losses(self) -> Array:
         """l, `(n, m)`; 0 where it does not count: at secrets of prior 0, or that no prior of a set has."""
-        found = self.all_losses
         counted = self.prior > 0 if self.priors is None else self.priors.reach
-        found = np.where(counted[:, None], found, 0.0)
-        if not np.isfinite(found).all():
-            x, z = np.argwhere(~np.isfinite(found))[0].tolist()
-            raise Broken(f"loss: it is {found[x, z]} in secret {self.secret(x)} and report {self.report(z)}")
+        return np.where(counted[:, None], self.all_losses, 0.0)
+
+    @cached_property
+    def losses(self) -> Array:
+        """The losses that count, finite: those of impossible reports are the largest of all others."""
+        found = self.counted_losses
+        if self.impossible is not None:
+            found = np.where(self.impossible, found[~self.impossible].max(), found)
+        return found
+
+    @cached_property
+    def impossible(self) -> NDArray[np.bool_] | None:
+        """Reports that no channel makes, `(n, m)`: of infinite loss to the secret, or one at finite distance.
+
+        None where all losses are finite. With δ nothing follows of other secrets.
+        """
+        found = np.isinf(self.all_losses)
+        if not found.any():
+            return None
+        near = (self.bound & (self.delta == 0)).astype(np.float64) + np.eye(self.size)
+        while not np.array_equal(wider := near @ found > 0, found):
+            found = wider
+        if found.all(axis=1).any():
+            raise Broken(f"loss: it leaves no report to secret {self.secret(int(found.all(axis=1).argmax()))}")
         return found
 
     @property
@@ -236,7 +255,7 @@ class Result:
         if self.objective == "adversary_error" and not math.isfinite(most):
             raise Broken(f"problem.npz: max_loss is {most}")
         posed = (self.objective, self.losses, self.prior, self.asked_levels, Fraction(self.delta))
-        return Asked(*posed, self.guessed, most, self.shape, self.beliefs, self.priors)
+        return Asked(*posed, self.guessed, most, self.shape, self.beliefs, self.priors, self.impossible)
 
     @cached_property
     def beliefs(self) -> Beliefs | None:

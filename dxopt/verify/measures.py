@@ -86,7 +86,7 @@ def _min_capacity(result: Result) -> Fraction:
 
 
 _EXACT: dict[str, Callable[[Result], Enclosed]] = {
-    "expected_loss": lambda result: result.worth.expected_loss(result.losses),
+    "expected_loss": lambda result: result.worth.expected_loss(result.counted_losses),
     "worst_loss": lambda result: result.worth.largest_loss(result.all_losses, everyone(result.size)),
     "adversary_error": lambda result: result.worth.adversary_error(result.distances),
     "utility": lambda result: _exactly(result.worth.correct()),
@@ -323,7 +323,7 @@ def _check_records(result: Result, name: str, claimed: float, count: str | None)
     delta = result.claimed("delta") if result.private else 0.0
     largest = float(result.distances.max())
     if count is not None:
-        one = result.worth.expected_loss(result.losses)
+        one = result.worth.expected_loss(result.counted_losses)
         _require_exact(name, Enclosed(int(count) * one.low, int(count) * one.high, int(count) * one.size), claimed)
     elif name.startswith("delta"):
         if claimed != delta:

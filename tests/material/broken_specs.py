@@ -302,14 +302,8 @@ BROKEN: list[Broken] = [
     _space("triangle inequality", "{kind: distances, file: triangle.csv}", 2, 32, "space.file"),
     _space("negative distance", "{kind: distances, values: [[0, -1], [1, 0]]}", 2, 39, "space.values[0][1]"),
     _space("diagonal", "{kind: distances, values: [[1, 1], [1, 0]]}", 2, 26, "space.values"),
-    _space("infinite loss", "{kind: distances, file: matrix.csv}", 5, 7, "loss"),
-    Broken(
-        "default loss is infinite",
-        with_space("{kind: distances, file: matrix.csv}").replace("loss: distance\n", ""),
-        1,
-        1,
-        "loss",
-    ),
+    _broken("no report is left", "loss: distance", "loss: {kind: matrix, values: [[.inf], [0], [0]]}", 13, 1, "loss"),
+    _broken("reports beyond any limit", "loss: distance", "loss: distance\nmax_loss: -1", 14, 11, "max_loss"),
     Broken(
         "tight and asymmetric",
         with_space("{kind: distances, file: asymmetric.csv}")

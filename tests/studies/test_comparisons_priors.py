@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -62,10 +61,6 @@ def test_priors_that_cannot_be_compared(problem: dx.Problem) -> None:
     short = "priors: short: the prior has 2 entries for 9 points; give one probability per point"
     with pytest.raises(dx.SpecError, match=short):
         dx.compare(problem, [], priors={"short": dx.Prior.uniform(dx.line(2))})
-    nowhere = np.where(np.arange(9)[:, None] == 8, np.inf, problem.losses)
-    certain = problem.but(prior=dx.Prior.from_weights(problem.space, [1] * 8 + [0]), loss=nowhere)
-    with pytest.raises(dx.SpecError, match="priors: all: the loss is infinite for secret"):
-        dx.compare(certain, [], priors={"all": problem.prior})
 
 
 def test_the_error_of_an_adversary_under_another_prior(problem: dx.Problem) -> None:

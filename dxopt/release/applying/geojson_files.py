@@ -191,10 +191,10 @@ class GeoJsonFile:
             raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
         if self.members.get("crs") is not None:
             try:
-                named = self.members["crs"]["properties"]["name"]
-                last = named.rpartition(":")[2]
-            except (KeyError, TypeError, AttributeError):
-                raise SpecError("geometry", "is in a coordinate system without a name", "remove crs") from None
+                about = self.members["crs"]["properties"]
+                last = str(about["name"] if "name" in about else about["code"]).rpartition(":")[2]
+            except (KeyError, TypeError):
+                last = ""
             require_wgs84("OGC" if last == "CRS84" else "EPSG", last)
 
     def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, list[Any]]]:

@@ -8,6 +8,10 @@ Methods by name
     `optimal` asks for the best private channel. `auto` does too, but first takes the tight-constraints mechanism
     where that is proven optimal: binary loss, regular prior, secrets as reports, no spanner.
 
+Infinite losses
+    `auto` and `optimal` solve the problem without the reports that they forbid (`reductions.possible_reports`), with
+    the routes below, but for that of lines.
+
 Expected loss, without δ
     1. Product: independent coordinates and a loss that is a sum over them; each factor is a problem of its own.
     2. Line: the truncated geometric mechanism with its optimal remap, proven by its own dual.
@@ -47,8 +51,10 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.user_channel import proven_but_for_rounding
 from dxopt.runtime.plugins import Found, OrPlugins, Plugins, error_text
 from dxopt.solving.options import Options, Route
+from dxopt.solving.reductions.possible_reports import without_impossible
 from dxopt.solving.routes import limits
-from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic_candidate, require_within_budget
+from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic_candidate, require_allowed
+from dxopt.solving.routes.limits import COLUMNS, GENERAL
 from dxopt.solving.routes.linear import by_linear_program, by_spanner
 from dxopt.solving.routes.structured import by_line, by_product
 
@@ -69,7 +75,7 @@ def plugged_candidate(problem: Problem, found: Found) -> Candidate:
         mechanism = proven_but_for_rounding(problem, made)
     except SpecError as error:
         raise MethodRefused(name, f"{whose}: its {error.field} {error.wrong}") from error
-    return require_within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))
+    return require_allowed(problem, name, Candidate(mechanism.matrix, route=titled(name)))
 
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
@@ -97,6 +103,8 @@ def routes(problem: Problem, options: Options) -> tuple[Route, ...]:
     """Return the routes for a problem, in the order in which they are tried."""
     if options.method not in SPANNER_METHODS:
         return (by_name,)
+    if problem.impossible is not None:
+        return (by_possible_reports,)
     if problem.why_coupled is not None:
         from dxopt.solving.routes.coupled import by_coupled_program
 
@@ -121,13 +129,26 @@ def is_enough(problem: Problem, options: Options) -> bool:
     return options.spanner is None and (options.stop.requested or problem.variables > limits.COLUMNS_LIMIT)
 
 
+def by_possible_reports(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """Solve the problem without the reports that must not be made, whose losses are infinite."""
+    reduced = without_impossible(problem)
+    smaller = reduced.smaller
+    solver = options.solver
+    if solver == "auto" and limits.is_line(smaller):  # the dual of a line says nothing of more reports than it has
+        solver = GENERAL[0] if smaller.variables < limits.COLUMNS_FROM else COLUMNS
+    how = {"method": options.method, "solver": solver, "spanner": options.spanner}
+    found = options.part(smaller, "", **how)
+    options.refused.update(found.refused)
+    yield reduced.lift(found)
+
+
 def by_name(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Make the mechanism that the method names."""
     method = options.method
     if problem.beliefs is not None:
         raise MethodRefused(method, "knows of no beliefs")
     if method == "tight":
-        yield require_within_budget(problem, method, replace(tight_candidate(problem), route=TIGHT))
+        yield require_allowed(problem, method, replace(tight_candidate(problem), route=TIGHT))
     elif not problem.private:
         raise MethodRefused(method, "needs an epsilon")
     elif method in CLASSICS:

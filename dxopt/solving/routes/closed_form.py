@@ -21,6 +21,7 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.certify import MADE_IMPOSSIBLE, makes_impossible
 from dxopt.proofs.repair import expected_above, repair
 from dxopt.runtime.stopping import Stop
 from dxopt.solving.options import Options
@@ -95,12 +96,17 @@ def classic_candidate(problem: Problem, name: str) -> Candidate:
     if problem.why_coupled is None and not is_written(problem):
         implicit = mechanism.implicit(problem)
     if implicit is not None:
-        return Candidate(implicit, route=titled(name))
-    return require_within_budget(problem, name, Candidate(mechanism.channel(problem), route=titled(name)))
+        return require_allowed(problem, name, Candidate(implicit, route=titled(name)))
+    return require_allowed(problem, name, Candidate(mechanism.channel(problem), route=titled(name)))
 
 
-def require_within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
-    """Return the candidate of a mechanism by name; MethodRefused where its expected loss is above the loss budget."""
+def require_allowed(problem: Problem, name: str, candidate: Candidate) -> Candidate:
+    """Return the candidate of a mechanism by name; MethodRefused where its losses, or their mean, are too large."""
+    channel = candidate.channel
+    if problem.impossible is not None and makes_impossible(
+        problem, channel.matrix if isinstance(channel, Mechanism) else channel
+    ):
+        raise MethodRefused(name, MADE_IMPOSSIBLE, "use method: optimal, or finite losses")
     budget = problem.objective.max_loss
     if not math.isfinite(budget) or isinstance(candidate.channel, Mechanism):
         return candidate

@@ -17,7 +17,7 @@ from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import AdversaryDual
-from dxopt.proofs.repair import constant_channel, expected_above
+from dxopt.proofs.repair import constant_channel, expected_above, repair
 from dxopt.solving.routes.closed_form import ClosedForms
 
 Array = NDArray[np.float64]
@@ -73,7 +73,9 @@ def simple_within_budget(problem: Problem) -> Array | None:
     """Return the best private channel that needs no solver, where that is within the budget; None where it is not."""
     if not problem.private:
         return None
-    known = ClosedForms(problem.but(objective=ExpectedLoss(), delta=0.0)).best(_SECONDS).channel
+    without = problem.but(objective=ExpectedLoss(), delta=0.0)
+    # where e^{-εd} is no double, one of no loss may not be private
+    known = repair(without, ClosedForms(without).best(_SECONDS).channel)
     return known if expected_above(problem, known) <= problem.objective.max_loss else None
 
 

@@ -55,7 +55,7 @@ class Asked:
     ----------
     objective : str
     losses : (n, m) array
-        Finite; 0 where they do not count.
+        Finite; 0 where they do not count, and the largest of all for impossible reports.
     prior : (n,) array
     levels : Levels
         Budgets of the pairs that are bound.
@@ -70,6 +70,8 @@ class Asked:
         Pairs of beliefs that must not be told apart.
     priors : Priors or None
         Those of which the worst counts.
+    impossible : (n, m) bool array or None
+        Reports that no channel makes, as losses are infinite.
     """
 
     objective: str
@@ -82,6 +84,7 @@ class Asked:
     shape: tuple[int, ...] = ()
     beliefs: Beliefs | None = None
     priors: Priors | None = None
+    impossible: NDArray[np.bool_] | None = None
 
 
 def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
@@ -106,7 +109,7 @@ def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
         found, how = _adversary_bound(asked, dual)
     elif asked.objective == "expected_loss" and "multiplier" in dual:
         costs = _less_beliefs_if_any(asked, weighted_costs(asked.prior, asked.losses), beliefs)
-        found, how = bound_by_multipliers(costs, asked.levels, asked.delta, dual)
+        found, how = bound_by_multipliers(costs, asked.levels, asked.delta, dual, asked.impossible)
     else:
         raise Broken(f"dual.npz holds no dual of {asked.objective}")
     return found, how if beliefs is None else f"{how}, and {len(beliefs['belief']):,} of pairs of beliefs"
@@ -201,7 +204,7 @@ def _worst_bound(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | N
         weights = priors.worst_weights(asked.losses.min(axis=1))
     mixed, bits, divisor, short = priors.prior_of_weights(weights)
     costs = _less_beliefs_if_any(asked, costs_by_weights(mixed, bits, asked.losses), beliefs)
-    found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
+    found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner, asked.impossible)
     # The mass that is short is lost on some report of a secret that counts, or under members that sum to nearly 1.
     missing = short * (least - Fraction(1, 10**9) * abs(least))
     proven = found / divisor + missing
@@ -234,7 +237,7 @@ def _adversary_bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     if not guesses.any(axis=1).all():
         raise Broken(f"dual.npz: there is no guess after report {int(np.argmin(guesses.any(axis=1)))}")
     costs = _guessed_costs(asked, asked.guessed, guesses, price)
-    found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
+    found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner, asked.impossible)
     return Fraction(price) * Fraction(asked.max_loss) - found, f"{how}, guesses, a price of {price:.6g}"
 
 

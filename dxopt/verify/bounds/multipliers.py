@@ -43,6 +43,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,8 +94,13 @@ def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
     return Costs(rows, bits)
 
 
-def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Arrays) -> tuple[Fraction, str]:
-    """Return the lower bound on Σ c K that the multipliers of a dual prove, and how: the first statement above."""
+def bound_by_multipliers(
+    costs: Costs, levels: Levels, delta: Fraction, dual: Arrays, impossible: NDArray[np.bool_] | None = None
+) -> tuple[Fraction, str]:
+    """Return the lower bound on Σ c K that the multipliers of a dual prove, and how: the first statement above.
+
+    K is 0 in the mask `impossible` `(n, m)`, so that the least of r is that of the other reports.
+    """
     n, m = len(costs.rows), len(costs.rows[0])
     # 1. The dual lists triples: λ(first, second, report) = multiplier. Triples that are not bound and multipliers
     #    that are not positive and finite are left out, which is the same as multipliers of 0. (An index out of range
@@ -130,6 +136,8 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
         for pair, by_report in by_pair.items()
     )
     # 5. A row of K is a distribution, so that it pays at least its least reduced cost.
+    if impossible is not None:
+        reduced = [list(compress(row, left)) for row, left in zip(reduced, (~impossible).tolist(), strict=True)]
     found = (sum(map(min, reduced)) - delta * lost) / Fraction(2) ** bits
     return found, f"weak duality, {int(np.count_nonzero(good)):,} multipliers"
 

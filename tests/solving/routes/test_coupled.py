@@ -175,8 +175,8 @@ def test_budget_of_nothing() -> None:
         ({"epsilon": None, "objective": "worst_loss"}, "epsilon: is missing, which worst_loss needs"),
         ({"prior": None}, "prior: is missing, which expected_loss needs"),
         (
-            {"loss": [[0, np.inf], [1, 0]], "objective": "worst_loss"},
-            "loss: is infinite for secret 0 and report 1; g",
+            {"loss": [[0, np.inf], [np.inf, 0]], "objective": "worst_loss"},
+            "loss: leaves no report to secret 0",
         ),
     ],
 )
