@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
-from dxopt.spec import SpecFileError, Task, load
+import dxopt as dx
+from dxopt.spec import SpecFileError, Task, json_schema, load
+
+HEAD = "name: spaces\nepsilon: 1.0\nprior: {kind: uniform}\nloss: binary\nspace: "
 
 SPACES: list[tuple[str, list[list[float]]]] = [
     ("{kind: points, values: [[0], [3], [1/2]]}", [[0, 3, 0.5], [3, 0, 2.5], [0.5, 2.5, 0]]),
@@ -68,6 +74,21 @@ def refusal(folder: Path, text: str) -> SpecFileError:
     with pytest.raises(SpecFileError) as caught:
         tasks_of(folder, text)
     return caught.value
+
+
+def assert_space(folder: Path, text: str, expected: dx.MetricSpace) -> None:
+    """A text is that of a space, also by the schema."""
+    space = task_of(folder, HEAD + text).problem.space
+    assert tuple(space.labels) == tuple(expected.labels)
+    assert np.array_equal(space.distances, expected.distances)
+    jsonschema.Draft202012Validator(json_schema()).validate(YAML(typ="safe").load(HEAD + text))
+
+
+def assert_space_refused(folder: Path, text: str, where: str, message: str) -> None:
+    """The text of a space is refused by a message that a pattern finds, at a part of it."""
+    told = str(refusal(folder, HEAD + text))
+    column = len("space: ") + text.index(where) + 1 if where else 1
+    assert re.search(message, told) and f"problem.yaml:5:{column}: " in told and "\n" not in told
 
 
 # good files

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jsonschema
-import numpy as np
 import pytest
-from ruamel.yaml import YAML
 
 import dxopt as dx
-from dxopt.spec import SpecFileError, json_schema, load
+from tests.material.spec_files import assert_space, assert_space_refused
 
-HEAD = "name: universe\nepsilon: 1.0\nprior: {kind: uniform}\nloss: binary\nspace: "
 DATABASES = "{kind: databases, values: [0, 1, 2], records: 2"
 NUMBERS = dx.Universe.databases([0, 1, 2], 2)
 GOOD = {
@@ -78,26 +74,11 @@ BAD = {
 }
 
 
-def loaded(folder: Path, space: str) -> dx.MetricSpace:
-    file = folder / "problem.yaml"
-    file.write_text(HEAD + space + "\n", encoding="utf-8")
-    (task,) = load(file)
-    return task.problem.space
-
-
 @pytest.mark.parametrize("text", list(GOOD))
 def test_spaces_are_those_of_the_library(tmp_path: Path, text: str) -> None:
-    space = loaded(tmp_path, text)
-    assert tuple(space.labels) == tuple(GOOD[text].labels)
-    assert np.array_equal(space.distances, GOOD[text].distances)
-    jsonschema.Draft202012Validator(json_schema()).validate(YAML(typ="safe").load(HEAD + text))
+    assert_space(tmp_path, text, GOOD[text])
 
 
 @pytest.mark.parametrize("text", list(BAD))
 def test_what_is_wrong_is_named(tmp_path: Path, text: str) -> None:
-    where, message = BAD[text]
-    column = len("space: ") + text.index(where) + 1 if where else 1
-    with pytest.raises(SpecFileError, match=message) as caught:
-        loaded(tmp_path, text)
-    assert f"problem.yaml:5:{column}: " in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert_space_refused(tmp_path, text, *BAD[text])
