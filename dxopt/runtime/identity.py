@@ -87,7 +87,7 @@ def _written(value: Any, field: str) -> str:
             raise SpecError(field, "is bytes that are no text in UTF-8", "give text or a number") from None
     if not isinstance(value, Real | Decimal):
         raise SpecError(field, f"is of type {type(value).__name__}", "give text or a number")
-    if isinstance(value, Real) and not isinstance(value, Integral) and abs(value) > _EXACT:
+    if isinstance(value, Real) and not isinstance(value, Integral) and abs(float(value)) > _EXACT:
         fix = "read the column as integers or as text"
         raise SpecError(field, "is a float too large to stand for one whole number", fix)
     try:
