@@ -1,0 +1,95 @@
+"""Which runs go on with which: all that decides the draws names a run, and one run at a time has an output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+
+import dxopt as dx
+from dxopt.release.applying import csv_files, formats
+from tests.material.people import WithLedger, town
+
+pytest.importorskip("pandas")
+
+KEY, OTHER = dx.Key(bytes(range(32))), dx.Key(bytes(32))
+DRAWS: dict[str, dict[str, Any]] = {
+    "no key": {},
+    "key": {"key": KEY, "release": "autumn"},
+    "other key": {"key": OTHER, "release": "autumn"},
+    "other release": {"key": KEY, "release": "winter"},
+    "nearest": {"outside": "nearest"},
+}
+ROWS_PAID = 4
+
+
+class TestOtherRuns(WithLedger):
+    """A run that is stopped after a chunk was paid."""
+
+    @pytest.fixture
+    def stopped(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+        """Runs are stopped when they write their second chunk."""
+        monkeypatch.setattr(formats, "ROWS", ROWS_PAID // 2)
+        self.ledger.set(100 * self.level)
+        written, calls = csv_files.CsvSink.write, list[int]()
+
+        def stops(*arguments: Any) -> None:
+            calls.append(1)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            written(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(csv_files.CsvSink, "write", stops)
+            yield patch
+
+    @pytest.mark.parametrize("then", DRAWS)
+    @pytest.mark.parametrize("first", DRAWS)
+    def test_draws_of_another_kind_are_another_run_and_are_paid_for(
+        self, first: str, then: str, stopped: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            self.apply(**DRAWS[first])
+        assert sum(self.spent().values()) == ROWS_PAID
+        stopped.undo()
+        self.apply(**DRAWS[then])
+        assert sum(self.spent().values()) == (20 if first == then else 20 + ROWS_PAID)
+        self.ledger.check()
+
+    @pytest.mark.parametrize("draws", DRAWS)
+    def test_another_output_is_paid_for_unless_a_key_gives_the_same_reports(
+        self, draws: str, stopped: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            self.apply(**DRAWS[draws])
+        stopped.undo()
+        elsewhere = dx.Output(self.output.with_name("elsewhere.csv"))
+        asked: dict[str, Any] = {"lat": "lat", "lon": "lon", "person": "person", "ledger": self.ledger}
+        dx.apply(town(), self.data, elsewhere, **asked, **DRAWS[draws])
+        assert sum(self.spent().values()) == (20 if "key" in DRAWS[draws] else 20 + ROWS_PAID)
+
+    def test_of_two_at_once_one_publishes_and_the_other_says_so(self) -> None:
+        self.ledger.set(100 * self.level)
+        self.ledger.close()
+        start, found = Barrier(2), list[str]()
+
+        def run() -> None:
+            with dx.Budgets.open(self.data.with_name("ledger.sqlite")) as ledger:
+                start.wait()
+                try:
+                    self.apply(ledger=ledger)
+                    found.append("")
+                except dx.SpecError as error:
+                    found.append(error.field)
+
+        for thread in (threads := [Thread(target=run) for _ in range(2)]):
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(found) in (["", ""], ["", "output"])
+        assert len(self.output.read_text(encoding="utf-8").splitlines()) == 21
+        self.ledger = dx.Budgets.open(self.data.with_name("ledger.sqlite"))
+        assert sum(self.spent().values()) == 20 * found.count("")
+        self.ledger.check()
