@@ -64,7 +64,8 @@ class TestOtherRuns(WithLedger):
         with pytest.raises(KeyboardInterrupt):
             self.apply(**DRAWS[draws])
         stopped.undo()
-        elsewhere = dx.Output(self.output.with_name("elsewhere.csv"))
+        (folder := self.output.with_name("elsewhere")).mkdir()
+        elsewhere = dx.Output(folder / self.output.name)
         asked: dict[str, Any] = {"lat": "lat", "lon": "lon", "person": "person", "ledger": self.ledger}
         dx.apply(town(), self.data, elsewhere, **asked, **DRAWS[draws])
         assert sum(self.spent().values()) == (20 if "key" in DRAWS[draws] else 20 + ROWS_PAID)
