@@ -26,6 +26,7 @@ def said_to_be(file: Path) -> None:
     side = file.with_name(f"{file.name}.dxopt.json")
     said = json.loads(side.read_text(encoding="utf-8"))
     said["output"]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    said["output"]["bytes"] = file.stat().st_size
     side.write_text(json.dumps(said), encoding="utf-8")
 
 
