@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from dxopt.errors import SpecError, required
 from dxopt.runtime.atomic_write import replacing
-from dxopt.runtime.reading import MOST_KEY, as_path, open_file
+from dxopt.runtime.reading import MOST_KEY, as_path, open_file, require_private
 
 VARIABLE = "DXOPT_KEY"
 _BYTES = 32
@@ -90,8 +90,7 @@ class Key:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise SpecError("key", f"{path} cannot be read: {reason}", "name the file of a key") from None
-        if os.name == "posix" and mode & 0o077:
-            raise SpecError("key", f"{path} may be read by others", f"run chmod 600 {path}")
+        require_private(path, mode, "key")
         return cls._from_digits(text, f"{path} holds no key")
 
     @classmethod

@@ -246,3 +246,9 @@ def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     if count < size:
         raise ValueError(f"{member.filename} ends early")
     return np.ndarray(shape, dtype, content, order="F" if by_columns else "C")
+
+
+def require_private(file: Path, mode: int, field: str) -> None:
+    """Raise SpecError if the mode of a file lets others than its owner read or write it."""
+    if os.name == "posix" and mode & 0o077:
+        raise SpecError(field, f"{file} may be read by others", f"run chmod 600 {file}")

@@ -35,6 +35,12 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
         f"for one as for the other{unless}.",
     )
     yield "several reports", "n independent reports of one person together cost n times as much: the levels add up."
+    if person := said.draws.person or (said.budgets and said.budgets.person):
+        yield (
+            "persons",
+            f"A person is a value of column {person!r}: who has several of them is as many persons, each with a "
+            "budget and draws of its own, and the levels of all of them add up.",
+        )
     if said.draws.keyed:
         yield from _key_sentences(unless, paid=said.budgets is not None)
     if said.budgets is not None:

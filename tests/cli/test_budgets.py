@@ -133,7 +133,7 @@ BAD = {
     "delta: is given without a budget": ["budget.sqlite", "--delta", "1e-6"],
     "unset: is of one person": ["budget.sqlite", "--unset"],
     "key: .* cannot be read: No such file": ["budget.sqlite", "--key-file", "none"],
-    "persons: 0 is empty": ["budget.sqlite", "--person", ""],
+    "persons: number 0 ": ["budget.sqlite", "--person", ""],
 }
 
 

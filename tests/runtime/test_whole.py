@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import dxopt as dx
+from dxopt.cli.application import app
 from dxopt.errors import SpecError
 from dxopt.release.applying.files import publish, whole
 from dxopt.runtime.atomic_write import replacing
@@ -83,3 +86,21 @@ def test_what_a_killed_run_left_is_published_once(tmp_path: Path) -> None:
     assert publish(tmp_path / "c.json", empty)
     assert not publish(tmp_path / "c.json", empty)
     assert names(tmp_path) == ["c.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege")
+@pytest.mark.parametrize("to", ["js", "sql", "duckdb", "json", "dxt", "save"])
+def test_no_export_follows_a_link_of_the_name_that_it_writes_to(tmp_path: Path, to: str) -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=1.0))
+    source = table.save(tmp_path / "t.dxt")
+    (victim := tmp_path / "victim").write_text("precious")
+    output = tmp_path / "folder" / "out.dxt"
+    output.parent.mkdir()
+    (output.parent / ".out.dxt.part").symlink_to(victim)
+    if to == "save":
+        table.save(output)
+    else:
+        done = CliRunner().invoke(app, ["export", str(source), "--to", to, "-o", str(output)])
+        assert done.exit_code == 0, done.output
+    assert victim.read_text() == "precious"
+    assert output.is_file() and not output.is_symlink()

@@ -86,7 +86,8 @@ class Budgets(Shown):
         Raises
         ------
         SpecError
-            If there is no such file, or it is no ledger, damaged, of a later version, with another unit or key.
+            If there is no such file, others than its owner may read or write it, or it is no ledger, damaged, of a
+            later version, with another unit or key.
 
         Examples
         --------

@@ -16,6 +16,7 @@ from dxopt.errors import DxoptError, SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
 from dxopt.runtime.identity import identity
+from dxopt.runtime.reading import require_private
 
 FORMAT = 3
 """The version of ledgers."""
@@ -44,7 +45,7 @@ CREATE TABLE payments (
     level INTEGER NOT NULL REFERENCES levels, key TEXT NOT NULL, rows INTEGER NOT NULL, first TEXT NOT NULL,
     last TEXT NOT NULL, PRIMARY KEY (person, run, level, key)) WITHOUT ROWID
 """
-TABLES = {"settings", "persons", "levels", "runs", "payments", "rows", "tags"}
+TABLES = {("table", name) for name in ("settings", "persons", "levels", "runs", "payments", "rows", "tags")}
 
 
 def head(db: sqlite3.Connection, name: str) -> int:
@@ -179,11 +180,12 @@ class LedgerFile:
                 self._db.execute("PRAGMA synchronous = EXTRA")
                 self._db.execute("PRAGMA trusted_schema = OFF")
                 self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: few charges touch more than that
-                if new:
+                if create and not file.stat().st_size:
                     file.chmod(0o600)  # it says who was where how often
             if create:
                 self._make(kept)
             self._check()
+            require_private(file, file.stat().st_mode, "ledger")
         except BaseException:
             self._db.close()
             raise
@@ -239,15 +241,15 @@ class LedgerFile:
     def _check(self) -> None:
         """Raise SpecError unless the file is a ledger that this dxopt knows."""
         with self.reading() as db:
-            tables = {name for kind, name in db.execute("SELECT type, name FROM sqlite_master") if kind != "index"}
-            if not tables:
+            found = {entry for entry in db.execute("SELECT type, name FROM sqlite_master") if entry[0] != "index"}
+            if not found:
                 raise SpecError("ledger", f"{self.file} is empty", _MAKE_IT)
             if head(db, "application_id") != APPLICATION:
                 raise SpecError("ledger", f"{self.file} is the database of another program", "name another file")
             version = head(db, "user_version")
             if version > FORMAT:
                 raise SpecError("ledger", f"{self.file} was made by a later dxopt (format {version})", "update dxopt")
-            if version != FORMAT or tables != TABLES:
+            if version != FORMAT or found != TABLES:
                 raise self.damaged()
 
     def damaged(self) -> SpecError:

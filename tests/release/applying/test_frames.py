@@ -211,3 +211,44 @@ def test_what_is_not_installed_is_named(library: str, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(dx.UnsupportedError, match=rf"{library}: is not installed; install dxopt\[frames\]"):
         dx.apply(town(), pd.DataFrame(people()), lat="lat", lon="lon")
+
+
+INDICES: dict[str, Any] = {
+    "latitude": lambda frame: frame.set_index("lat", drop=False),
+    "two": lambda frame: frame.set_index(["lat", "lon"], drop=False),
+    "two without names": lambda frame: frame.set_index(["lat", "lon"], drop=False).rename_axis([None, None]),
+    "one of pairs": lambda frame: frame.set_axis(
+        pd.Index([*zip(frame["lat"], frame["lon"], strict=True)], tupleize_cols=False)
+    ),
+    "text": lambda frame: frame.set_axis(
+        [f"{lat}, {lon}" for lat, lon in zip(frame["lat"], frame["lon"], strict=True)]
+    ),
+    "copies": lambda frame: frame.set_axis(pd.MultiIndex.from_frame(frame[["lat", "lon"]], names=["p", "q"])),
+    "times": lambda frame: frame.set_axis(pd.to_datetime(frame["time"], unit="D").rename("day")),
+}
+
+
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("keep", [[], None, ["note"]], ids=str)
+def test_no_index_is_published_that_was_not_chosen(index: str, keep: list[str] | None) -> None:
+    """True positions do not leave as an index, whatever they are called there."""
+    frame = INDICES[index](pd.DataFrame(people()))
+    try:
+        found = dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(keep=keep))
+    except dx.SpecError as error:
+        assert error.field in ("data", "index", "columns") and keep is None
+        return
+    left = found.reset_index()
+    true = {repr(value) for name in ("lat", "lon") for value in frame[name].tolist()}
+    assert not [text for name in left for text in map(str, left[name]) if any(value in text for value in true)]
+    assert keep is None or found.index.equals(pd.RangeIndex(len(found)))
+
+
+def test_an_index_of_true_values_is_not_published() -> None:
+    frame = pd.DataFrame({"beds": [1.25, 2.25, 3.25], "ward": [*"abc"]})
+    for given in (frame.set_index("beds", drop=False), frame.set_index("beds")):
+        for keep in ([], ["ward"]):
+            found = dx.apply(
+                counts(), given, column="beds", outside="nearest", columns=dx.Columns(keep=keep), within=0.5
+            )
+            assert not {1.25, 2.25, 3.25} & {*found.reset_index()["beds"]}

@@ -203,6 +203,25 @@ def test_counts_are_values_throughout_the_sidecar(tmp_path: Path, within: float 
     assert "11 possible values" in found["dataGeneralizations"][0]
 
 
+@pytest.mark.parametrize("paid", [False, True])
+@pytest.mark.parametrize("key", [None, dx.Key(bytes(32))], ids=["no key", "key"])
+@pytest.mark.parametrize("person", ["user", "user_day", "Día del usuario"])
+def test_the_statement_says_whose_values_are_persons(
+    person: str, key: dx.Key | None, paid: bool, tmp_path: Path
+) -> None:
+    """Where a column splits a user into days, nothing is promised about the user."""
+    data = pd.DataFrame({person: ["u1, mon", "u1, tue", "u2, mon"], "beds": [1, 2, 3]})
+    file = tmp_path / "said.json"
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=10) as ledger:
+        asked: dict[str, Any] = {"ledger": ledger} if paid else {}
+        asked |= {"key": key, "release": "May"} if key else {}
+        asked |= {"person": person} if asked else {}
+        dx.apply(counts(), data, dx.Output(sidecar=file), column="beds", **asked)
+    topics = dict(sentences(read_sidecar(file)))
+    assert ("persons" in topics) == bool(asked)
+    assert repr(person) in topics.get("persons", repr(person))
+
+
 def test_labels_are_never_taken_for_others(tmp_path: Path) -> None:
     file = tmp_path / "done.json"
     dx.apply(

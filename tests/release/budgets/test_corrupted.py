@@ -89,7 +89,7 @@ VALUES = {
 @pytest.mark.parametrize("name", few(VALUES, 6))
 def test_values(name: str, whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "ledger.sqlite"
-    for table in sorted(TABLES):
+    for _, table in sorted(TABLES):
         file.write_bytes(whole)
         db = sqlite3.connect(file)
         columns = [column for _, column, *_ in db.execute(f"PRAGMA table_info({table})")]

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import dxopt as dx
+from dxopt.release.budgets.ledger_file import TABLES
 from tests.release.budgets.reader import overspent
 
 KM = "per km"
@@ -67,6 +68,9 @@ def change(statement: str) -> Callable[[Path], None]:
     return spoil
 
 
+NOTHING = "AFTER INSERT ON payments BEGIN DELETE FROM payments; END"
+
+
 def another(file: Path) -> None:
     file.unlink()
     sqlite3.connect(file).execute("CREATE TABLE persons (id INTEGER)")
@@ -96,6 +100,34 @@ def test_what_is_no_sound_ledger_is_one_line(ledger: Path, message: str) -> None
     with pytest.raises(dx.SpecError, match=f"ledger: .*{message}") as caught:
         dx.Budgets.open(ledger).check()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [*(name for _, name in sorted(TABLES)), "payments_again"])
+@pytest.mark.parametrize("planted", ["TRIGGER {} " + NOTHING, "VIEW {} AS SELECT 1"])
+def test_nothing_planted_under_the_name_of_a_table_is_opened(ledger: Path, planted: str, name: str) -> None:
+    """A trigger may have the name of a table that stays; a view takes the place of one."""
+    db = sqlite3.connect(ledger)
+    if planted.startswith("VIEW"):
+        db.execute(f"DROP TABLE IF EXISTS {name}")
+    db.execute(f"CREATE {planted.format(name)}")
+    db.commit()
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(ledger)
+    assert caught.value.field == "ledger"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o602, 0o660])
+def test_a_ledger_that_others_may_read_or_write_is_refused(ledger: Path, mode: int) -> None:
+    ledger.chmod(mode)
+    before = ledger.read_bytes()
+    for create in (False, True):
+        with pytest.raises(dx.SpecError) as caught:
+            dx.Budgets.open(ledger, create=create)
+        assert caught.value.field == "ledger" and f"chmod 600 {ledger}" in caught.value.fix
+    assert ledger.read_bytes() == before
+    ledger.chmod(0o600)
+    dx.Budgets.open(ledger).close()
 
 
 def test_a_file_of_something_else_is_never_made_a_ledger(tmp_path: Path) -> None:
@@ -146,7 +178,9 @@ def test_a_ledger_that_may_not_be_written_is_read(ledger: Path) -> None:
     """
     with tempfile.TemporaryDirectory() as folder:  # that of pytest may be closed to other users
         file = Path(shutil.copy(ledger, folder))
-        file.chmod(0o444)
+        file.chmod(0o400)
+        if os.getuid() == 0:
+            os.chown(file, 65534, -1)
         file.parent.chmod(0o555)
         printed = python(code, file).stdout.splitlines()
     assert printed == ["5/2", f"ledger: {file} cannot be written; allow writing to it and to its folder"]
