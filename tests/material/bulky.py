@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import dxopt as dx
+from dxopt.verify.published.rows import read_rows
+from dxopt.verify.verdict import Broken
 from tests.material.hostile import most_memory
 from tests.material.people import counts
 
@@ -144,6 +146,19 @@ LARGE: dict[str, Callable[[Path], None]] = {
 }
 
 
+def read(*names: str) -> None:
+    """Print what `main` does for files as `verify` reads them: "Broken", or how many rows there are."""
+    for name in names:
+        file, started = Path(name), time.process_time()
+        made = ["beds", "t"] if file.suffix == ".parquet" else ["beds"]
+        try:
+            found: str | int = sum(1 for _ in read_rows(file, made).entries(made))
+        except Broken as error:
+            assert len(str(error)) < 3_000
+            found = "Broken"
+        print(json.dumps([file.name, found, time.process_time() - started, most_memory()]), flush=True)
+
+
 def main(*names: str) -> None:
     """Print for each file the field of the error, or how many rows were published, and the seconds and MB it took."""
     warnings.simplefilter("ignore")
@@ -159,4 +174,4 @@ def main(*names: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"apply": main, "verify": read}[sys.argv[1]](*sys.argv[2:])
