@@ -88,8 +88,8 @@ Spelling = Callable[[Option], str]
 
 
 def shortened(text: str) -> str:
-    """Return a text for a message, cut where it is longer than anybody reads."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    """Return a text for a message, its middle left out where it is longer than anybody reads."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
 
 
 class SpecError(DxoptError, ValueError):

@@ -288,12 +288,7 @@ def _read_parquet(file: Path, made: Sequence[str]) -> Rows:
     _require_bare(opened)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        size = _rows_at_once(opened, columns, file.stat().st_size)
-        texts = [
-            name
-            for name in columns
-            if pa.types.is_binary(kind := opened.schema_arrow.field(name).type) or pa.types.is_string(kind)
-        ]
+        size, texts = _rows_at_once(opened, columns, file.stat().st_size)
         reader = pq.ParquetFile(file, read_dictionary=texts, buffer_size=_BUFFER)
         number = 1
         for batch in reader.iter_batches(batch_size=size, columns=list(columns)):
@@ -313,8 +308,11 @@ def _listed(column: Any) -> list[Any]:
     return [None if place is None else values[place] for place in column.indices.to_pylist()]
 
 
-def _rows_at_once(opened: Any, columns: Sequence[str], stored: int) -> int:
-    """Return how many rows of some columns to unpack at once; Broken where they unpack to far more than is stored."""
+def _rows_at_once(opened: Any, columns: Sequence[str], stored: int) -> tuple[int, list[str]]:
+    """Return how many rows of some columns to unpack at once, and the columns whose texts are all in dictionaries.
+
+    Broken where they unpack to far more than is stored.
+    """
     import pyarrow as pa
 
     metadata = opened.metadata
@@ -323,21 +321,25 @@ def _rows_at_once(opened: Any, columns: Sequence[str], stored: int) -> int:
     kinds = [(place, metadata.schema.column(place)) for place in range(metadata.num_columns)]
     kinds = [(place, kind) for place, kind in kinds if kind.path in columns]
     count, whole = _MOST_ROWS, 0
+    texts = {kind.path for _, kind in kinds if kind.physical_type == "BYTE_ARRAY"}
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         unpacked = at_once = 0
         for place, kind in kinds:
             column = group.column(place)
+            shared = "DELTA_BYTE_ARRAY" in column.encodings
+            if shared or not any("DICTIONARY" in one for one in column.encodings):
+                texts.discard(kind.path)
             fixed = kind.physical_type == "FIXED_LEN_BYTE_ARRAY"
             size = max(column.total_uncompressed_size, column.num_values * (kind.length if fixed else 8))
             unpacked += size
             # each value may repeat all that was before
-            at_once += size * group.num_rows if "DELTA_BYTE_ARRAY" in column.encodings else size
+            at_once += size * group.num_rows if shared else size
         whole += unpacked
         if unpacked > _MOST_OF_GROUP or whole > max(_MOST_UNPACKED, 1000 * stored):
             raise Broken(f"the file unpacks to {whole:,} bytes or more, from {stored:,}")
         count = min(count, _MOST_UNPACKED * group.num_rows // max(at_once, 1))
-    return max(1, count)
+    return max(1, count), sorted(texts)
 
 
 def _require_bare(opened: Any) -> None:
