@@ -235,7 +235,8 @@ def require_geojson_in_wgs84(crs: Any, field: str = "geometry") -> None:
         named = _CRS.fullmatch(str(about["name"] if "name" in about else f"EPSG:{about['code']}"))
     except (KeyError, TypeError):
         named = None
-    require_wgs84(*(named.groups() if named else (None, None)), field)
+    authority, code = named.groups() if named else (None, None)
+    require_wgs84(authority, code, field)
 
 
 def as_wgs84(given: Any, field: str) -> Any:
