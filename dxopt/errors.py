@@ -87,6 +87,11 @@ Fix = tuple[str | Option, ...]
 Spelling = Callable[[Option], str]
 
 
+def shortened(text: str) -> str:
+    """Return a text for a message, its middle left out where it is longer than anybody reads."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
+
+
 class SpecError(DxoptError, ValueError):
     """Bad input: `field` names where it is; the message states what is wrong and what would be right.
 
@@ -132,7 +137,7 @@ class SpecError(DxoptError, ValueError):
     def line_in(self, spelling: Spelling) -> str:
         """Write the whole message on one line, with options in one of their spellings."""
         said = (self.wrong, self.fix_in(spelling))
-        wrong, fix = (part if len(part) <= _LONGEST else f"{part[:_LONGEST]}…" for part in said)
+        wrong, fix = map(shortened, said)
         return printable(" ".join((f"{self.field}: {wrong}" + (f"; {fix}" if fix else "")).splitlines()))
 
     def at(self, field: str, wrong: str | None = None) -> Self:

@@ -32,6 +32,7 @@ _CELLS = 100_000
 """Rows by which a guess is checked, unless they have more cells than this."""
 _BLOCK = 1 << 20
 _COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_EXCEL = re.compile(r"sep=.?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
 
 
@@ -109,6 +110,7 @@ class CsvText:
             rows, error = text._first_rows()
             if rows:
                 require_few(rows[0])
+                _require_no_mark(mark.join(rows[0]))
                 text = replace(text, names=text._names(rows[0], columns))
                 rows = rows[1:] if header else rows
                 width = len(text.names)
@@ -201,6 +203,13 @@ class CsvText:
                 yield line, letters, row
         except csv.Error as error:
             raise SpecError("data", str(error), "mend it, or name another delimiter: ", Option("delimiter")) from None
+
+
+def _require_no_mark(line: str) -> None:
+    """Raise SpecError where the first line is one that tells Excel the delimiter."""
+    if _EXCEL.fullmatch(line):
+        fix = "remove it: the delimiter is told without it, or name it: "
+        raise SpecError("data", f"begins with the line {line!r}, which is for Excel", fix, Option("delimiter"))
 
 
 def decimal_of(cells: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ reference system (CRS).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -22,6 +23,11 @@ from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, O
 
 WGS84 = "OGC:CRS84"
 """Longitude and latitude in degrees, as in GeoJSON."""
+_WGS84 = {("OGC", "CRS84"), ("EPSG", "4326")}
+_CRS = re.compile(
+    r"(?:urn:(?:x-)?ogc:def:crs:|https?://www\.opengis\.net/def/crs/)?([a-z]+)(?:[:/][\w.]*)?[:/](\w+)", re.IGNORECASE
+)
+"""The authority and the code in the name of a coordinate system, with a version between them or without."""
 NAME_DEGREES = "name the columns lat and lon, or give rows of (latitude, longitude)"
 
 
@@ -210,6 +216,27 @@ def degrees_of(given: Any, field: str = "points") -> NDArray[np.float64]:
         crs = getattr(given.crs, "name", given.crs)
         raise SpecError(field, f"row {row} is nowhere on the Earth in {crs}", "check the CRS")
     return degrees
+
+
+def require_wgs84(authority: Any, code: Any, field: str = "geometry") -> None:
+    """Raise SpecError unless a coordinate system is WGS 84 in degrees, by the authority and code that name it."""
+    if (str(authority).upper(), str(code).upper()) not in _WGS84:
+        named = f"{authority}:{code}" if code else "without a code"
+        fix = "convert the data to WGS 84 first, as GeoDataFrame.to_crs(4326) does"
+        raise SpecError(field, f"is in another coordinate system ({named})", fix)
+
+
+def require_geojson_in_wgs84(crs: Any, field: str = "geometry") -> None:
+    """Raise SpecError unless the member `crs` of GeoJSON, which may be missing, names WGS 84."""
+    if crs is None:
+        return
+    try:
+        about = crs["properties"]
+        named = _CRS.fullmatch(str(about["name"] if "name" in about else f"EPSG:{about['code']}"))
+    except (KeyError, TypeError):
+        named = None
+    authority, code = named.groups() if named else (None, None)
+    require_wgs84(authority, code, field)
 
 
 def as_wgs84(given: Any, field: str) -> Any:

@@ -175,7 +175,7 @@ def _read_held_out(source: Source, asked: HeldOut, space: MetricSpace, *where: s
     blame = partial(source.blame, *where)
     columns = [] if asked.columns is None else columns_of(asked.columns, blame)
     names = [asked.label, asked.weight, asked.count, *(column.name for column in columns)]
-    table = Table.read(source.resolve(asked.file), blame("file"), asked, names)
+    table = Table.read(source.resolve(asked.file), blame("file"), asked, names, whole=False)
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
     counts = None if asked.count is None else table.weights(asked.count, blame("count"))
     given: dict[str, Any] = {"weights": weights, "counts": counts, "within": asked.within, "name": asked.title}

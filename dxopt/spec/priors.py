@@ -225,7 +225,9 @@ def _is_written_otherwise(one: str, other: str) -> bool:
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
     """Build a prior from the frequencies of observed points, given by coordinates or by label."""
     columns = columns_of(asked.columns, blame)
-    table = Table.read(source.resolve(asked.file), blame("file"), asked, [column.name for column in columns])
+    table = Table.read(
+        source.resolve(asked.file), blame("file"), asked, [column.name for column in columns], whole=False
+    )
     points = secrets.space.points
     if points is not None and np.issubdtype(points.dtype, np.number):
         samples: Any = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth), axes=secrets.space.axes)
@@ -241,7 +243,7 @@ def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame:
     """Build a prior from places of people, each of which counts for the nearest point."""
     columns = columns_of(asked.columns, blame)
     names = [asked.weight, *(column.name for column in columns)]
-    table = Table.read(source.resolve(asked.file), blame("file"), asked, names)
+    table = Table.read(source.resolve(asked.file), blame("file"), asked, names, whole=False)
     weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
     return ModelPrior.from_check_ins(
         secrets.space,

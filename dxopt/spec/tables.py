@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from sys import getsizeof
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +24,19 @@ from dxopt.spaces.space import MetricSpace
 from dxopt.spec.fields import Columns, CsvDialect, LatLon
 from dxopt.spec.source import Blame, SpecFileError, readable
 
+_MOST_CELLS = 400_000_000
+"""Bytes of memory of the cells that are kept of a file: two million places. Twice as many take 1 GB as numbers."""
+_ROW = 112
+"""Bytes of memory of the list of a row, and of its line number."""
+
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file with a header: its cells, and the line number of each row."""
+    """A CSV file with a header: the cells of its columns `names`, all or some, and the line number of each row."""
 
     text: CsvText
     said: CsvDialect
+    names: tuple[str, ...]
     rows: list[list[str]]
     lines: list[int]
 
@@ -42,21 +49,29 @@ class Table:
         columns: Sequence[str | None] = (),
         *,
         most_rows: int | None = None,
+        whole: bool = True,
     ) -> Table:
-        """Read a CSV file with a header, of which columns are asked for.
+        """Read a CSV file with a header, of which columns are asked for; keep only these unless it is wanted whole.
 
-        Refuse one of more than `most_rows` rows, reading only one row more.
+        Refuse one of more than `most_rows` rows, reading only one row more, or of more cells than memory should have.
         """
         asked = [name for name in columns if name is not None]
         with _readable(path, blame):
             text = CsvText.of(path, said.dialect, asked, most=MOST_TABLE)
             with text.opened() as stream:
-                numbered = list(islice(text.rows(stream), None if most_rows is None else most_rows + 1))
-        if not numbered:
+                kept = [place for place, column in enumerate(text.names) if whole or column in asked]
+                rows, lines, size = list[list[str]](), list[int](), 0
+                for line, _, row in islice(text.rows(stream), None if most_rows is None else most_rows + 1):
+                    rows.append(row if whole else [row[place] for place in kept])
+                    lines.append(line)
+                    size += _ROW + sum(map(getsizeof, rows[-1])) + 8 * len(kept)
+                    if size > _MOST_CELLS:
+                        raise blame(f"{path.name} has more cells than {_MOST_CELLS:,} bytes hold", "keep fewer rows")
+        if not rows:
             raise blame(f"{path.name} has no rows below its header", "add some")
-        if most_rows is not None and len(numbered) > most_rows:
+        if most_rows is not None and len(rows) > most_rows:
             raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
-        return cls(text, said, [row for _, _, row in numbered], [line for line, _, _ in numbered])
+        return cls(text, said, tuple(text.names[place] for place in kept), rows, lines)
 
     @property
     def name(self) -> str:
@@ -70,7 +85,7 @@ class Table:
         """Return the cells of one column, without blanks around them; refuse a column that is not there."""
         if name not in self.text.names:
             raise blame(f"{self.name} has no column {name!r}", f"its columns are {listed(self.text.names)}")
-        index = self.text.names.index(name)
+        index = self.names.index(name)
         return [row[index].strip() for row in self.rows]
 
     def labels(self, name: str, blame: Blame, space: MetricSpace) -> list[str]:
@@ -159,6 +174,10 @@ def read_matrix(path: Path, blame: Blame, said: CsvDialect, *, most_rows: int) -
             for line, _, row in text.rows(stream):
                 if len(matrix) == most_rows:
                     raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
+                if len(row) > most_rows:
+                    raise blame(
+                        f"{path.name} has more than {most_rows:,} columns, the cap on locations", "keep fewer"
+                    )
                 cells = [
                     _parse_cell(cell.strip(), path.name, line, str(i), blame, text.decimal, infinite=True)
                     for i, cell in enumerate(row, start=1)

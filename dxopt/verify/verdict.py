@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from dxopt.errors import shortened
+
 
 class Outcome(StrEnum):
     """Outcome of a claim."""
@@ -141,6 +143,9 @@ def _json(content: dict[str, Any]) -> str:
 
 class Broken(Exception):
     """A claim that does not hold: why, and where."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(shortened(reason))
 
 
 class Unproved(Exception):

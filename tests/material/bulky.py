@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import dxopt as dx
+from dxopt.spec import load
+from dxopt.verify.published.rows import read_rows
+from dxopt.verify.verdict import Broken
 from tests.material.hostile import most_memory
 from tests.material.people import counts
 
@@ -144,6 +147,63 @@ LARGE: dict[str, Callable[[Path], None]] = {
 }
 
 
+def rows_of(file: Path, row: str, size: int, header: str = "lat,lon\n") -> None:
+    """Equal rows of so many MB."""
+    with file.open("w", encoding="utf-8") as stream:
+        stream.write(header)
+        for _ in range(size):
+            stream.write(f"{row}\n" * (_MB // (len(row) + 1)))
+
+
+_WIDE = ",".join(["lat,lon", *(f"c{number}" for number in range(50))]) + "\n"
+TABLES: dict[str, tuple[str, str, Callable[[Path], None]]] = {
+    "places.csv": ("check_ins", "prior.file", partial(rows_of, row="48.8501,2.2501", size=390)),
+    "most.csv": ("check_ins", "", partial(rows_of, row="48.8501,2.2501", size=23)),
+    "most observed.csv": ("samples", "", partial(rows_of, row="48.0,2.000", size=16)),
+    "short.csv": ("check_ins", "prior.file", partial(rows_of, row="1,1", size=390)),
+    "long.csv": ("check_ins", "prior.columns[0]", partial(rows_of, row=f"{'9' * 100_000},1", size=390)),
+    "letters.csv": ("samples", "prior.columns[0]", partial(rows_of, row="🐦" * 30_000 + ",1", size=90)),
+    "wide.csv": ("check_ins", "", partial(rows_of, row="48.85,2.25" + ",some text" * 50, size=390, header=_WIDE)),
+    "counts.csv": ("column", "prior.file", partial(rows_of, row="1,1", size=390)),
+    "matrix.csv": ("distances", "space.file", partial(rows_of, row="1," * 99_000 + "1", size=390, header="")),
+    "square.csv": ("distances", "space.file", partial(rows_of, row="1," * 3_999 + "1", size=390, header="")),
+}
+"""Files of problems: the part of the problem that reads each, and the field of the error, "" where there is none."""
+
+
+def ask(*names: str) -> None:
+    """Print the field of the error of a problem file that reads a file, or "", and the seconds and MB it took."""
+    for name in names:
+        file, started = Path(name), time.process_time()
+        kind = TABLES[file.name][0]
+        said = "column: lat" if kind == "column" else "columns: [lat, lon]"
+        space = "{kind: points, values: [[48, 2], [49, 2]], metric: haversine}"
+        prior = f"{{kind: {kind}, file: {file.name}, {said}}}"
+        if kind == "distances":
+            space, prior = f"{{kind: distances, file: {file.name}}}", "uniform"
+        problem = file.with_suffix(".yaml")
+        problem.write_text(f"space: {space}\nepsilon: 1\nprior: {prior}\n", encoding="utf-8")
+        try:
+            load(problem)
+            found = ""
+        except dx.SpecError as error:
+            found = error.field
+        print(json.dumps([file.name, found, time.process_time() - started, most_memory()]), flush=True)
+
+
+def read(*names: str) -> None:
+    """Print what `main` does for files as `verify` reads them: "Broken", or how many rows there are."""
+    for name in names:
+        file, started = Path(name), time.process_time()
+        made = ["beds", "t"] if file.suffix == ".parquet" else ["beds"]
+        try:
+            found: str | int = sum(1 for _ in read_rows(file, made).entries(made))
+        except Broken as error:
+            assert len(str(error)) < 3_000
+            found = "Broken"
+        print(json.dumps([file.name, found, time.process_time() - started, most_memory()]), flush=True)
+
+
 def main(*names: str) -> None:
     """Print for each file the field of the error, or how many rows were published, and the seconds and MB it took."""
     warnings.simplefilter("ignore")
@@ -159,4 +219,4 @@ def main(*names: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"apply": main, "verify": read, "load": ask}[sys.argv[1]](*sys.argv[2:])

@@ -122,6 +122,9 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "open header": (b'"lat,lon\n48.85,2.25\n', "data"),
     "other names": (b"latitude;lon\n48.85;2.25\n", "columns"),
     "NUL": (b"lat,lon\n48.85,2.2\x00\n", "data"),
+    "of Excel": (b"sep=;\nlat;lon\n48.85;2.25\n", "data"),
+    "of Excel, marked": (codecs.BOM_UTF8 + b"SEP=,\r\nlat,lon\r\n48.85,2.25\r\n", "data"),
+    "of Excel, quoted": (b'"sep=\t"\nlat\tlon\n48.85\t2.25\n', "data"),
     "a long line": (b"lat,lon\n48.85," + b"2" * 10_000_001 + b"\n", "data"),
 }
 

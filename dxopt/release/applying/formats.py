@@ -16,7 +16,6 @@ from dxopt.runtime.reading import MOST_CHUNK
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WGS84 = {("OGC", "CRS84"), ("EPSG", "4326")}
 _POINT = struct.Struct("<BIdd")
 
 
@@ -46,14 +45,6 @@ def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float
 def written_points(places: NDArray[np.float64]) -> list[bytes]:
     """Return points `(m, 2)`, latitude first, in well-known binary, longitude first."""
     return [_POINT.pack(1, 1, lon, lat) for lat, lon in places.tolist()]
-
-
-def require_wgs84(authority: Any, code: Any) -> None:
-    """Raise SpecError unless a coordinate system is WGS 84 in degrees, by the authority and code that name it."""
-    if (str(authority).upper(), str(code).upper()) not in _WGS84:
-        named = f"{authority}:{code}" if code else "without a code"
-        fix = "convert the data to WGS 84 first, as GeoDataFrame.to_crs(4326) does"
-        raise SpecError("geometry", f"is in another coordinate system ({named})", fix)
 
 
 def bare_type(kind: pa.DataType) -> pa.DataType:

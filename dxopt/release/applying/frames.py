@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes, require_wgs84
+from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
 from dxopt.runtime.column_names import is_name, require_header
+from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
 
 

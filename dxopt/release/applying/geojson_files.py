@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout, number
-from dxopt.release.applying.formats import Chunk, chunked, require_wgs84
+from dxopt.release.applying.formats import Chunk, chunked
 from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.runtime.reading import MOST_ROW, require_few
+from dxopt.spaces.positions import require_geojson_in_wgs84
 from dxopt.verify.published.sidecar import Noun
 
 _BLOCK = 1 << 20
@@ -189,13 +190,7 @@ class GeoJsonFile:
         """Raise SpecError unless the members besides `features` are those of a collection in WGS 84."""
         if self.members.get("type") != "FeatureCollection":
             raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
-        if self.members.get("crs") is not None:
-            try:
-                about = self.members["crs"]["properties"]
-                last = str(about["name"] if "name" in about else about["code"]).rpartition(":")[2]
-            except (KeyError, TypeError):
-                last = ""
-            require_wgs84("OGC" if last == "CRS84" else "EPSG", last)
+        require_geojson_in_wgs84(self.members.get("crs"))
 
     def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yield properties of these names; of one that most features lack, only the values that there are.

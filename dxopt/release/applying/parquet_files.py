@@ -19,12 +19,12 @@ from dxopt.release.applying.formats import (
     bare_array,
     bare_type,
     places_of,
-    require_wgs84,
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
 from dxopt.runtime.column_names import is_name
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
+from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:

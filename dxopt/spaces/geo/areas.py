@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, optional
 from dxopt.runtime.reading import MOST_GRAPH, MOST_LISTS, content
 from dxopt.spaces.geo.points import degrees_at
-from dxopt.spaces.positions import as_wgs84, has_geometry
+from dxopt.spaces.positions import as_wgs84, has_geometry, require_geojson_in_wgs84
 from dxopt.spaces.space import MetricSpace
 
 Area = Any
-_WGS84 = ("CRS84", "4326")
 _AREAS = ("Polygon", "MultiPolygon")
 
 
@@ -132,9 +131,7 @@ def _of_geojson(given: Any, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
     wrong = SpecError(field, "is no GeoJSON", "give a file or mapping of GeoJSON, a geometry of Shapely, or a frame")
     if not isinstance(given, Mapping):
         raise wrong
-    crs = json.dumps(given.get("crs"), default=str)
-    if given.get("crs") is not None and not any(name in crs for name in _WGS84):
-        raise SpecError(field, "is GeoJSON in another CRS than WGS 84", "convert it, or read it with GeoPandas")
+    require_geojson_in_wgs84(given.get("crs"), field)
     kind = given.get("type")
     try:
         if kind == "FeatureCollection":

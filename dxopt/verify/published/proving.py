@@ -76,11 +76,16 @@ class _Published:
 
     @cached_property
     def seen(self) -> tuple[dict[tuple[Any, ...], int], int]:
-        """The different tuples of entries in made columns, with the first row of each; and the number of all rows."""
+        """The different tuples of entries in made columns, with the first row of each; and the number of all rows.
+
+        Of tuples, at most one more than there are reports: then one has no report, or two the same.
+        """
         first: dict[tuple[Any, ...], int] = {}
+        most = len(self.table.head["reports"])
         total = 0
         for number, entries in self.rows.entries(self.said.columns.made):
-            first.setdefault(entries, number)
+            if len(first) <= most:
+                first.setdefault(entries, number)
             total += 1
         return first, total
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
@@ -10,11 +9,13 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.verify.files import unique_entries
+from dxopt.verify.published.bounded import MOST_ROW, JsonStream, csv_rows, require_few
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
@@ -137,6 +138,13 @@ def _signed(number: float) -> float | str:
 GEOMETRY = "geometry"
 _ID = "id"
 _DELIMITERS = ",;\t|"
+_MOST_ROWS = 1 << 16
+_BUFFER = 1 << 16
+"""Bytes of each column of Parquet that are read at once, instead of all those of a group of rows."""
+_MOST_UNPACKED = 64_000_000
+"""Bytes of Parquet that are unpacked at once; or in all, unless the file has a thousandth."""
+_MOST_OF_GROUP = 256_000_000
+"""Bytes that made columns have in a group of rows: they may be unpacked all at once."""
 
 Entries = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
 
@@ -170,45 +178,67 @@ def read_rows(file: Path, made: Sequence[str]) -> Rows:
 
 def _read_csv(file: Path, made: Sequence[str]) -> Rows:
     """Read text with the delimiter that makes the columns of the first line, numbering rows by their first line."""
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        found = []
-        for mark in _DELIMITERS:
-            stream.seek(0)
-            names = tuple(next(csv.reader(stream, delimiter=mark), ()))
-            found.append(({*made} <= {*names}, len(names), mark, names))
+    found = []
+    for mark in _DELIMITERS:
+        try:
+            _, first = next(csv_rows(file, mark), (0, []))
+        except Broken:
+            continue
+        found.append(({*made} <= {*first}, len(first), mark, tuple(first)))
+    if not found:
+        raise Broken("the first line is no CSV, or longer than any that is written")
     _, _, delimiter, names = max(found, key=lambda one: one[:2])
+    require_few(names)
     if len(set(names)) < len(names):
         raise Broken("the file has two columns of one name")
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
         places = [names.index(column) for column in columns]
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, delimiter=delimiter, strict=True)
-            try:
-                next(reader)
-                line = reader.line_num + 1  # the first one of a row that has several
-                for row in reader:
-                    if row and len(row) != len(names):
-                        raise Broken(f"line {line} has {len(row)} fields, and the first {len(names)}")
-                    if row:
-                        yield line, tuple(row[place] for place in places)
-                    line = reader.line_num + 1
-            except csv.Error as error:
-                raise Broken(f"line {reader.line_num} is no CSV: {error}") from None
+        for line, row in islice(csv_rows(file, delimiter), 1, None):
+            if row and len(row) != len(names):
+                raise Broken(f"line {line} has {len(row)} fields, and the first {len(names)}")
+            if row:
+                yield line, tuple(row[place] for place in places)
 
     return Rows(names, entries, "line")
 
 
+_COLLECTION = {"type": "FeatureCollection", "features": list}
+
+
 def _read_geojson(file: Path, made: Sequence[str]) -> Rows:
-    content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=unique_entries)
-    _require_members(content, {"type": "FeatureCollection", "features": list}, "the collection")
-    features = [_flat_properties(number, feature) for number, feature in enumerate(content["features"], 1)]
-    names = dict.fromkeys(name for feature in features for name in feature)
+    names: dict[str, None] = {}
+    for feature in _features(file):
+        names.update(dict.fromkeys(feature))
+        require_few(names)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        return ((number, tuple(map(feature.get, columns))) for number, feature in enumerate(features, 1))
+        return ((number, tuple(map(feature.get, columns))) for number, feature in enumerate(_features(file), 1))
 
     return Rows(tuple(names), entries, "feature")
+
+
+def _features(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the features of a collection one by one, flat; Broken where it has anything else."""
+    with file.open(encoding="utf-8") as opened:
+        stream = JsonStream(opened)
+        found: dict[str, Any] = {}
+        for _ in stream.parts("{", "}"):
+            name = stream.value()
+            stream.read_mark(":")
+            if not isinstance(name, str) or name in found:
+                raise Broken(f"the collection has a member {name!r} twice, or that is no text")
+            if name == "features" and stream.next_mark() == "[":
+                found[name] = []
+                for number, _ in enumerate(stream.parts("[", "]"), 1):
+                    yield _flat_properties(number, stream.value())
+            else:
+                found[name] = stream.value()
+            if name not in _COLLECTION:
+                break
+        else:
+            stream.read_end()
+        _require_members(found, _COLLECTION, "the collection")
 
 
 def _flat_properties(number: int, feature: Any) -> dict[str, Any]:
@@ -253,15 +283,63 @@ def _read_parquet(file: Path, made: Sequence[str]) -> Rows:
         opened = pq.ParquetFile(file)
     except (pa.ArrowInvalid, OSError) as error:
         raise Broken(f"the file is no Parquet ({' '.join(str(error).split())[:120]})") from None
+    names = opened.schema_arrow.names
+    require_few(names)
     _require_bare(opened)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        size, texts = _rows_at_once(opened, columns, file.stat().st_size)
+        reader = pq.ParquetFile(file, read_dictionary=texts, buffer_size=_BUFFER)
         number = 1
-        for batch in opened.iter_batches(columns=list(columns)):
-            yield from enumerate(zip(*(batch.column(name).to_pylist() for name in columns), strict=True), number)
+        for batch in reader.iter_batches(batch_size=size, columns=list(columns)):
+            yield from enumerate(zip(*(_listed(batch.column(name)) for name in columns), strict=True), number)
             number += batch.num_rows
 
-    return Rows(tuple(opened.schema_arrow.names), entries, "row")
+    return Rows(tuple(names), entries, "row")
+
+
+def _listed(column: Any) -> list[Any]:
+    """Return the entries of a column of Arrow, those of a dictionary as the same object in every row."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column.to_pylist()
+    values = column.dictionary.to_pylist()
+    return [None if place is None else values[place] for place in column.indices.to_pylist()]
+
+
+def _rows_at_once(opened: Any, columns: Sequence[str], stored: int) -> tuple[int, list[str]]:
+    """Return how many rows of some columns to unpack at once, and the columns whose texts are all in dictionaries.
+
+    Broken where they unpack to far more than is stored.
+    """
+    import pyarrow as pa
+
+    metadata = opened.metadata
+    if nested := next((name for name in columns if pa.types.is_nested(opened.schema_arrow.field(name).type)), None):
+        raise Broken(f"column {nested!r} has lists or objects")
+    kinds = [(place, metadata.schema.column(place)) for place in range(metadata.num_columns)]
+    kinds = [(place, kind) for place, kind in kinds if kind.path in columns]
+    count, whole = _MOST_ROWS, 0
+    texts = {kind.path for _, kind in kinds if kind.physical_type == "BYTE_ARRAY"}
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        unpacked = at_once = 0
+        for place, kind in kinds:
+            column = group.column(place)
+            shared = "DELTA_BYTE_ARRAY" in column.encodings
+            if shared or not any("DICTIONARY" in one for one in column.encodings):
+                texts.discard(kind.path)
+            fixed = kind.physical_type == "FIXED_LEN_BYTE_ARRAY"
+            size = max(column.total_uncompressed_size, column.num_values * (kind.length if fixed else 8))
+            unpacked += size
+            # each value may repeat all that was before
+            at_once += size * group.num_rows if shared else size
+        whole += unpacked
+        if unpacked > _MOST_OF_GROUP or whole > max(_MOST_UNPACKED, 1000 * stored):
+            raise Broken(f"the file unpacks to {whole:,} bytes or more, from {stored:,}")
+        count = min(count, _MOST_UNPACKED * group.num_rows // max(at_once, 1))
+    return max(1, count), sorted(texts)
 
 
 def _require_bare(opened: Any) -> None:
@@ -274,6 +352,8 @@ def _require_bare(opened: Any) -> None:
         raise Broken(f"the file has metadata besides its columns: {', '.join((*others, *fields))}")
     if b"geo" not in stored:
         return
+    if len(stored[b"geo"]) > MOST_ROW:
+        raise Broken(f"the metadata of geometry have more than {MOST_ROW:,} bytes")
     content = json.loads(stored[b"geo"], object_pairs_hook=unique_entries)
     _require_members(content, {"version": str, "primary_column": str, "columns": dict}, "the metadata of geometry")
     for name, column in content["columns"].items():

@@ -131,3 +131,57 @@ def test_problem_files(tmp_path: Path) -> None:
     file.write_text(text + "prior: {kind: uniform}\nreports: {kind: within, area: missing.geojson}\n")
     with pytest.raises(dx.SpecError, match=r"6:\d+: reports.area: there is no file"):
         dx.read(file)
+
+
+NAMED = {
+    True: [
+        "EPSG:4326",
+        "epsg:4326",
+        "OGC:CRS84",
+        "urn:ogc:def:crs:OGC:1.3:CRS84",
+        "urn:ogc:def:crs:OGC::CRS84",
+        "urn:ogc:def:crs:EPSG::4326",
+        "urn:x-ogc:def:crs:EPSG:6.9:4326",
+        "http://www.opengis.net/def/crs/OGC/1.3/CRS84",
+        "https://www.opengis.net/def/crs/EPSG/0/4326",
+        4326,
+    ],
+    False: [
+        "EPSG:43261",
+        "EPSG:14326",
+        "ESRI:4326",
+        "OGC:CRS84h",
+        "OGC:4326",
+        "EPSG:3857 not 4326",
+        "urn:ogc:def:crs:EPSG:4326:3857",
+        "urn:ogc:def:crs:EPSG::4326,urn:ogc:def:crs:EPSG::5773",
+        "4326",
+        "",
+        None,
+        43261,
+        {"name": "EPSG:4326"},
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "right"), [(name, right) for right in NAMED for name in NAMED[right]], ids=str)
+def test_the_system_of_geojson_is_told_by_authority_and_code(name: Any, right: bool, tmp_path: Path) -> None:
+    """Areas and the data of `apply` are taken and refused alike."""
+    crs = {"type": "name", "properties": {"name": name}}
+    if isinstance(name, int):
+        crs = {"type": "EPSG", "properties": {"code": name}}
+    feature = {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [1, 1]}}
+    data = tmp_path / "in.geojson"
+    data.write_text(json.dumps({"type": "FeatureCollection", "crs": crs, "features": [feature]}), encoding="utf-8")
+    table = dx.integer_table(dx.classic.exponential(dx.geo.points([[1, 1], [1, 2]]), epsilon=1))
+    calls = {
+        "area": lambda: dx.geo.inside(PLACES, {**POLYGON, "crs": crs}),
+        "geometry": lambda: dx.apply(table, data, tmp_path / "out.geojson"),
+    }
+    for field, call in calls.items():
+        if right:
+            call()
+        else:
+            with pytest.raises(dx.SpecError) as refused:
+                call()
+            assert refused.value.field == field
