@@ -24,6 +24,11 @@ def test_entry(name: str) -> None:
     assert frozen.differences(corpus()[name], frozen.computed(name), name, exactly) == []
 
 
+def test_problem_files_state_the_values_that_they_have() -> None:
+    files = [entry for name, entry in corpus().items() if name.startswith("file/")]
+    assert {problem["expected"] for entry in files for problem in entry["problems"]} == {"", "agrees"}
+
+
 def test_every_entry_is_kept() -> None:
     assert corpus().keys() - {"machine"} == ENTRIES.keys()
 
