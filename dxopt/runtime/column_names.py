@@ -129,11 +129,12 @@ def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def require_header(names: Sequence[str], asked: Iterable[str], header: bool | None, *, proven: bool) -> None:
-    """Raise SpecError if names of columns, or those that are asked for, look like data: there may be no header.
+    """Raise SpecError if names of columns look like data: there may be no header.
 
-    Not where it was said whether there is a `header`, or a column of numbers has a name, by which it is `proven`.
+    Not where it was said whether there is a `header`. Names that are not asked for may look like data where a column
+    of numbers has a name, by which the header is `proven`.
     """
-    if header is None and (looks_like_data([*asked]) or (looks_like_data(names) and not proven)):
+    if header is None and looks_like_data([*{*asked}.intersection(names)] if proven else names):
         raise no_header("looks like data")
 
 

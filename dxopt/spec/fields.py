@@ -521,7 +521,7 @@ class LatLon(Section):
     lon: Text = Field(description="Column of longitudes, in degrees.")
 
 
-Columns = Annotated[Annotated[list[Text], Field(min_length=1)] | LatLon, Shapes()]
+Columns = Annotated[LatLon | Annotated[list[Text], Field(min_length=1)], Shapes()]
 
 
 _POINT = Point.model_json_schema(schema_generator=EditorSchema)

@@ -93,21 +93,22 @@ def finds(report: dx.Report, *, beside: bool = True) -> Iterator[Find]:
 def own_gap(report: dx.Report) -> float:
     """The gap relative to the value, or to 1e-12 of the largest loss that counts, and of 1 at most, where it is less.
 
-    In units of the losses, so that small losses are no excuse for a value that is far from the bound.
+    In units of the losses, so that small losses are no excuse for a value that is far from the bound. No gap where
+    they are apart by 2^-46 of the largest loss at most.
     """
     proof = report.certificate
     off = abs(Fraction(proof.value) - Fraction(proof.bound))
-    unit = max(abs(proof.value), LEAST_VALUE * min(1.0, largest_loss(report.problem)), 5e-324)
-    return 0.0 if off == 0 else float(min(off / Fraction(unit), Fraction(10**300)))
+    largest = largest_loss(report.problem)
+    unit = max(abs(proof.value), LEAST_VALUE * min(1.0, largest), 5e-324)
+    return 0.0 if off <= Fraction(largest) / 2**46 else float(min(off / Fraction(unit), Fraction(10**300)))
 
 
 def largest_loss(problem: dx.Problem) -> float:
-    """The largest size of a loss that counts towards the objective; those of an adversary's guesses for his error."""
+    """The largest finite size of a loss that counts towards the objective; those of an adversary's guesses for his error."""
     asked = asked_of(problem)
-    if asked.objective == "worst_loss":
-        return float(np.abs(asked.losses).max())
     costs = asked.losses if asked.guesses is None else asked.guesses
-    return float(np.abs(costs[asked.prior > 0]).max(initial=0.0))
+    counted = np.abs(costs if asked.objective == "worst_loss" else costs[asked.prior > 0])
+    return float(counted[np.isfinite(counted)].max(initial=0.0))
 
 
 def asked_of(problem: dx.Problem) -> Asked:

@@ -58,6 +58,7 @@ def test_a_process_that_does_not_start_is_at_its_end(monkeypatch: pytest.MonkeyP
     process = Process(ECHO, guarded=True)
     with pytest.raises(EOFError):
         process.line.recv()
+    process.process.wait()
     with pytest.raises(OSError):
         process.line.send("a")
     process.interrupt()

@@ -43,7 +43,7 @@ MENDED: dict[str, Edits] = {
     "no such file": [("city.csv", "town.csv")],
     "file is a folder": [("file: .", "file: town.csv")],
     "file with a zero byte": [('"a\\0b"', "town.csv")],
-    "haversine of one column": [("[x]", "[x, y]")],
+    "haversine of one column": [("[x]", "{lat: x, lon: y}")],
     "shape too large": [("[100000, 100000]", "[2, 2]")],
     "shape is a number": [("shape: 4", "shape: [2, 2]")],
     "grid overflows": [("1e308", "1e10")],
@@ -93,9 +93,9 @@ MENDED: dict[str, Edits] = {
     "data in words": [("[x, place]", "[x, y]")],
     "weight not a number": [("nan.csv", "town.csv")],
     "data of no such file": [("{file: inn.csv, label: place}", "{file: town.csv, columns: [x, y]}")],
-    "check-ins in words": [("[place, lon]", "[lat, lon]")],
+    "check-ins in words": [("lat: place", "lat: lat")],
     "sample elsewhere": [("file: town.csv, columns: [x, y]}\nloss", "file: seen.csv, columns: [x, y]}\nloss")],
-    "no check-ins near": [("file: town.csv, columns: [x, y]", "file: places.csv, columns: [lat, lon]")],
+    "no check-ins near": [("file: town.csv, columns: {lat: x, lon: y}", "file: places.csv, columns: [lat, lon]")],
     "reports in no file": [("area: none", "area: around.geojson")],
 }
 """How a reader follows a fix whose words leave it open what to write."""
