@@ -86,8 +86,7 @@ class Budgets(Shown):
         Raises
         ------
         SpecError
-            If there is no such file, others than its owner may read or write it, or it is no ledger, damaged, of a
-            later version, with another unit or key.
+            If there is no such file, others may read it, or it is no ledger, damaged, of another version, unit or key.
 
         Examples
         --------
