@@ -104,7 +104,7 @@ def own_gap(report: dx.Report) -> float:
 
 
 def largest_loss(problem: dx.Problem) -> float:
-    """The largest finite size of a loss that counts towards the objective, of his guesses for an adversary's error."""
+    """The largest finite size of a loss that counts towards the objective; of guesses for an adversary's error."""
     asked = asked_of(problem)
     costs = asked.losses if asked.guesses is None else asked.guesses
     counted = np.abs(costs if asked.objective == "worst_loss" else costs[asked.prior > 0])

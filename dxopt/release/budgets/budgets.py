@@ -86,7 +86,7 @@ class Budgets(Shown):
         Raises
         ------
         SpecError
-            If there is no such file, others may read it, or it is no ledger, damaged, of another version, unit or key.
+            If there is no such file, others may read it, or it is no ledger, damaged, of another version, unit, key.
 
         Examples
         --------
