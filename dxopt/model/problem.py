@@ -26,7 +26,7 @@ from dxopt.numerics.number_syntax import Written, shortened
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
-PROBLEM_CELLS = 50_000_000
+PROBLEM_CELLS = 100_000_000
 """The most entries of a matrix of a problem: of distances, budgets, losses or costs."""
 _COST_CELLS = 2_000_000
 """About that many entries of the costs are in memory at once in `cost_blocks`."""
@@ -222,7 +222,7 @@ class Problem:
 
     @property
     def losses(self) -> NDArray[np.float64]:
-        """Losses l(x, w), `(n, m)`; UnsupportedError above 50 million entries, as for `costs` and `budgets`."""
+        """Losses l(x, w), `(n, m)`; UnsupportedError above 100 million entries, as for `costs` and `budgets`."""
         self._require_cells(*self.shape)
         return self.loss.matrix
 

@@ -112,7 +112,7 @@ def certify(
     Parameters
     ----------
     mechanism : Mechanism or (n, m) array
-        Probabilities, or any mechanism, with or without a proof. Mechanisms of more than 50 million entries need to
+        Probabilities, or any mechanism, with or without a proof. Mechanisms of more than 100 million entries need to
         be of a kind that dxopt makes, whose proof is then repeated from what they follow from.
     space : MetricSpace
         The n secrets, with the distances that count. It may be another one than that of the mechanism.

@@ -40,7 +40,7 @@ from dxopt.spaces.archive import are_same
 def difference(problem: Problem, other: Problem) -> str | None:
     """Return in words what differs between two problems, so that a result for one is none for the other; else None.
 
-    More than 50 million distances or losses are compared by the structure of the space and the name of the loss.
+    More than 100 million distances or losses are compared by the structure of the space and the name of the loss.
     """
     if other is problem:
         return None

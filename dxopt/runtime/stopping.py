@@ -80,6 +80,7 @@ class Stop:
         self._partial = partial
         self._quiet = quiet
         self._around: Stop | None = None
+        self._breaking = False
         self._pressed = False  # whether Ctrl-C itself came, to this context or to one around or within it
         self._previous = None  # the handler that was there before; None outside the context
 
@@ -96,6 +97,15 @@ class Stop:
     def requested(self) -> bool:
         """True if it is time to stop, for either reason."""
         return self.interrupted or self.expired
+
+    @contextmanager
+    def breaking(self) -> Iterator[None]:
+        """Raise StoppedError at the first Ctrl-C within this context, wherever the code is that runs there."""
+        self._breaking = True
+        try:
+            yield
+        finally:
+            self._breaking = False
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
@@ -135,6 +145,8 @@ class Stop:
             # A stream that is closed, or in the middle of a line, is left alone.
             with suppress(AttributeError, RuntimeError, ValueError, OSError):
                 print(ASKED if self._partial else RAISING, file=sys.stderr, flush=True)
+        if self._breaking:
+            raise StoppedError
 
 
 class StoppedError(Exception):

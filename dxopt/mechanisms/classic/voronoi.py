@@ -203,7 +203,7 @@ def openings(sites: Array, pairs: Indices, low: Array, high: Array) -> Array:
     return opening / opening.sum()
 
 
-CELLS = 50_000_000
+CELLS = 100_000_000
 """The most masses that `planar_laplace` computes: secrets times sites."""
 _BLOCK = 1_000_000
 """About as many pairs of a secret and a ridge, or of a secret and a site, are treated at a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from dxopt.analysis.order.remaps import optimal_random_remap
 from dxopt.errors import DxoptError, MethodRefused, UnsupportedError
 from dxopt.mechanisms.classic.base import CLASSICS, titled
+from dxopt.mechanisms.classic.exponential import budgets_to_reports
+from dxopt.mechanisms.equilibrium import equilibrium_kernel
 from dxopt.mechanisms.tight import refuses_tight, tight_candidate
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, post_processed
@@ -23,7 +26,7 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.certify import MADE_IMPOSSIBLE, makes_impossible
 from dxopt.proofs.repair import expected_above, repair
-from dxopt.runtime.stopping import Stop
+from dxopt.runtime.stopping import Stop, StoppedError
 from dxopt.solving.options import Options
 from dxopt.solving.routes.limits import is_written
 
@@ -31,17 +34,15 @@ Array = NDArray[np.float64]
 TIGHT = "tight-constraints mechanism"
 _SOON = 0.25
 """Seconds: a mechanism that takes longer to make is not left until a solve is stopped."""
-_AHEAD = 10.0
-"""Seconds that such a mechanism may take where there is no time limit."""
-_SHARE = 0.25
-"""The part of a time limit that such a mechanism may take."""
+_SHARE = 0.5
+"""The part of a time limit that all such mechanisms may take."""
 _CHEAP = 0.05
 """A mechanism that takes no more seconds is made ahead in any case."""
 _PRODUCT = 1e-10
-_SYSTEM = 1e-6
+_SYSTEMS = 4e-10
 _PROGRAM = 7e-6
-"""Seconds for each product of a multiplication of matrices, for each pair of points of a linear system, and for each
-number of the linear program of a remap."""
+"""Seconds for each product of a multiplication of matrices, for each triple of points in the linear systems of a
+kernel, and for each number of the linear program of a remap."""
 _REMAP_CELLS = 250_000
 _SAME = 1e-9
 """Channels whose entries differ by no more are the same."""
@@ -182,12 +183,19 @@ class ClosedForms:
         return self.problem.objective.sign * math.inf if self._best is None else self._best.value
 
     def make_ahead(self, stop: Stop) -> None:
-        """Make the mechanisms that take next to no time; and, if there is time, those too slow for after a stop."""
-        left = stop.remaining()
-        most = _AHEAD if left is None else min(_AHEAD, _SHARE * left)
-        for form in self._forms():
-            if (form.seconds <= _CHEAP or _SOON < form.seconds <= most) and not stop.requested:
-                self._make(form)
+        """Make the mechanisms that take next to no time; and, if there is time, those too slow for after a stop.
+
+        The fastest first, so that there is something to deliver early. Ctrl-C leaves the one that is being made.
+        """
+        remaining = stop.remaining()
+        left = math.inf if remaining is None else _SHARE * remaining
+        for form in reversed(self._forms()):
+            if stop.requested or form.seconds > left:
+                return
+            if not _CHEAP < form.seconds <= _SOON:
+                left -= form.seconds
+                with suppress(StoppedError), stop.breaking():
+                    self._make(form)
 
     def best(self, seconds: float = 0.0) -> Simple:
         """Return the best of those made, and, the first time, of those that can be made in so many seconds."""
@@ -240,7 +248,7 @@ class ClosedForms:
         if not np.isfinite(before).all():
             return
         made = {f"{form.name} with optimal remap": _remapped(problem, before)}
-        if not isinstance(problem.objective, ExpectedLoss):  # for which a remap never costs more
+        if not isinstance(problem.objective, ExpectedLoss) and before.shape == problem.shape:  # a remap may cost more
             made[form.name] = before
         for name, channel in made.items():
             value = problem.objective.value(problem, channel)
@@ -250,20 +258,36 @@ class ClosedForms:
 
 
 def _forms(problem: Problem) -> Iterator[_Form]:
-    """Yield the mechanisms for a problem; Laplace noise that takes long is left out where there is the planar one."""
+    """Yield the mechanisms for a problem: those that report its reports, and those that report its secrets."""
     if not problem.private:
         return
-    rows, reports = problem.shape
-    drawn = _is_remap_random(problem)
-    remap_seconds = (_PROGRAM if drawn else _PRODUCT) * rows * rows * reports
+    yield from _forms_of(problem, problem)
+    if not problem.reports.secrets:
+        yield from _forms_of(_reporting_secrets(problem), problem)
+
+
+def _reporting_secrets(problem: Problem) -> Problem:
+    """Return a problem of the same privacy whose reports are the secrets."""
+    level = problem.within or problem.epsilon
+    return Problem(problem.space, epsilon=level, prior=problem.prior, loss="binary", delta=problem.delta)
+
+
+def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
+    """Yield the mechanisms for one problem, to be remapped to the reports of another.
+
+    Laplace noise that takes long is left out where there is the planar one.
+    """
+    rows, between = made.shape
+    remap_seconds = (_PROGRAM if _is_remap_random(problem) else _PRODUCT) * rows * between * problem.shape[1]
     there = {name: CLASSICS.get(name)() for name in CLASSICS if name not in _LEFT_OUT}
-    there = {name: classic for name, classic in there.items() if classic.refuses(problem) is None}
+    there = {name: classic for name, classic in there.items() if classic.refuses(made) is None}
     for name, classic in there.items():
-        seconds = classic.expected_seconds(problem) + remap_seconds
+        seconds = classic.expected_seconds(made) + remap_seconds
         if name != "laplace" or seconds < _CHEAP or "planar_laplace" not in there:
-            yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(problem))
-    if refuses_tight(problem) is None:
-        yield _Form(TIGHT, _SYSTEM * rows**2 + remap_seconds, lambda: _tight(problem))
+            yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(made))
+    if made.reports.secrets:
+        seconds = _SYSTEMS * rows**3 + remap_seconds
+        yield _Form("kernel mechanism", seconds, lambda: equilibrium_kernel(budgets_to_reports(made)))
 
 
 def _is_remap_random(problem: Problem) -> bool:
@@ -280,8 +304,3 @@ def _remapped(problem: Problem, before: Array) -> Array:
         mechanism = Mechanism.from_matrix(problem.space, before, reports)
         return before @ optimal_random_remap(mechanism, problem.loss).channel
     return post_processed(before, (problem.costs.T @ before).argmin(axis=0), problem.shape[1])
-
-
-def _tight(problem: Problem) -> Array:
-    channel = tight_candidate(problem, diagnose=False).channel
-    return channel.matrix if isinstance(channel, Mechanism) else channel

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from dxopt.errors import UnsupportedError
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.solving.formulations.base import Compiled
@@ -44,8 +45,15 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
     compiled = _pose(problem, options)
     names = solvers_of_linear(compiled.smaller, options)
-    require_few(compiled.smaller.costs.size, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     simple = ClosedForms(problem)
+    try:
+        require_few(compiled.smaller.costs.size, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
+    except UnsupportedError as error:
+        options.refused["optimal"] = error.wrong
+        options.progress("making mechanisms in closed form")
+        simple.make_ahead(options.stop)
+        yield simple.candidate("valid")
+        return
     for name in names:
         solution = solve_program(compiled, name, options, simple)
         for candidate in candidates_of(compiled, solution, name, options):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ import dxopt as dx
 from dxopt.runtime.stopping import Stop
 from dxopt.solving.routes.closed_form import ClosedForms, constant_by_group
 from dxopt.solving.solvers.columns import stop_seconds
+from tests.material.stopped import stop_after
 
 INF = np.inf
 
@@ -66,3 +70,57 @@ def test_what_is_left_for_a_stop_takes_no_longer_than_that_may(monkeypatch: pyte
         simple = ClosedForms(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
         simple.make_ahead(Stop())
         assert sum(form.seconds for form in simple._forms()) <= stop_seconds(size**2, size**2) <= 0.7
+
+
+def crossings(secrets: int, reports: int) -> dx.Problem:
+    """Few reports for many places, with a loss that knows no distances between them."""
+    rng = np.random.default_rng(reports)
+    places, others = rng.random((secrets, 2)) * 6, rng.random((reports, 2)) * 6
+    task = rng.random(2)
+    ways = [np.hypot(*(one - task).T) for one in (places, others)]
+    losses = np.abs(ways[0][:, None] - ways[1])
+    space = dx.MetricSpace.from_points(places)
+    return dx.Problem(space, epsilon=2.0, prior="uniform", loss=losses)
+
+
+@pytest.mark.parametrize(("secrets", "reports"), [(40, 3), (40, 40), (25, 90)])
+@pytest.mark.parametrize("objective", ["expected_loss", "worst_loss"])
+def test_with_other_reports_a_stop_is_no_worse_than_mechanisms_on_the_secrets_with_a_remap(
+    secrets: int, reports: int, objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = crossings(secrets, reports).but(objective=objective)
+    channels = [make(problem.space, epsilon=2.0).matrix for make in (dx.classic.exponential, dx.tight_constraints)]
+    reached = [
+        problem.objective.value(problem, one @ np.eye(reports)[(problem.costs.T @ one).argmin(0)]) for one in channels
+    ]
+    stop_after(monkeypatch, 3)
+    report = dx.solve(problem, method="optimal", solver="columns" if objective == "expected_loss" else "auto")
+    assert report.certificate.private
+    assert report.certificate.value <= min(reached) * (1 + 1e-9)
+
+
+def test_a_program_that_is_too_large_gives_a_closed_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dxopt.solving.routes.linear.COLUMNS_LIMIT", 1000)
+    problem = crossings(40, 30)
+    report = dx.solve(problem)
+    assert report.status == "feasible"
+    assert report.certificate.private
+    assert "optimal" in report.refused
+    constant = problem.objective.value(problem, constant_by_group(problem))
+    assert report.certificate.value < 0.7 * constant
+
+
+def test_ctrl_c_leaves_the_mechanism_that_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here it comes within each that takes long, and each that comes after it is left."""
+    made: list[str] = []
+
+    def interrupted(simple: ClosedForms, form: Any) -> None:
+        made.append(form.name)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(ClosedForms, "_make", interrupted)
+    with Stop(quiet=True) as stop:
+        ClosedForms(crossings(40, 3)).make_ahead(stop)
+        assert stop.interrupted
+    assert len(made) == 1

@@ -363,9 +363,9 @@ def test_stopped_before_its_remap_it_has_one_all_the_same(
 
 
 def test_matrices_beyond_the_limit_are_refused() -> None:
-    problem = dx.Problem(dx.line(8_000), epsilon=0.1, prior=dx.Prior.uniform(dx.line(8_000)))
+    problem = dx.Problem(dx.line(11_000), epsilon=0.1, prior=dx.Prior.uniform(dx.line(11_000)))
     for name in ("costs", "budgets", "losses"):
-        with pytest.raises(dx.UnsupportedError, match="8,000 by 8,000"):
+        with pytest.raises(dx.UnsupportedError, match="11,000 by 11,000"):
             getattr(problem, name)
     with pytest.raises(dx.UnsupportedError):
         dx.solve(problem, solver="columns")

@@ -192,12 +192,14 @@ class Rounds:
         # 1. the columns that are worth most at the best prices
         pool = self.pool.best_columns(most, self.dual.prices)
 
-        # 2. the channels' columns, each for its report; their greatest entries, as weights, give the channel again
+        # 2. the channels' columns, each for the report where it costs least; their greatest entries, as weights, give
+        #    the channel again
         for channel in (self.incumbent.channel, known):
             if channel is not None:
                 used = np.flatnonzero(channel.max(axis=0) > FAINT)
+                columns = np.ascontiguousarray(channel.T[used])
                 before = len(pool.column_costs)
-                pool.add(np.ascontiguousarray(channel.T[used]), used)
+                pool.add(columns, used if channel is not known else (pool.program.costs @ columns.T).argmin(axis=0))
                 self.incumbent.offer(pool, np.append(np.zeros(before), channel.max(axis=0)[used]))
 
         # 3. the best mixture of all of them

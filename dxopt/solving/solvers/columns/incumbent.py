@@ -136,7 +136,7 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Private channels known without column generation; their columns may be given to other reports of the program.
+    """Private channels known without column generation, `(n, k)`: each column may be given to any report.
 
     The first one is mixed with incumbents on the way; the last is the best in the little time that a stop may take.
     """
