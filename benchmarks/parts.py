@@ -102,9 +102,9 @@ class _Timed:
         began = time.process_time()
         forest.price(row_prices, pivots, should_stop)
         self.seconds.append(time.process_time() - began)
-        trees = forest.roots, forest.parents, forest.leads
-        self.sent = sum(array.nbytes for array in trees) / len(forest.roots)
-        self.returned = self.sent + forest.columns.nbytes / len(forest.roots)
+        trees = forest.parents, forest.leads
+        self.sent = sum(array.nbytes for array in trees) / len(forest.parents)
+        self.returned = self.sent + forest.values.nbytes / len(forest.parents)
 
 
 @contextmanager

@@ -29,20 +29,24 @@ def factors_of(rng: np.random.Generator, size: int, spread: float = 3.0) -> Arra
     return np.exp(-dx.MetricSpace.from_points(rng.random((size, 2)) * spread).distances)
 
 
-def column_of(factors: Array, parent: Indices, leads: NDArray[np.bool_], root: int) -> tuple[Array, Indices]:
+def with_ceiling(factors: Array) -> Array:
+    return Forest.of(np.zeros((1, len(factors))), factors).factors
+
+
+def column_of(factors: Array, parent: Indices, leads: NDArray[np.bool_]) -> tuple[Array, Indices]:
     size = len(parent)
     order = np.empty(size, np.int32)
     v = np.empty(size)
-    outward_order(parent, root, np.empty(size, np.int32), np.empty(size, np.int32), order)
-    recompute_column(factors, v, parent, leads, root, order)
+    outward_order(parent, np.empty(size, np.int32), np.empty(size, np.int32), order)
+    recompute_column(factors, v, parent, leads, order)
     return v, order
 
 
-def subtree(parent: Indices, root: int, top: int) -> list[int]:
+def subtree(parent: Indices, top: int) -> list[int]:
     found = []
     for x in range(len(parent)):
         above = x
-        while above not in (root, top):
+        while above not in (len(parent) - 1, top):
             above = int(parent[above])
         if above == top:
             found.append(x)
@@ -53,35 +57,41 @@ def subtree(parent: Indices, root: int, top: int) -> list[int]:
 @given(seed=st.integers(0, 10**6), size=st.integers(2, 9))
 def test_trees_are_what_they_are_by_definition(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
-    factors = factors_of(rng, size)
-    leads = rng.random(size) < 0.5
-    parent = np.array([0, *(rng.integers(x) for x in range(1, size))], dtype=np.int32)
-    v, order = column_of(factors, parent, leads, 0)
+    factors = with_ceiling(factors_of(rng, size))
+    parent = np.array([size, *(rng.integers(x) for x in range(1, size)), -1], dtype=np.int32)
+    parent[1:size][rng.random(size - 1) < 0.2] = size
+    leads = (rng.random(size + 1) < 0.5) | (parent == size)
+    v, order = column_of(factors, parent, leads)
     seen = np.argsort(order)
-    for x in range(1, size):
+    assert v[size] == 1.0 and (v[:size][parent[:size] == size] == 1.0).all()
+    for x in range(size):
         p = parent[x]
         assert seen[p] < seen[x]
         tight = v[p] - factors[x, p] * v[x] if leads[x] else v[x] - factors[p, x] * v[p]
         assert tight == pytest.approx(0.0, abs=1e-12)
-    reduced = rng.random(size) - 0.5
-    sums = np.empty(size)
+    reduced = np.append(rng.random(size) - 0.5, 0.0)
+    sums = np.empty(size + 1)
     subtree_sums(reduced, v, parent, order, sums)
-    for x in range(size):
-        members = subtree(parent, 0, x)
+    for x in range(size + 1):
+        members = subtree(parent, x)
         assert sums[x] == pytest.approx((reduced[members] * v[members]).sum() / v[x], rel=1e-9, abs=1e-9)
 
-    # another root: the same tree, so the same column but for its scale
-    root = int(rng.integers(size))
-    hang_subtree(parent, leads, 0, root, root, False)
-    turned, _ = column_of(factors, parent, leads, root)
-    assert np.allclose(turned * v[root], v, rtol=1e-12)
+    # a subtree hung elsewhere is the same but for its scale, and the rest is as it was
+    top = int(rng.integers(size))
+    members = subtree(parent, top)
+    under = int(rng.choice([x for x in range(size + 1) if x not in members]))
+    hang_subtree(parent, leads, top, int(rng.choice(members)), under, under == size or bool(rng.random() < 0.5))
+    turned, _ = column_of(factors, parent, leads)
+    others = [x for x in range(size + 1) if x not in members]
+    assert np.allclose(turned[others], v[others], rtol=1e-12)
+    assert np.allclose(turned[members] / turned[top], v[members] / v[top], rtol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), size=st.integers(2, 9))
-def test_pricing_agrees_with_a_linear_program(seed: int, size: int) -> None:
+@given(seed=st.integers(0, 10**6), size=st.integers(2, 9), spread=st.floats(0.1, 20))
+def test_pricing_agrees_with_a_linear_program(seed: int, size: int, spread: float) -> None:
     rng = np.random.default_rng(seed)
-    factors = factors_of(rng, size)
+    factors = factors_of(rng, size, spread)
     costs = rng.random((3, size))
     prices = 1.5 * rng.random(size)
     forest = Forest.of(costs, factors)
@@ -90,22 +100,17 @@ def test_pricing_agrees_with_a_linear_program(seed: int, size: int) -> None:
     cone = np.zeros((len(first), size))
     cone[np.arange(len(first)), first] = factors[first, second]
     cone[np.arange(len(first)), second] = -1.0
-    for report, root in enumerate(forest.roots):
+    _, rest = forest.multipliers(prices)
+    for report in range(3):
         reduced = costs[report] - prices
         column = forest.columns[report]
         assert (cone @ column <= 1e-12).all()
-        at_root = np.eye(size)[[root]]
-        best = linprog(reduced, cone, np.zeros(len(first)), at_root, [1.0], bounds=(0, None))
-        assert reduced @ column == pytest.approx(best.fun, abs=1e-9)
-
-    # nothing negative is left but the value, at the root; elsewhere only where that is less in all
-    _, rest = forest.multipliers(prices)
-    for report, root in enumerate(forest.roots):
-        value = (costs[report] - prices) @ forest.columns[report]
-        assert rest[report].sum() >= min(value, 0.0) - 1e-9
-        if forest.columns[report].max() <= 1.0:
-            assert np.allclose(np.delete(rest[report], root), 0.0, atol=1e-12)
-            assert rest[report, root] == pytest.approx(min(value, 0.0), abs=1e-9)
+        assert column.max() == pytest.approx(1.0, abs=1e-12)
+        best = linprog(reduced, cone, np.zeros(len(first)), bounds=(0, 1)).fun
+        # where v = 0 is best, some column of no negative value is found; what is left proves the value
+        assert min(reduced @ column, 0.0) == pytest.approx(best, abs=1e-9)
+        assert rest[report].sum() == pytest.approx(best, abs=1e-9)
+        assert (rest[report][column < 1 - 1e-9] >= -1e-9).all()
 
 
 def test_the_pool_knows_its_columns_and_keeps_those_in_use() -> None:

@@ -2,20 +2,23 @@
 
 The rows of the channel are called points here, as they are the points of the tree.
 
-A column v of the cone satisfies v_x ≥ E[p, x] v_p for every pair of points, where E = e^{-d}. In a basic solution
-with v_root = 1, n - 1 of these constraints are tight and form a spanning tree. Every point x but the root has one
-edge, to its parent p, of one of two kinds:
+A column v of the cone satisfies v_x ≥ E[p, x] v_p for every pair of points, where E = e^{-d}, and v ≤ 1. The
+**ceiling** is one point more, the last one, with v = 1 and no cost, and E[x, ceiling] = 1, E[ceiling, x] = 0: so
+v_x ≤ 1 is a constraint like others, and the triangle inequality holds as before. In a basic solution n of these
+constraints are tight and form a spanning tree with the ceiling for its root. Every point x has one edge, to its
+parent p, of one of two kinds:
 
 - x **follows** p: v_x = E[p, x] v_p, the least that p allows. The subtree of x can only be scaled up.
 - x **leads** p: v_p = E[x, p] v_x, so that v_x is the greatest that p allows. The subtree can only be scaled down.
 
-A tree is held in three arrays over the points: `parent`, `leads` (true where x leads its parent) and the column `v`.
-The entry of `parent` at the root means nothing.
+The children of the ceiling lead it: these are entries of 1. A tree is held in three arrays over the points, the
+ceiling included: `parent`, `leads` (true where x leads its parent) and the column `v`. The entry of `parent` at the
+ceiling means nothing.
 
 The constraints v_x - E[p, x] v_p ≥ 0 on the column of one report z are the rows of A v ≥ 0. For multipliers λ ≥ 0 of
 them let the residual be r = q - A'λ, with the reduced costs q = c_z - y. Every column v of the cone with 0 ≤ v ≤ 1
 has ⟨q, v⟩ ≥ ⟨r, v⟩ ≥ Σ_x min(0, r_x), since A v ≥ 0: so any tree, optimal or not, proves a bound. For an optimal tree
-nothing negative need be left but the value of its column, at the root.
+nothing negative is left but at the children of the ceiling, the multipliers of v_x ≤ 1.
 """
 
 from __future__ import annotations
@@ -31,14 +34,14 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Trees = tuple[NDArray[Any], ...]
-"""Roots `(k,)`, columns, parents and leads `(k, n)` of the trees of k reports."""
-TREES = f"Tuple(({INDICES}, {MATRIX}, {TABLE}, {SIGNS}))"
+"""Values, parents and leads `(k, n + 1)` of the trees of k reports."""
+TREES = f"Tuple(({MATRIX}, {TABLE}, {SIGNS}))"
 """Their type, for the signatures of kernels."""
 
 
-@kernel(INDICES, WHOLE, INDICES, INDICES, INDICES)
-def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, order: Indices) -> None:
-    """Set `order` to the points from the root outwards: every point comes after its parent.
+@kernel(INDICES, INDICES, INDICES, INDICES)
+def outward_order(parent: Indices, first: Indices, sibling: Indices, order: Indices) -> None:
+    """Set `order` to the points from the ceiling, the last one, outwards: every point comes after its parent.
 
     `first` and `sibling` are working arrays: the first child of a point, and the next child of the same parent.
     """
@@ -46,13 +49,12 @@ def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, 
     size = len(parent)
     for x in range(size):
         first[x] = -1
-    for x in range(size):
-        if x != root:
-            sibling[x] = first[parent[x]]
-            first[parent[x]] = x
+    for x in range(size - 1):
+        sibling[x] = first[parent[x]]
+        first[parent[x]] = x
 
     # 2. breadth first: `order` is its own queue
-    order[0] = root
+    order[0] = size - 1
     count = 1
     for k in range(size):
         child = first[order[k]]
@@ -66,8 +68,8 @@ def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, 
 def subtree_sums(reduced: Array, v: Array, parent: Indices, order: Indices, sums: Array) -> None:
     """Set `sums` to S_x = Σ q_u v_u / v_x over the subtree of each x, whose signs tell pricing which edge to give up.
 
-    `reduced` is q, the reduced costs c_z - y. S_root is the value Σ q_u v_u of the column. Dividing by v_x keeps what
-    is far down, where v is tiny, from drowning in rounding.
+    `reduced` is q, the reduced costs c_z - y. At the ceiling S is the value Σ q_u v_u of the column. Dividing by v_x
+    keeps what is far down, where v is tiny, from drowning in rounding.
     """
     for x in range(len(v)):
         sums[x] = reduced[x]
@@ -76,13 +78,13 @@ def subtree_sums(reduced: Array, v: Array, parent: Indices, order: Indices, sums
         sums[parent[x]] += sums[x] * (v[x] / v[parent[x]])
 
 
-@kernel(MATRIX, VECTOR, INDICES, FLAGS, WHOLE, INDICES)
-def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, root: int, order: Indices) -> None:
-    """Compute `v` from the tree, root outwards: after the root has moved, and to discard rounding of earlier pivots.
+@kernel(MATRIX, VECTOR, INDICES, FLAGS, INDICES)
+def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, order: Indices) -> None:
+    """Compute `v` from the tree, from the ceiling outwards, which discards the rounding of earlier pivots.
 
-    v_root = 1; `factors` is E = e^{-d}, and `order` comes from `outward_order`.
+    `factors` is E, with the ceiling, and `order` comes from `outward_order`.
     """
-    v[root] = 1.0
+    v[order[0]] = 1.0
     for k in range(1, len(v)):
         x = order[k]
         p = parent[x]
@@ -91,11 +93,10 @@ def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, ro
 
 @kernel(INDICES, FLAGS, WHOLE, WHOLE, WHOLE, FLAG)
 def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int, leading: bool) -> None:
-    """Hang the subtree of `top` under a point outside it, by its point `child`: a pivot, or a move of the root.
+    """Hang the subtree of `top` under a point outside it, by its point `child`.
 
     On the way from `child` up to `top` parents become children, and an edge on which x led its parent becomes one on
-    which the parent follows x. `leading` says whether `child` leads the point it now hangs under. With `top` the
-    root, and `under` the same as `child`, that point becomes the root.
+    which the parent follows x. `leading` says whether `child` leads the point it now hangs under.
     """
     x = child
     while True:
@@ -110,7 +111,7 @@ def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int
         x = above
 
 
-@kernel(VECTOR, VECTOR, VECTOR, VECTOR, INDICES, FLAGS, INDICES, FLAG, VECTOR, VECTOR)
+@kernel(VECTOR, VECTOR, VECTOR, VECTOR, INDICES, FLAGS, INDICES, VECTOR, VECTOR)
 def _set_multipliers(
     costs: Array,
     row_prices: Array,
@@ -119,28 +120,24 @@ def _set_multipliers(
     parent: Indices,
     leads: Flags,
     order: Indices,
-    keep_large: bool,
     found: Array,
     rest: Array,
-) -> float:
-    """Set `found` to the multiplier of the edge above each point, `rest` to min(0, residual); return the sum of it.
+) -> None:
+    """Set `found` to the multiplier of the edge above each point, and `rest` to min(0, residual).
 
     `sums` is a working array: the reduced costs q = costs - row_prices at first. From the leaves inwards, the
     multiplier of the edge above x is chosen so that nothing is left at x, and what it adds to the parent, or takes
-    from it, is passed on. `keep_large` leaves a negative sum where it is at points whose entry exceeds that of the
-    root.
+    from it, is passed on. The ceiling takes nothing: what is left at its children stays there.
     """
+    ceiling = order[0]
     for x in range(len(v)):
         sums[x] = costs[x] - row_prices[x]
-    total = 0.0
-    for k in range(len(v) - 1, -1, -1):
+        found[x] = rest[x] = 0.0
+    for k in range(len(v) - 1, 0, -1):
         x = order[k]
         p = parent[x]
-        found[x] = rest[x] = 0.0
-        if k == 0 or (sums[x] < 0 and (not leads[x] or (keep_large and v[x] > 1.0))):
-            # no multiplier of 0 or more could lift this sum, or none is wanted: it stays here
+        if p == ceiling or (sums[x] < 0 and not leads[x]):  # no multiplier of 0 or more could lift this sum
             rest[x] = min(sums[x], 0.0)
-            total += rest[x]
         elif leads[x]:
             # v_p - E[x, p] v_x ≥ 0 with λ = -sum / E[x, p]: x gains λ E[x, p], its parent loses λ
             found[x] = max(-sums[x] * v[x] / v[p], 0.0)
@@ -149,7 +146,6 @@ def _set_multipliers(
             # v_x - E[p, x] v_p ≥ 0 with λ = sum: x loses λ, its parent gains λ E[p, x]
             found[x] = sums[x]
             sums[p] += sums[x] * (v[x] / v[p])
-    return float(total)
 
 
 @kernel(WHOLE, WHOLE, MATRIX, VECTOR, TREES, MATRIX, MATRIX)
@@ -158,28 +154,15 @@ def edge_multipliers(
 ) -> None:
     """Compute multipliers of 0 or more for the edges of reports first to last - 1, which prove the dual bound.
 
-    A small negative sum at a point much larger than the root would count for many times as much there; it is kept
-    where it is if that leaves less in all. `found[z, x]` is set to the multiplier of the edge above x, `rest` to
-    min(0, r), with the residual r = q - A'λ; the other arguments are those of `pricing.price_share`.
+    `found[z, x]` is set to the multiplier of the edge above x, `rest` to min(0, r), with the residual r = q - A'λ;
+    the other arguments are those of `pricing.price_share`.
     """
-    roots, columns, parents, leads = trees
-    no = np.bool_(False)  # kernels are compiled for NumPy's flags
-    yes = np.bool_(True)
+    values, parents, leads = trees
     size = len(row_prices)
     sums = np.empty(size)
     order = np.empty(size, np.int32)
     child = np.empty(size, np.int32)
     sibling = np.empty(size, np.int32)
     for z in range(first, last):
-        v = columns[z]
-        outward_order(parents[z], np.int64(roots[z]), child, sibling, order)
-        greatest = 0.0
-        for x in range(size):
-            greatest = max(greatest, v[x])
-        total = _set_multipliers(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
-        if total < 0 and greatest > 1.0:
-            kept = _set_multipliers(
-                costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z]
-            )
-            if kept < total:  # the first ones were better, and have been overwritten
-                _set_multipliers(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+        outward_order(parents[z], child, sibling, order)
+        _set_multipliers(costs[z], row_prices, sums, values[z], parents[z], leads[z], order, found[z], rest[z])

@@ -1,4 +1,4 @@
-"""The basis forest: a basis tree for every report, its column with 1 at the root, and the duals it proves."""
+"""The basis forest: a basis tree for every report, its column with a greatest entry of 1, and the duals it proves."""
 
 from __future__ import annotations
 
@@ -24,42 +24,55 @@ _GROWTH = 8.0
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A basis tree for each of k reports over n points: see `basis`.
+    """A basis tree for each of k reports over n points and the ceiling, the last one: see `basis`.
 
     Trees are kept from one round to the next: prices change little, so few pivots lead to the next optimum.
 
-    Costs are `(k, n)`, factors E `(n, n)`, roots `(k,)`, and columns, parents and leads `(k, n)`.
+    Costs, values, parents and leads are `(k, n + 1)`, factors E `(n + 1, n + 1)`.
     """
 
     costs: Array
     factors: Array
-    roots: NDArray[np.int32]
-    columns: Array
+    values: Array
     parents: NDArray[np.int32]
     leads: NDArray[np.bool_]
 
     @classmethod
     def of(cls, costs: Array, factors: Array) -> Forest:
-        """Begin with stars: every point follows the root, where the report costs least relative to the row's mean."""
+        """Begin with stars: every point follows that where the report costs least relative to the row's mean.
+
+        Costs are `(k, n)` and factors `(n, n)`, to which the ceiling is added.
+        """
+        count, size = costs.shape
         mean = costs.mean(axis=0)
-        # a row in which nothing costs anything says nothing: it becomes no root
+        # a row in which nothing costs anything says nothing: it becomes no centre
         ratios = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
-        roots = ratios.argmin(axis=1).astype(np.int32)
-        parents = np.repeat(roots[:, None], costs.shape[1], axis=1)
-        return cls(costs, factors, roots, factors[roots].copy(), parents, np.zeros(parents.shape, dtype=bool))
+        centres = ratios.argmin(axis=1).astype(np.int32)
+        below = np.block([[factors, np.ones((size, 1))], [np.zeros((1, size)), np.ones((1, 1))]])
+        parents = np.repeat(centres[:, None], size + 1, axis=1)
+        leads = np.zeros(parents.shape, dtype=bool)
+        every = np.arange(count)
+        parents[every, centres] = size
+        leads[every, centres] = True
+        return cls(_with_ceiling(costs), below, below[centres], parents, leads)
 
     def copy(self) -> Forest:
         """Return the trees as they are now, to be kept while pricing changes these in place."""
         return Forest(self.costs, self.factors, *(array.copy() for array in self.trees))
 
     @property
+    def columns(self) -> Array:
+        """The columns `(k, n)`."""
+        return self.values[:, :-1]
+
+    @property
     def trees(self) -> Trees:
         """The arrays that pricing changes."""
-        return self.roots, self.columns, self.parents, self.leads
+        return self.values, self.parents, self.leads
 
     def at(self, costs: Array) -> Forest:
         """Return the same trees, to be priced at other costs `(k, n)`."""
-        return replace(self, costs=np.ascontiguousarray(costs))
+        return replace(self, costs=_with_ceiling(costs))
 
     def price(self, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
         """Solve the pricing problem of every report at row prices `(n,)`, from its last tree, changed in place.
@@ -70,22 +83,24 @@ class Forest:
         # then about as many as go in the time in which a stop is to be noticed.
         start = 0
         step = CORES
-        while start < len(self.roots) and not should_stop():
-            batch = slice(start, min(start + step, len(self.roots)))
+        prices = _with_ceiling(row_prices)
+        while start < len(self.parents) and not should_stop():
+            batch = slice(start, min(start + step, len(self.parents)))
             trees = tuple(array[batch] for array in self.trees)
             began = time.perf_counter()
             count = batch.stop - start
-            on_cores(price_share, count, self.costs[batch], row_prices, self.factors, trees, pivots, _TIGHT)
+            on_cores(price_share, count, self.costs[batch], prices, self.factors, trees, pivots, _TIGHT)
             spent = max(time.perf_counter() - began, 1e-9)
             start += step
             step = CORES * max(1, int(step / CORES * min(_GROWTH, _BATCH_SECONDS / spent)))
 
     def multipliers(self, row_prices: Array) -> tuple[Array, Array]:
         """Return the multipliers of edges at row prices `(n,)`, and negative parts of residuals, each `(k, n)`."""
-        found = np.empty(self.columns.shape)
-        rest = np.empty(self.columns.shape)
-        on_cores(edge_multipliers, len(self.costs), self.costs, row_prices, self.trees, found, rest)
-        return found, rest
+        found = np.empty(self.values.shape)
+        rest = np.empty(self.values.shape)
+        prices = _with_ceiling(row_prices)
+        on_cores(edge_multipliers, len(self.costs), self.costs, prices, self.trees, found, rest)
+        return found[:, :-1], rest[:, :-1]
 
     def dual(self, row_prices: Array) -> Dual:
         """Return the dual to be certified: row prices `(n,)`, and multipliers of pairs v_first ≤ e^d v_second."""
@@ -98,6 +113,11 @@ class Forest:
         first = np.where(leading, point, above)
         second = np.where(leading, above, point)
         return Dual(row_prices, report, first, second, found[report, point])
+
+
+def _with_ceiling(numbers: Array) -> Array:
+    """Return costs or prices of points `(..., n)` with a 0 for the ceiling."""
+    return np.append(numbers, np.zeros((*numbers.shape[:-1], 1)), axis=-1)
 
 
 Pricer = Callable[[Forest, Array, int, Callable[[], bool]], None]

@@ -2,9 +2,9 @@
 
 A report z is a column of the channel, the points x are its rows. c_z(x) is the cost of z in row x, y_x the price of
 that row (see `generation`); the value of a column v is ⟨q, v⟩ with the reduced costs q = c_z - y. The problem is to
-minimise it over the cone, v_x ≥ E[p, x] v_p for all pairs, where v_root = 1. Here E = e^{-d}, and the caller has made
-d obey the triangle inequality: E[a, b] E[b, c] ≤ E[a, c]. Wanted is the least value if the greatest entry is 1. So
-the root moves to the greatest entry, and the problem is solved again, until none exceeds 2, or after 4 moves.
+minimise it over the cone, v_x ≥ E[p, x] v_p for all pairs, where v ≤ 1 but not v = 0. Here E = e^{-d}, and the caller
+has made d obey the triangle inequality: E[a, b] E[b, c] ≤ E[a, c]. The ceiling, the last point, makes v ≤ 1 one of
+these constraints (see `basis`); its only child never gives up its edge, as only v = 0 would be left.
 
 **Basis.** A basic solution is a spanning tree of tight constraints (`basis`). A point x **follows** its parent p if
 v_x = E[p, x] v_p, and **leads** it if v_p = E[x, p] v_x. The slacks of these edges are the nonbasic variables, all
@@ -47,14 +47,10 @@ from dxopt.solving.solvers.columns.basis import (
 
 _FAINT = 100.0
 """Tolerance for negative multipliers where the gain is tiny; chosen, not derived."""
-_GREATER = 2.0
-"""The root is moved when an entry exceeds it by this factor."""
-_REROOTED = 4
-"""Moves of the root, at most."""
 
 
-@kernel(VECTOR, VECTOR, INDICES, FLAGS, WHOLE, REAL)
-def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, root: int, tolerance: float) -> int:
+@kernel(VECTOR, VECTOR, INDICES, FLAGS, INDICES, REAL)
+def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, order: Indices, tolerance: float) -> int:
     """Return the point whose edge is to be given up; -1 if the tree is optimal.
 
     It is the one whose subtree gains most for each unit of t, |S_x| v_x. Where no gain exceeds the tolerance it is
@@ -64,8 +60,10 @@ def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, root: int, t
     cut = -1
     worst_multiplier = _FAINT * tolerance
     second_choice = -1
-    for x in range(len(v)):
-        if x != root:
+    ceiling = order[0]
+    alone = len(v) == 2 or parent[order[2]] != ceiling  # the ceiling has one child, the first in the order
+    for x in range(len(v) - 1):
+        if not (alone and x == order[1]):
             wrong = sums[x] if leads[x] else -sums[x]  # above 0 where the multiplier is negative
             if wrong * v[x] > greatest_gain:
                 greatest_gain = wrong * v[x]
@@ -84,7 +82,7 @@ def _mark_sides(
 ) -> None:
     """Mark the points that move, those bounded from below on their own side, and those with children (`inner`).
 
-    The edge that is given up counts for none of this. The root is marked as inner, so that it is never passed.
+    The edge that is given up counts for none of this. The ceiling is marked as inner, so that it is never passed.
     """
     for x in range(len(parent)):
         moved[x] = bounded[x] = inner[x] = False
@@ -177,7 +175,7 @@ def _pass_leaves(
     on the way down: -|S_cut| v_cut at first. A leaf x that is passed on the way up is at v_x f / ratio_x from then
     on, which adds q_x v_x / ratio_x; on the way down it falls no longer, which adds q_x v_x.
 
-    But for underflow the heap never runs empty: the root (upwards; it is inner) or `cut` (downwards; it leads) stays.
+    But for underflow the heap never runs empty: the ceiling (upwards; inner) or `cut` (downwards; it leads) stays.
     """
     while waiting > 0:
         x = heap[0]
@@ -190,11 +188,11 @@ def _pass_leaves(
     return waiting
 
 
-@kernel(VECTOR, MATRIX, VECTOR, INDICES, FLAGS, WHOLE, WHOLE, REAL)
+@kernel(VECTOR, MATRIX, VECTOR, INDICES, FLAGS, WHOLE, REAL)
 def pivot_tree(
-    reduced: Array, factors: Array, v: Array, parent: Indices, leads: Flags, root: int, pivots: int, tolerance: float
-) -> float:
-    """Pivot a tree in place until its column has the least value, and return that value.
+    reduced: Array, factors: Array, v: Array, parent: Indices, leads: Flags, pivots: int, tolerance: float
+) -> None:
+    """Pivot a tree in place until its column has the least value.
 
     It may be larger after underflow, or where `pivots`, the limit, is reached, as cycling is possible.
     """
@@ -212,11 +210,11 @@ def pivot_tree(
     ratios = np.empty(size)
     for _ in range(pivots):
         # 1. multipliers of this tree, and the edge to give up
-        outward_order(parent, root, child, sibling, order)
+        outward_order(parent, child, sibling, order)
         subtree_sums(reduced, v, parent, order, sums)
-        cut = _entering(sums, v, parent, leads, root, tolerance)
+        cut = _entering(sums, v, parent, leads, order, tolerance)
         if cut < 0:
-            return float(sums[root])
+            return
 
         # 2. how far the subtree can be scaled, and where it gets stuck
         upwards = not leads[cut]
@@ -225,7 +223,7 @@ def pivot_tree(
         slope = -abs(sums[cut]) * v[cut]
         waiting = _pass_leaves(reduced, v, leads, inner, upwards, slope, ratios, heap, met)
         if waiting == 0:  # by underflow alone (see `_pass_leaves`); nothing has been changed yet
-            return float(sums[root])
+            return
         stuck = np.int64(heap[0])
 
         # 3. scale the moved points, then put the leaves that were passed where they follow now
@@ -243,9 +241,6 @@ def pivot_tree(
         source = np.int64(binding[stuck])
         hung, under = (source, stuck) if upwards else (stuck, source)
         hang_subtree(parent, leads, cut, hung, under, upwards)
-    outward_order(parent, root, child, sibling, order)
-    subtree_sums(reduced, v, parent, order, sums)
-    return float(sums[root])
 
 
 @kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, TREES, WHOLE, REAL)
@@ -263,44 +258,27 @@ def price_share(
 
     Parameters
     ----------
-    costs : (m, n) array
-    prices : (n,) array
+    costs : (m, n + 1) array
+    prices : (n + 1,) array
         y; the reduced costs of report z are q = costs[z] - y.
-    factors : (n, n) array
+    factors : (n + 1, n + 1) array
         E, which obeys the triangle inequality.
     trees : tuple
-        A tree for each report and its column, still feasible: roots `(m,)`, columns, parents and leads `(m, n)`.
+        A tree for each report and its column, still feasible: values, parents and leads `(m, n + 1)`.
     pivots : int
-        For each report and root at most.
+        For each report at most.
     tolerance : float
         An edge is given up if that gains more than this, or if its multiplier is below minus 100 times this.
     """
-    roots, columns, parents, leads = trees
+    values, parents, leads = trees
     size = len(prices)
     reduced = np.empty(size)
     order = np.empty(size, np.int32)
     child = np.empty(size, np.int32)
     sibling = np.empty(size, np.int32)
     for z in range(first, last):
-        v = columns[z]
-        parent = parents[z]
-        led = leads[z]
-        root = np.int64(roots[z])
         for x in range(size):
             reduced[x] = costs[z, x] - prices[x]
-        for again in range(_REROOTED, -1, -1):
-            outward_order(parent, root, child, sibling, order)
-            recompute_column(factors, v, parent, led, root, order)
-            value = pivot_tree(reduced, factors, v, parent, led, root, pivots, tolerance)
-
-            # a column of positive value is no use at any scale; another one is better judged at its greatest entry.
-            # Its edges stay, so it is the same column at another scale; the parent of a root has no meaning
-            greatest = root
-            for x in range(size):
-                if v[x] > v[greatest]:
-                    greatest = x
-            if again == 0 or v[greatest] <= _GREATER or value >= 0:
-                break
-            hang_subtree(parent, led, root, greatest, greatest, np.bool_(False))
-            root = greatest
-        roots[z] = root
+        outward_order(parents[z], child, sibling, order)
+        recompute_column(factors, values[z], parents[z], leads[z], order)
+        pivot_tree(reduced, factors, values[z], parents[z], leads[z], pivots, tolerance)

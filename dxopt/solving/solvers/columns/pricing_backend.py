@@ -1,9 +1,9 @@
 """Reports that are priced by the workers of a Dask cluster.
 
 **What goes where.** Costs and factors stay the same for a whole solve: each worker gets all factors, and keeps the
-costs of some blocks of reports. A pricing sends, batch by batch, the row prices and the trees (roots, parents, leads;
-columns follow from them), and takes back trees and columns. Costs that change from pricing to pricing, as for the
-worst loss, go with the trees.
+costs of some blocks of reports. A pricing sends, batch by batch, the row prices and the trees (parents, leads; from
+them follow columns), and takes back trees and columns. Costs that change from pricing to pricing, as for the worst
+loss, go with the trees.
 
 **What may fail.** The trees that count are here, and change only when a batch has come back whole. So a batch that is
 lost with its worker is priced again from the same trees, by another worker or, where it fails again or nobody is
@@ -88,7 +88,7 @@ class OnWorkers:
 
     def price(self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
         """Solve the pricing problem of every report at row prices `(n,)`, from its last tree: see `Forest.price`."""
-        left = np.ones(len(forest.roots), dtype=bool)
+        left = np.ones(len(forest.parents), dtype=bool)
         if time.monotonic() >= self._later:
             try:
                 self._keep(forest)
@@ -111,9 +111,9 @@ class OnWorkers:
             self._let_go()
             threads = self._threads()
             self._factors = forest.factors, self._scatter(forest.factors, broadcast=True)
-            size = max(1, -(-len(forest.roots) // (_BLOCKS * threads)))
-            starts = range(0, len(forest.roots), size)
-            self._blocks = [_Block(first, min(first + size, len(forest.roots)), None) for first in starts]
+            size = max(1, -(-len(forest.parents) // (_BLOCKS * threads)))
+            starts = range(0, len(forest.parents), size)
+            self._blocks = [_Block(first, min(first + size, len(forest.parents)), None) for first in starts]
             parts = [forest.costs[block.first : block.last] for block in self._blocks]
             for block, costs in zip(self._blocks, self._scatter(parts), strict=True):
                 block.costs = costs
@@ -221,7 +221,7 @@ class OnWorkers:
             costs, inside = forest.costs[at], slice(0, batch.last - batch.first)
         else:
             costs, inside = block.costs, slice(batch.first - block.first, batch.last - block.first)
-        trees = forest.roots[at], forest.parents[at], forest.leads[at]
+        trees = forest.parents[at], forest.leads[at]
         return self.client.submit(
             price_on_worker, self._factors[1], costs, inside, row_prices, trees, pivots, pure=False
         )
@@ -237,18 +237,18 @@ class OnWorkers:
 
 
 def price_on_worker(
-    factors: Array, costs: Array, inside: slice, row_prices: Array, trees: tuple[Any, Any, Any], pivots: int
+    factors: Array, costs: Array, inside: slice, row_prices: Array, trees: tuple[Any, Any], pivots: int
 ) -> tuple[float, Trees]:
     """Price some reports on a worker, in the thread that was given to it: return the seconds, and the trees.
 
-    Of the trees come the roots `(k,)`, parents and leads `(k, n)`, which give the columns.
+    Of the trees come parents and leads `(k, n + 1)`, which give the columns.
     """
     began = time.perf_counter()
     own, factors, row_prices = (  # Dask's arrays may be read-only; kernels are compiled for writable ones
         np.require(one, np.float64, ["C", "W"]) for one in (costs[inside], factors, row_prices)
     )
-    roots, parents, leads = (array.copy() for array in trees)  # a worker may be in the same process
-    forest = Forest(own, factors, roots, np.empty(own.shape), parents, leads)
+    parents, leads = (array.copy() for array in trees)  # a worker may be in the same process
+    forest = Forest(own, factors, np.empty(own.shape), parents, leads)
     with without_helpers():
         forest.price(row_prices, pivots, lambda: False)
     return time.perf_counter() - began, forest.trees
