@@ -59,7 +59,7 @@ from dxopt.solving.solvers.columns.incumbent import (
 )
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
-from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, starting_limit
+from dxopt.solving.solvers.columns.stabilisation import FIRST_PRICES, SMOOTHING, box_around, starting_limit
 
 Array = NDArray[np.float64]
 Columns = tuple[Array, NDArray[np.int64]]
@@ -147,6 +147,11 @@ class Rounds:
         self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
         kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
+
+        # 4. a first pricing far below the end of the box, where it takes few pivots and the bound is best
+        if settings.start is None:
+            self.dual.price(np.concatenate([FIRST_PRICES * limit, self.shared.begin()]))
+            self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(own))))
 
         self.incumbent = Incumbent(factors)
         self.gap, self.aim, self.tried = 1.0, _FIRST, np.inf

@@ -45,6 +45,8 @@ from dxopt.solving.solvers.columns.basis import (
     subtree_sums,
 )
 
+_MANY = 8
+"""The points of the lower side are many if there are more than an eighth of all."""
 _FAINT = 100.0
 """Tolerance for negative multipliers where the gain is tiny; chosen, not derived."""
 
@@ -111,50 +113,72 @@ def _sift(heap: Indices, keys: Array, position: int, count: int) -> None:
         position = child
 
 
-@kernel(MATRIX, VECTOR, FLAGS, FLAGS, FLAG, INDICES, INDICES, VECTOR, INDICES)
+@kernel(VECTOR, FLAGS, FLAGS, FLAG, INDICES)
+def _sources_of(v: Array, moved: Flags, bounded: Flags, upwards: bool, sources: Indices) -> int | np.int64:
+    """Set `sources` to the points of the rising side that can meet another one first; return how many there are."""
+    count = np.int64(0)
+    for x in range(len(v)):
+        if moved[x] == upwards and not bounded[x]:
+            sources[count] = x
+            count += 1
+    return count
+
+
+@kernel(MATRIX, VECTOR, FLAGS, FLAG, INDICES, WHOLE, VECTOR, INDICES)
 def _ratio_test(
-    factors: Array,
-    v: Array,
-    moved: Flags,
-    bounded: Flags,
-    upwards: bool,
-    sources: Indices,
-    binding: Indices,
-    ratios: Array,
-    heap: Indices,
+    factors: Array, v: Array, moved: Flags, upwards: bool, sources: Indices, count: int, ratios: Array, heap: Indices
 ) -> int | np.int64:
     """Fill the heap with the points of the lower side by the ratio at which each is met; return how many there are.
 
     Giving up an edge cuts the tree in two; the lower side is the one that shrinks against the other.
-    `ratios` is how far one side may rise against the other until the point is met, `binding` the point that meets it.
+    `ratios` is how far one side may rise against the other until the point is met, by one of `sources[:count]`.
     """
-    # 1. points of the rising side that can meet another one first
+    # 1. the points of the lower side
     size = len(v)
-    count = 0
+    lower = np.int64(0)
     for x in range(size):
-        if moved[x] == upwards and not bounded[x]:
-            sources[count] = x
-            count += 1
-
-    # 2. for each point of the lower side, the source that meets it first; the ratio is 1 or more, up to rounding
-    waiting = np.int64(0)
-    for x in range(size):
+        ratios[x] = 0.0
         if moved[x] != upwards:
-            highest = 0.0
-            for i in range(count):
-                pulled = factors[sources[i], x] * v[sources[i]]
-                if pulled > highest:
-                    highest = pulled
-                    binding[x] = sources[i]
-            if highest > 0:
-                ratios[x] = v[x] / highest
-                heap[waiting] = x
-                waiting += 1
+            heap[lower] = x
+            lower += 1
 
-    # 3. make it a heap: few of the points are ever taken from it
+    # 2. how high each is pulled at most; of many points it is found for all in a row, which goes by vectors
+    for i in range(count):
+        row = factors[sources[i]]
+        height = v[sources[i]]
+        if _MANY * lower > size:
+            for x in range(size):
+                ratios[x] = max(ratios[x], row[x] * height)
+        else:
+            for k in range(lower):
+                ratios[heap[k]] = max(ratios[heap[k]], row[heap[k]] * height)
+
+    # 3. the ratios, 1 or more up to rounding, of points that are pulled at all
+    waiting = np.int64(0)
+    for k in range(lower):
+        x = heap[k]
+        if ratios[x] > 0:
+            ratios[x] = v[x] / ratios[x]
+            heap[waiting] = x
+            waiting += 1
+
+    # 4. make it a heap: few of the points are ever taken from it
     for position in range(waiting // 2 - 1, -1, -1):
         _sift(heap, ratios, position, waiting)
     return waiting
+
+
+@kernel(MATRIX, VECTOR, INDICES, WHOLE, WHOLE)
+def _met_by(factors: Array, v: Array, sources: Indices, count: int, x: int) -> int | np.int64:
+    """Return which of `sources[:count]` meets a point first."""
+    highest = 0.0
+    source = np.int64(sources[0])
+    for i in range(count):
+        pulled = factors[sources[i], x] * v[sources[i]]
+        if pulled > highest:
+            highest = pulled
+            source = np.int64(sources[i])
+    return source
 
 
 @kernel(VECTOR, VECTOR, FLAGS, FLAGS, FLAG, REAL, VECTOR, INDICES, WHOLE)
@@ -204,7 +228,6 @@ def pivot_tree(
     bounded = np.empty(size, np.bool_)
     inner = np.empty(size, np.bool_)
     sources = np.empty(size, np.int32)
-    binding = np.empty(size, np.int32)
     heap = np.empty(size, np.int32)
     sums = np.empty(size)
     ratios = np.empty(size)
@@ -219,26 +242,28 @@ def pivot_tree(
         # 2. how far the subtree can be scaled, and where it gets stuck
         upwards = not leads[cut]
         _mark_sides(parent, leads, order, cut, moved, bounded, inner)
-        met = _ratio_test(factors, v, moved, bounded, upwards, sources, binding, ratios, heap)
+        count = _sources_of(v, moved, bounded, upwards, sources)
+        met = _ratio_test(factors, v, moved, upwards, sources, count, ratios, heap)
         slope = -abs(sums[cut]) * v[cut]
         waiting = _pass_leaves(reduced, v, leads, inner, upwards, slope, ratios, heap, met)
         if waiting == 0:  # by underflow alone (see `_pass_leaves`); nothing has been changed yet
             return
         stuck = np.int64(heap[0])
 
-        # 3. scale the moved points, then put the leaves that were passed where they follow now
+        # 3. scale the moved points, then put the leaves that were passed where they follow now: by the column before,
+        #    who meets them is the same
         ratio = ratios[stuck] if upwards else 1.0 / ratios[stuck]
         for x in range(size):
             if moved[x]:
                 v[x] *= ratio
         for position in range(waiting, met):
             x = heap[position]
-            parent[x] = binding[x]
+            parent[x] = _met_by(factors, v, sources, count, np.int64(x))
             v[x] = factors[parent[x], x] * v[parent[x]]
 
         # 4. hang the moved subtree of `cut` by v_stuck = E[source, stuck] v_source: upwards by the source, which
         #    leads `stuck`; downwards by `stuck`, which follows the source
-        source = np.int64(binding[stuck])
+        source = _met_by(factors, v, sources, count, stuck)
         hung, under = (source, stuck) if upwards else (stuck, source)
         hang_subtree(parent, leads, cut, hung, under, upwards)
 

@@ -94,6 +94,8 @@ SMOOTHING = (0.5, 0.9, 0.7, 0.3, 0.0)
 """Shares of the best prices so far in those that are priced, one after another; 0 is the master's prices alone."""
 _FIRST_WIDTH = 10.0
 """The first box ends at this times what each row costs under the exponential mechanism."""
+FIRST_PRICES = 0.04
+"""The first prices, in parts of that end: the optimal ones sum to about half of the exponential mechanism's loss."""
 _LEAST_LIMIT = 1e-3
 """No row's first limit is less than this times the mean limit, as a row may cost nothing under that mechanism."""
 _WIDTH = 10.0
