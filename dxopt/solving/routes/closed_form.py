@@ -32,6 +32,7 @@ from dxopt.solving.routes.limits import is_written
 
 Array = NDArray[np.float64]
 TIGHT = "tight-constraints mechanism"
+_KERNEL = "kernel mechanism"
 _SOON = 0.25
 """Seconds: a mechanism that takes longer to make is not left until a solve is stopped."""
 _SHARE = 0.5
@@ -223,10 +224,10 @@ class ClosedForms:
         return Simple("constant report", self.problem.objective.value(self.problem, channel), channel, channel)
 
     def _forms(self) -> list[_Form]:
-        """Return a copy of the forms left to be made; the one that takes longest, and is worth most, comes first."""
+        """Return a copy of the forms left to be made, what is worth most first: kernels, then what takes long."""
         if self._left is None:
             forms = list(_forms(self.problem))
-            self._left = sorted(forms, key=lambda form: form.seconds, reverse=True)
+            self._left = sorted(forms, key=lambda form: (form.name == _KERNEL, form.seconds), reverse=True)
             if self._allowed(self._constant().channel):
                 self._best = self._constant()
         return self._left[:]
@@ -287,7 +288,7 @@ def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
             yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(made))
     if made.reports.secrets:
         seconds = _SYSTEMS * rows**3 + remap_seconds
-        yield _Form("kernel mechanism", seconds, lambda: equilibrium_kernel(budgets_to_reports(made)))
+        yield _Form(_KERNEL, seconds, lambda: equilibrium_kernel(budgets_to_reports(made)))
 
 
 def _is_remap_random(problem: Problem) -> bool:

@@ -43,15 +43,16 @@ def _pose(problem: Problem, options: Options) -> Compiled:
 
 def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
+    simple = ClosedForms(problem)
+    if problem.variables > limits.GENERAL_TO:  # posing takes seconds as well
+        options.progress("making mechanisms in closed form")
+        simple.make_ahead(options.stop)
     compiled = _pose(problem, options)
     names = solvers_of_linear(compiled.smaller, options)
-    simple = ClosedForms(problem)
     try:
         require_few(compiled.smaller.costs.size, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     except UnsupportedError as error:
         options.refused["optimal"] = error.wrong
-        options.progress("making mechanisms in closed form")
-        simple.make_ahead(options.stop)
         yield simple.candidate("valid")
         return
     for name in names:
