@@ -14,14 +14,13 @@ from dxopt.errors import Option, SpecError
 
 @contextmanager
 def replacing(
-    file: Path, field: str, fix: str = "name another file", *, hidden: Path | None = None, private: bool = False
+    file: Path, field: str, fix: str = "name another file", *, private: bool = False
 ) -> Iterator[IO[bytes]]:
     """Yield a stream whose content becomes the file, in place of an earlier one, once the context ends without error.
 
     Until then the content is in a hidden file beside it, which must be new: nothing that somebody else has put there,
-    such as a link, is written to. An error removes it. `hidden` may name it, if nobody else makes files of that name;
-    by default the name is one that nobody can guess. A `private` file is for its owner alone, and replaces none.
-    `field` and `fix` are those of errors.
+    such as a link, is written to, as nobody can guess its name. An error removes it. A `private` file is for its
+    owner alone, and replaces none. `field` and `fix` are those of errors.
 
     Raises
     ------
@@ -29,7 +28,7 @@ def replacing(
         If the file cannot be written; an earlier one is then as it was.
     """
     try:
-        hidden = hidden or file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+        hidden = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
         # the mode is set as the file is made: nobody else can read it in between
         mode = 0o600 if private else 0o666
         stream = open(  # noqa: SIM115

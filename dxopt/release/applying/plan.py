@@ -208,7 +208,8 @@ class Payment:
     """The run of a ledger that pays for the rows of a plan, one chunk after another.
 
     `name` is that by which a run that was stopped is found again. `rest` is how many rows of each person are still to
-    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row.
+    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row. `stage`
+    says what is left of a run that is stopped: one that goes on, one to publish, or none.
     """
 
     plan: Plan
@@ -218,6 +219,7 @@ class Payment:
     rest: dict[str, int] = field(default_factory=dict)
     run: str = ""
     row: int = 0
+    stage: Literal["drawing", "written", "given up"] = "drawing"
 
     @classmethod
     def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
@@ -284,11 +286,20 @@ class Payment:
             if paid.persons:
                 self.ledger.charge(self.run, self.row, paid.persons, **self._cost, tags=tags, key=key)
         except BudgetExceeded:
-            # keyed draws stay paid: the next run finds them so
-            self.ledger.give_up(self.run, refund=key is None)
+            self.give_up()
             raise
         self.row += len(paid.secrets)
         return paid
+
+    def finish(self) -> None:
+        """End the run, all of which is written, before it is published."""
+        self.stage = "written"  # before: whoever is interrupted does not know whether the ledger has it already
+        self.ledger.finish(self.run)
+
+    def give_up(self) -> None:
+        """End the run, and give back what it paid, but for draws with a key: the next run finds those paid."""
+        self.ledger.give_up(self.run, refund=self.persons.key is None)
+        self.stage = "given up"
 
     def _payable(self, settled: Settled) -> Settled:
         """Return the first rows of each person, as many as can be paid for."""
