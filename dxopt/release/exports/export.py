@@ -106,7 +106,7 @@ CREATE FUNCTION {name}_random() RETURNS bytea LANGUAGE sql VOLATILE AS $$
 $$;
 
 -- A new report of a secret. Where a query draws for many rows, name what is different in each of them, such as
--- visits.id: without it the planner may draw once in LATERAL and subqueries, and give all rows of a secret one report.
+-- visits.id: without it the planner may draw once in LATERAL and subqueries, and give all rows one report.
 CREATE FUNCTION {name}_draw(of_secret text, of_row anyelement) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF of_row IS NULL THEN

@@ -86,7 +86,7 @@ ROWS = (
 
 @pytest.mark.parametrize("secret", ["visits.place", "'1'"])
 @pytest.mark.parametrize("row", ["visits.id", "visits.ctid", "visits.id::text", "visits"])
-def test_postgresql_draws_once_for_each_row(postgres: Server, secret: str, row: str) -> None:
+def test_postgresql_draws_once_for_each_row_that_is_named(postgres: Server, secret: str, row: str) -> None:
     """Also where the planner keeps what a subquery gave for a place, as it does of tables that were analysed."""
     made = "CREATE TEMPORARY TABLE visits AS SELECT g AS id, '1' AS place FROM generate_series(1, 2000) AS g;"
     asked = [f"{query.format(draw=f'line_draw({secret}, {row})')};" for query in ROWS]
