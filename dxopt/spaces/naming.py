@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import each, identity
 from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
@@ -343,7 +343,7 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
         raise SpecError("secret", wrong, "give one axis of them, or rows of coordinates as ", Option("point"))
     if not array.ndim:
         return None
-    return array if array.dtype.kind in "iu" or not len(array) else array.tolist()
+    return array if array.dtype.kind in "iu" or not len(array) else each(array)
 
 
 def _hashable(given: Any) -> bool:

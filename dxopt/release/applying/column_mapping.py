@@ -17,7 +17,7 @@ from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, no_column, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import each, identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
@@ -225,7 +225,7 @@ class Snapper:
     def _labelled(self, values: Any) -> Snapped:
         """Return the secrets of rows with these labels; each different one is looked up once."""
         met: dict[Any, tuple[int, int]] = {}
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        listed = each(values) if isinstance(values, np.ndarray) else list(values)
         index = np.zeros(len(listed), dtype=np.int64)
         code = np.zeros(len(listed), dtype=np.int8)
         for row, value in enumerate(listed):
