@@ -22,6 +22,8 @@ from dxopt.errors import SpecError
 
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?")
 """A number in digits, without leading zeros: its whole part, and the rest without the zeros at its end."""
+_WITH_COMMA = re.compile(r"-?[0-9]+,[0-9]*([eE][-+]?[0-9]+)?")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*)?")
 ROUNDED = r"-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9][0-9]{16,})[.]0)"
 """A float from 2^53 or thereabouts on as programs write it, or any that has an exponent, as a regular expression."""
 _ROUNDED = re.compile(ROUNDED)
@@ -48,7 +50,7 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def identity(value: Any, field: str = "person") -> str:
+def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
     """Return the text that stands for a person or a label; empty for nobody.
 
     Parameters
@@ -57,6 +59,8 @@ def identity(value: Any, field: str = "person") -> str:
         As a file or frame has it; bytes are UTF-8. Empty, blank and missing values are nobody.
     field : str
         What errors are about.
+    decimal : str
+        The decimal mark of numbers in text, a point or a comma: with a comma 7,0 is 7, and 1.000 is refused.
 
     Raises
     ------
@@ -78,6 +82,13 @@ def identity(value: Any, field: str = "person") -> str:
         raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
     plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
     text = " ".join(unicodedata.normalize("NFC", plain).split())
+    if decimal == "," and isinstance(value, str):
+        if _THOUSANDS.fullmatch(text):
+            raise SpecError(
+                field, "is a number with points, where commas are decimal ones", "write it without points"
+            )
+        if _WITH_COMMA.fullmatch(text):
+            text = text.replace(",", ".")
     if isinstance(value, str) and _ROUNDED.fullmatch(text):
         raise _rounded(field)
     if moment := _MOMENT.fullmatch(text):

@@ -43,10 +43,10 @@ class Naming:
     points: NDArray[Any] | None = field(default=None, repr=False)
     noun: str = "point"
 
-    def with_label(self, given: Any) -> int | None:
+    def with_label(self, given: Any, decimal: str = ".") -> int | None:
         """Return the index of the point with a label, given as text, a number or a tuple; None where there is none.
 
-        SeveralPoints where several points have it.
+        Text that is no label may be a number with this decimal mark. SeveralPoints where several points have it.
         """
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
@@ -60,7 +60,7 @@ class Naming:
             # a number of more digits than Python writes
             return None
         if found is None and not isinstance(given, tuple):
-            found = self._identified(given)
+            found = self._identified(given, decimal)
         if found == _SEVERAL:
             raise self.repeated(given)
         return found
@@ -74,10 +74,10 @@ class Naming:
         except ValueError:
             return None
 
-    def _identified(self, given: Any) -> int | None:
+    def _identified(self, given: Any, decimal: str) -> int | None:
         """Return the point whose label has the same identity, as 7 has that of 7.0."""
         try:
-            text = identity(given)
+            text = identity(given, decimal=decimal)
         except SpecError:
             return None
         if isinstance(self.labels, Numbers | Tuples):

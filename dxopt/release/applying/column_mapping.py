@@ -239,12 +239,13 @@ class Snapper:
 
     def _label(self, value: Any) -> tuple[int, int]:
         """Return the secret of a label, 0 if there is none, and the code of the row."""
+        decimal = self.where.decimal
         try:
-            if not isinstance(value, tuple) and not identity(value):
+            if not isinstance(value, tuple) and not identity(value, decimal=decimal):
                 return 0, BAD
+            found = self.space.naming.with_label(value, decimal)
         except SpecError:
             return 0, BAD
-        found = self.space.naming.with_label(value)
         return (0, UNKNOWN) if found is None else (found, GOOD)
 
 

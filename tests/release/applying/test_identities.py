@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from uuid import UUID
 
@@ -82,6 +83,51 @@ def test_texts_of_floats_without_all_digits_are_refused(name: str, tmp_path: Pat
         with pytest.raises(dx.SpecError) as caught:
             paid(TEXT[name], ["x", spelt, "x", "y"], folder)
         assert caught.value.field == "person"
+
+
+COMMAS = {"7,0": "7", "7,50": "7.5", "-3,25": "-3.25", "12.10": "12.1", "7,": "7", "1,2,3": "1,2,3", "a,5": "a,5"}
+
+
+def with_commas(carrier: Carrier, persons: list[Any], folder: Path, **said: Any) -> list[str]:
+    """Who has paid, where text has decimal commas."""
+    data = carrier(folder, {"person": persons, "beds": [1] * len(persons)})
+    output = folder / f"out{data.suffix}" if isinstance(data, Path) else None
+    with dx.Budgets.open(folder / "ledger.sqlite", create=True, default=100) as ledger:
+        options = {"column": "beds", "person": "person", "ledger": ledger, "within": 0.5}
+        dx.apply(counts(), data, output, columns=dx.Columns(**said), **options)
+        return [account.person for account in ledger.accounts()]
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_decimal_commas(name: str, tmp_path: Path) -> None:
+    for place, (spelt, known) in enumerate(COMMAS.items()):
+        (folder := tmp_path / str(place)).mkdir()
+        assert with_commas(TEXT[name], [spelt], folder, decimal=",") == [known]
+        assert with_commas(TEXT[name], [spelt], Path(mkdtemp(dir=folder))) == [identity(spelt)]
+
+
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("spelt", ["1.000", "-12.000.000", "1.000,5", "9,22e+18"])
+def test_numbers_that_decimal_commas_leave_open_are_refused(name: str, spelt: str, tmp_path: Path) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        with_commas(TEXT[name], [spelt], tmp_path, decimal=",")
+    assert caught.value.field == "person"
+
+
+@pytest.mark.parametrize("beds", ["3", "3,0"])
+def test_decimal_commas_of_csv_are_guessed_by_all_columns_that_are_named(beds: str, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(f"person;beds\n7,0;{beds}\n8,5;{beds}\n")
+    assert with_commas(lambda folder, rows: folder / "data.csv", [], tmp_path) == ["7", "8.5"]
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_labels_with_decimal_commas(name: str, tmp_path: Path) -> None:
+    space = dx.MetricSpace.from_points([[0.0], [1.0], [2.0]], labels=["1.5", "2,5", "7"])
+    table = dx.integer_table(dx.classic.exponential(space, epsilon=60.0))
+    data = TEXT[name](tmp_path, {"person": ["1,5", "1.5", "2,5", "7,0"], "beds": BEDS})
+    output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
+    found = dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[], decimal=",", lean=True))
+    assert found is not None
 
 
 @pytest.mark.parametrize(("name", "spelt"), list(product(TEXT, PERSONS)), ids=ascii)
