@@ -84,6 +84,19 @@ class Naming:
             return self._written(text)
         return self._identities.get(cell_id(text) or text)
 
+    def require_distinct(self) -> None:
+        """Raise SpecError where labels have one identity, so that a file decides which of them a number is."""
+        for part in self._parts:
+            part.require_distinct()
+        if self._parts or isinstance(self.labels, Numbers):
+            return
+        found: dict[str, str] = {}
+        for label in self.labels:
+            first = found.setdefault(_key(label), label)
+            if first is not label:
+                wrong = f"{first!r} and {label!r} are one label in data"
+                raise SpecError("labels", wrong, "give the points labels that differ in more than blanks and digits")
+
     @cached_property
     def aligned(self) -> bool:
         """Return whether labels are 0, 1, …, as the indices are."""
@@ -101,8 +114,7 @@ class Naming:
     @cached_property
     def _identities(self) -> dict[str, int]:
         """The point of each label by its identity; -1 where there are several."""
-        texts = map(identity, self.labels)
-        return _indexed((x, cell_id(text) or text) for x, text in enumerate(texts))
+        return _indexed(enumerate(map(_key, self.labels)))
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
         """Return the indices `(k,)` of points with these coordinates, up to rounding where none has them exactly."""
@@ -292,6 +304,15 @@ def _indexed(names: Iterable[tuple[int, Any]]) -> dict[Any, int]:
     for index, name in names:
         found[name] = _SEVERAL if name in found else index
     return found
+
+
+def _key(label: str) -> str:
+    """Return the identity of a label, or the label where that is refused of a person."""
+    try:
+        text = identity(label)
+    except SpecError:
+        return label
+    return cell_id(text) or text
 
 
 def written(label: Any) -> str:

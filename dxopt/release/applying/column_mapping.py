@@ -174,6 +174,7 @@ class Snapper:
         if where.kind == "label":
             if within is not None:
                 raise SpecError("within", "is given for labels, which are secrets or not", "leave it out")
+            space.naming.require_distinct()
             return cls(space, where, 0.0, "", False)
         try:
             import_module("scipy.spatial")

@@ -203,6 +203,23 @@ def test_labels_are_found_by_their_identity(label: str, tmp_path: Path) -> None:
             dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[]))
 
 
+ALIKE = [("mill", "mill "), ("7", "7.0"), ("0", "-0"), ("a", "a\u200b"), ("jos\u00e9", "jose\u0301"), ("a b", "a\tb")]
+ALIKE += [("881f1d4887fffff", "881F1D4887FFFFF"), ("881f1d4887fffff", str(0x881F1D4887FFFFF))]
+
+
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("labels", ALIKE, ids=ascii)
+def test_labels_that_are_one_are_refused_in_data(name: str, labels: tuple[str, str], tmp_path: Path) -> None:
+    space = dx.MetricSpace.from_points([[0.0], [1.0], [2.0]], labels=[*labels, "other"])
+    assert space.index(labels[1]) == 1
+    table = dx.integer_table(dx.classic.exponential(space, epsilon=60.0))
+    data = TEXT[name](tmp_path, {"person": ["other"], "beds": [1]})
+    output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
+    with pytest.raises(dx.SpecError) as caught:
+        dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[]))
+    assert caught.value.field == "labels"
+
+
 @pytest.mark.parametrize("name", NARROW)
 def test_labels_of_narrow_floats(name: str, tmp_path: Path) -> None:
     space = dx.MetricSpace.from_points([[0.0], [1.0]], labels=["0.1", "1234567"])
