@@ -281,7 +281,7 @@ _DECIMAL = re.compile(r"[1-9][0-9]{17}")
 def cell_id(given: Any) -> str | None:
     """Return the id of a cell of H3 as it is written in text, from text or from its number; None where it is none."""
     try:
-        text = str(given).strip().lower()
+        text = str(given).strip().lower().removeprefix("0x")
     except ValueError:  # too many digits
         return None
     if _DECIMAL.fullmatch(text):
