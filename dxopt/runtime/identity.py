@@ -80,8 +80,7 @@ def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
         text.encode()
     except UnicodeEncodeError:
         raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
-    plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
-    text = " ".join(unicodedata.normalize("NFC", plain).split())
+    text = composed(text)
     if decimal == "," and isinstance(value, str):
         if _THOUSANDS.fullmatch(text):
             raise SpecError(
@@ -99,6 +98,12 @@ def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
         return text
     whole, rest = number.groups()
     return f"{whole}.{rest}" if rest else "0" if whole == "-0" else whole
+
+
+def composed(text: str) -> str:
+    """Return a text composed (NFC), with single blanks within it, and without marks that nobody sees."""
+    plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
+    return " ".join(unicodedata.normalize("NFC", plain).split())
 
 
 def _rounded(field: str) -> SpecError:

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dxopt as dx
@@ -201,6 +202,19 @@ def test_labels_are_found_by_their_identity(label: str, tmp_path: Path) -> None:
             data = carrier(folder, {"person": [given] * 3, "beds": [1.0, 2.0, 3.0]})
             output = folder / f"out{data.suffix}" if isinstance(data, Path) else None
             dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[]))
+
+
+@pytest.mark.parametrize("release", ["autumn ", " ", "", "jose\u0301", "a\u200b", "a  b", 7, None])
+def test_a_release_has_one_spelling(release: Any) -> None:
+    key = dx.Key(bytes(32))
+    frame = pd.DataFrame({"person": ["ann"], "beds": [1]})
+    for draw in (
+        lambda: counts().sample_for(["ann"], index=[1], key=key, release=release),
+        lambda: dx.apply(counts(), frame, column="beds", person="person", key=key, release=release),
+    ):
+        with pytest.raises(dx.SpecError) as caught:
+            draw()
+        assert caught.value.field == "release"
 
 
 ALIKE = [("mill", "mill "), ("7", "7.0"), ("0", "-0"), ("a", "a\u200b"), ("jos\u00e9", "jose\u0301"), ("a b", "a\tb")]
