@@ -6,7 +6,7 @@ labels=frame.index)`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -166,7 +166,7 @@ def _require_numbers(given: Any, field: str) -> NDArray[np.float64]:
         raise SpecError(field, "has entries that are not numbers", "give numbers only") from None
 
 
-def _rows(labels: Sequence[str], names: Sequence[Any], field: str) -> dict[int | str, int]:
+def _rows(labels: Sequence[str], names: Iterable[Any], field: str) -> dict[int | str, int]:
     """Return the row of each point that a name is the label of, and of other names; SpecError where one is twice."""
     naming = Naming(labels)
     found: dict[int | str, int] = {}
@@ -188,7 +188,7 @@ def _require_known(found: dict[int | str, int], field: str) -> None:
             raise SpecError(field, f"has an unknown label {name!r}", "give one for each point and no others")
 
 
-def _positions(labels: Sequence[str], names: Sequence[Any], field: str) -> list[int]:
+def _positions(labels: Sequence[str], names: Iterable[Any], field: str) -> list[int]:
     """Return the place in `names` of each label; SpecError unless both have the same, once each."""
     found = _rows(labels, names, field)
     lacking = next((label for point, label in enumerate(labels) if point not in found), None)

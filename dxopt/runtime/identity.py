@@ -131,7 +131,7 @@ def _written(value: Any, field: str) -> str:
     if not isinstance(value, Real | Decimal):
         raise SpecError(field, f"is of type {type(value).__name__}", "give text or a number")
     if isinstance(value, float | np.floating):
-        if abs(value) >= 2.0 ** (np.finfo(type(value)).nmant + 1):
+        if abs(float(value)) >= 2.0 ** (np.finfo(type(value)).nmant + 1):
             raise _rounded(field)
         return str(int(value) if value == int(value) else value)
     try:

@@ -90,7 +90,7 @@ def test_labels_of_frames_and_files_are_found_by_their_identity(spelt: list[Any]
     expected = np.array([3.0, 2, 1, 4]) / 10
     series = pd.Series(WEIGHTS, index=pd.Index(spelt, dtype=None if spelt is SPELT[0] else object))
     assert np.allclose(dx.prior_from_frame(line, series).probabilities, expected)
-    assert np.allclose(dx.prior_from_frame(line, series[:3], missing=4).probabilities, expected)
+    assert np.allclose(dx.prior_from_frame(line, series.iloc[:3], missing=4).probabilities, expected)
     matrix = dx.classic.exponential(line, epsilon=1.0).matrix
     order = [2, 1, 0, 3]
     frame = pd.DataFrame(matrix[np.ix_(order, order)], index=series.index, columns=series.index)
