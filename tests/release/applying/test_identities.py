@@ -8,10 +8,10 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 from uuid import UUID
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,6 +23,8 @@ from tests.material.people import counts
 from tests.material.vectors import PERSONS, ROUNDED
 
 BEDS = [1.0, 2.0, 3.0, 4.0]
+FEW = ("csv", "geojson", "parquet", "pandas object")
+"""Carriers of text, one of each way to read it."""
 
 
 def paid(carrier: Carrier, persons: list[Any], folder: Path, beds: list[Any] = BEDS) -> Counter[str]:
@@ -77,7 +79,7 @@ def test_floats_that_stand_for_several_whole_numbers_are_refused(
     assert caught.value.field == "person"
 
 
-@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("name", FEW)
 def test_texts_of_floats_without_all_digits_are_refused(name: str, tmp_path: Path) -> None:
     for place, spelt in enumerate(ROUNDED):
         (folder := tmp_path / str(place)).mkdir()
@@ -101,13 +103,12 @@ def with_commas(carrier: Carrier, persons: list[Any], folder: Path, **said: Any)
 
 @pytest.mark.parametrize("name", TEXT)
 def test_decimal_commas(name: str, tmp_path: Path) -> None:
-    for place, (spelt, known) in enumerate(COMMAS.items()):
-        (folder := tmp_path / str(place)).mkdir()
-        assert with_commas(TEXT[name], [spelt], folder, decimal=",") == [known]
-        assert with_commas(TEXT[name], [spelt], Path(mkdtemp(dir=folder))) == [identity(spelt)]
+    assert {*with_commas(TEXT[name], [*COMMAS], tmp_path, decimal=",")} == {*COMMAS.values()}
+    (folder := tmp_path / "points").mkdir()
+    assert {*with_commas(TEXT[name], [*COMMAS], folder)} == {*map(identity, COMMAS)}
 
 
-@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize("spelt", ["1.000", "-12.000.000", "1.000,5", "9,22e+18"])
 def test_numbers_that_decimal_commas_leave_open_are_refused(name: str, spelt: str, tmp_path: Path) -> None:
     with pytest.raises(dx.SpecError) as caught:
@@ -128,7 +129,12 @@ def test_labels_with_decimal_commas(name: str, tmp_path: Path) -> None:
     data = TEXT[name](tmp_path, {"person": ["1,5", "1.5", "2,5", "7,0"], "beds": BEDS})
     output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
     found = dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[], decimal=",", lean=True))
-    assert found is not None
+    # at this level reports are the secrets
+    if output is None:
+        native = found.reset_index() if hasattr(found, "reset_index") else found
+        assert nw.from_native(native)["person"].to_list() == ["1.5", "1.5", "2,5", "7"]
+    else:
+        assert found.record.rows.out == 4
 
 
 @pytest.mark.parametrize(("name", "spelt"), list(product(TEXT, PERSONS)), ids=ascii)
@@ -221,7 +227,7 @@ ALIKE = [("mill", "mill "), ("7", "7.0"), ("0", "-0"), ("a", "a\u200b"), ("jos\u
 ALIKE += [("881f1d4887fffff", "881F1D4887FFFFF"), ("881f1d4887fffff", str(0x881F1D4887FFFFF))]
 
 
-@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize("labels", ALIKE, ids=ascii)
 def test_labels_that_are_one_are_refused_in_data(name: str, labels: tuple[str, str], tmp_path: Path) -> None:
     space = dx.MetricSpace.from_points([[0.0], [1.0], [2.0]], labels=[*labels, "other"])
