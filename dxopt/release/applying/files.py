@@ -246,7 +246,7 @@ def apply_to_file(
         _flush(stream)
         partial = partial_of(output)
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
-        run = None if payment is None else (payment.name, payment.run)
+        run = None if payment is None else payment.run
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
         with partial_of(sidecar_of(output)).open("xb") as beside_it:
             beside_it.write(_encoded(said.content()))
@@ -262,7 +262,8 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
     Return its sidecar; None if there is no such output, so that everything is still to be done.
     """
     partial, beside_it = partial_of(output), partial_of(sidecar_of(output))
-    if plan.persons is None or plan.persons.ledger is None or not is_file(partial):
+    ledger = None if plan.persons is None else plan.persons.ledger
+    if ledger is None or not is_file(partial):
         return None
     if partial.is_symlink() or beside_it.is_symlink():
         return None
@@ -271,8 +272,7 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
         said = Sidecar.of_own(json.loads(named.read_text(encoding="utf-8")))
         if said.budgets is None or said.budgets.run is None or said.output is None:
             return None
-        asked, token = said.budgets.run
-        if asked != name() or not plan.persons.ledger.finished(token) or digest_of(partial) != said.output.sha256:
+        if not ledger.finished(said.budgets.run, name()) or digest_of(partial) != said.output.sha256:
             return None
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -286,18 +286,18 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     """Return a function that gives the name of a run: the same for the same data, table, options and output.
 
-    It is called only with a ledger, as it reads all of the data for its digest.
+    It is called only with a ledger, whose secret is in the name: nobody else can try out which data it stands for.
     """
 
     def name() -> str:
+        assert plan.persons is not None and plan.persons.ledger is not None
+        key = plan.persons.key
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
         with _readable(data):
             digest = digest_of(data)
         said = [digest, plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
-        if plan.persons is not None:
-            key = plan.persons.key
-            said += [plan.persons.column, plan.persons.release, "" if key is None else key.digest("dxopt run").hex()]
-        return f"apply {output.name} {hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:32]}"
+        said += [plan.persons.column, plan.persons.release, "" if key is None else key.digest("dxopt run").hex()]
+        return f"apply {output.name} {plan.persons.ledger.fingerprint(*said)}"
 
     return name
 

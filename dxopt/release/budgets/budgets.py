@@ -98,7 +98,8 @@ class Budgets(Shown):
         kept = {"key": mark(key)}
         opened = cls(LedgerFile(as_path(file, "file"), create=create, kept=kept, wait=wait), key)
         try:
-            opened._require_key()
+            with opened._file.reading() as db:
+                charges.require_key(db, key, opened.file)
             budget = None if default is None else amount_of(default, "default")
             if unit is not None or budget is not None:
                 with opened._file.writing() as db:
@@ -338,10 +339,19 @@ class Budgets(Shown):
             if not finished:  # again is allowed
                 charges.finish(db, number)
 
-    def finished(self, run: str) -> bool:
-        """Return whether a run is finished, so that its output may be published; SpecError if it was taken over."""
+    def finished(self, run: str, name: str | None = None) -> bool:
+        """Return whether a run (of this name) is finished and may be published; SpecError if it was taken over."""
         with self._file.reading() as db:
-            return charges.run_of(db, run)[1]
+            return charges.run_of(db, run, name)[1]
+
+    def fingerprint(self, *texts: str) -> str:
+        """Return 32 hexadecimal digits for texts such as digests of data, of which to make the name of a run.
+
+        Without the key of the ledger, or the ledger where it has none, nobody can try out what they stand for.
+        """
+        with self._file.writing() as db:
+            key = self._key or charges.secret(db)
+        return key.digest("dxopt ledger 1: run", *texts).hex()[:32]
 
     def give_up(self, run: str, *, refund: bool) -> None:
         """End a run of which nothing was or will be published.
@@ -587,14 +597,3 @@ class Budgets(Shown):
             known = {account.person: account for _, account in charges.find(db, list(dict.fromkeys(names)))}
             default = charges.default_of(db)
         return [known.get(name) or Account(name, *default, own=False) for name in names]
-
-    def _require_key(self) -> None:
-        """Raise SpecError unless the key given is that which the ledger was made with, or neither has one."""
-        with self._file.reading() as db:
-            kept = charges.setting(db, "key")
-        if kept != mark(self._key):
-            wrong = f"is not that of {self.file}" if kept else f"is given, but {self.file} stores persons as they are"
-            fix = "open the ledger without a key"
-            if kept and self._key is None:
-                wrong = f"is missing: {self.file} stores persons as hashes"
-            raise SpecError("key", wrong, "give the key that the ledger was made with" if kept else fix)

@@ -150,8 +150,8 @@ class Paid(_Strict):
         The number of rows that it pays for.
     rows_left_out, persons_left_out : int
         How many rows, of how many persons, were left out for want of budget.
-    run : tuple of str, or None
-        The name and the token of the run that paid.
+    run : str or None
+        The token of the run that paid, drawn at random, by which the ledger knows it.
     """
 
     person: str
@@ -160,7 +160,7 @@ class Paid(_Strict):
     default_rows: int | None
     rows_left_out: int
     persons_left_out: int
-    run: tuple[str, ...] | None = None
+    run: str | None = None
 
 
 @dataclass(frozen=True)
