@@ -286,18 +286,23 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     """Return a function that gives the name of a run: the same for the same data, table, options and output.
 
-    It is called only with a ledger, as it reads all of the data for its digest.
+    It is called only with a ledger, as it reads all of the data for its digest. The name is published, and data may
+    be guessed, so that the digest is one under the secret of the ledger.
     """
 
+    persons = plan.persons
+    ledger = None if persons is None else persons.ledger
+
     def name() -> str:
+        if persons is None or ledger is None:
+            return ""
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
         with _readable(data):
             digest = digest_of(data)
         said = [digest, plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
-        if plan.persons is not None:
-            key = plan.persons.key
-            said += [plan.persons.column, plan.persons.release, "" if key is None else key.digest("dxopt run").hex()]
-        return f"apply {output.name} {hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:32]}"
+        key = persons.key
+        said += [persons.column, persons.release, "" if key is None else key.digest("dxopt run").hex()]
+        return f"apply {output.name} {ledger.digest('dxopt run', *said)[:32]}"
 
     return name
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -242,7 +243,9 @@ class Payment:
         if payment.dropping:
             rest = payment.rest
             tally.add_unpaid([rows - rest[person] for person, rows in needed.items() if rows > rest[person]])
-        payment.run = payment.ledger.begin(payment.name, release=persons.release or None)
+        # the name has a digest of the data, which no ledger keeps once the run is finished
+        release = persons.release or f"{payment.name.rpartition(' ')[0]} {token_hex(16)}"
+        payment.run = payment.ledger.begin(payment.name, release=release)
         return payment
 
     def _affordable(self, needed: Counter[str]) -> dict[str, int]:
