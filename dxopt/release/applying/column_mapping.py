@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.column_names import in_degrees, locates, no_column, parts_of_degree
+from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
 from dxopt.runtime.identity import identity
 from dxopt.spaces.geo.nearest import nearest_of
@@ -93,12 +93,6 @@ class Where:
                 wrong = f"are named by {' and '.join(keys)}"
                 raise SpecError("columns", wrong, "name lat and lon, or x and y, or column, or label")
         return cls(kind, names, decimal=decimal)
-
-
-def require_column(name: str, names: Sequence[str], field: str) -> None:
-    """Raise SpecError, which lists the data's columns `names`, if `name` is not one of them."""
-    if name not in names:
-        raise SpecError(field, *no_column(name, names))
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
@@ -377,16 +371,9 @@ class Layout:
     ) -> Layout:
         """Return the columns of an output: those of the input's `names` that are kept, and those that are `made`.
 
-        Hidden columns repeat the true position, and are never kept. SpecError if one to keep or drop is not there,
-        the input has one of the name of a new one, or none is left with the report.
+        Hidden columns repeat the true position, and are never kept. SpecError if the input has one of the name of a
+        new one, or none is left with the report.
         """
-        for field, given in (("keep", keep), ("drop", drop)):
-            if isinstance(given, str):
-                raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
-            known = {*names}
-            for name in given or ():
-                if name not in known:
-                    require_column(name, names, field)
         away = {*drop, *hidden}
         if keep is not None:
             away |= set(names) - {*keep, *where.names}
