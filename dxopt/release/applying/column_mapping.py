@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
+from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
@@ -339,6 +339,8 @@ def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | N
 UNCERTAINTY = "coordinateUncertaintyInMeters"
 """A term of Darwin Core, as GENERALIZATIONS is; the others are names of dxopt's own."""
 _WORST = {UNCERTAINTY: "worstCaseUncertaintyInMeters", "uncertainty": "worst_case_uncertainty"}
+_SAID = {"report", "epsilon", "delta", *_WORST, *_WORST.values(), GENERALIZATIONS}
+"""Columns that a reader takes for those of `apply`, also where this output has none of the name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,11 +381,11 @@ class Layout:
             away |= set(names) - {*keep, *where.names}
         rest = dict.fromkeys(name for name in names if name not in away)
         replaced = {*where.names, UNCERTAINTY}
-        taken = next((name for name in made if name in rest and name not in replaced), None)
+        claimed = ({*made} - replaced) | (_SAID - {*made, *(keep or ()), *where.names})
+        taken = next((name for name in rest if name in claimed), None)
         if taken is not None:
-            raise SpecError(
-                "data", f"has a column {taken!r}, as the output will", "rename it, or leave it out by drop"
-            )
+            fix = ("rename it, or leave it out: ", Option("drop", [taken]))
+            raise SpecError("data", f"has a column {taken!r}, as outputs have", *fix)
         order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
         if not {*where.names, "report"}.intersection(order):
             raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")

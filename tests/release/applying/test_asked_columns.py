@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import dxopt as dx
+from dxopt.cli.application import app
 from tests.material.carriers import TEXT, Carrier
 from tests.material.people import counts
 
@@ -87,3 +90,41 @@ def test_names_beyond_doubt_are_listed(tmp_path: Path) -> None:
     for columns in (dx.Columns(drop=["persons"]), dx.Columns(keep=["persons"], header=True)):
         with pytest.raises(dx.SpecError, match="choose among person, beds"):
             dx.apply(counts(), tmp_path / "a.csv", tmp_path / "b.csv", column="beds", columns=columns)
+
+
+REPORTED = ["report", "epsilon", "delta", "uncertainty", "worst_case_uncertainty", "dataGeneralizations"]
+REPORTED += ["coordinateUncertaintyInMeters", "worstCaseUncertaintyInMeters"]
+
+
+@pytest.mark.parametrize("lean", [False, True])
+@pytest.mark.parametrize("kind", ["csv", "geojson", "parquet", "pandas object", "polars"])
+@pytest.mark.parametrize("name", REPORTED)
+def test_no_column_of_the_data_passes_for_one_of_reports(tmp_path: Path, name: str, kind: str, lean: bool) -> None:
+    data = TEXT[kind](tmp_path, {**ROWS, name: [7, 8, 9]})
+    output = (data.with_stem("out"),) if isinstance(data, Path) else ()
+
+    def made(**columns: Any) -> None:
+        dx.apply(counts(), data, *output, column="beds", columns=dx.Columns(lean=lean, **columns))
+
+    with pytest.raises(dx.SpecError) as refused:
+        made()
+    assert refused.value.options == {"drop"}
+    made(drop=[name])
+
+
+def test_a_column_of_such_a_name_is_kept_where_it_is_named_and_not_made() -> None:
+    frame = pd.DataFrame({**ROWS, "delta": [7, 8, 9]})
+    frame.columns.name = "of somebody"
+    found = dx.apply(counts(), frame, column="beds", columns=dx.Columns(keep=["delta"]))
+    assert found["delta"].tolist() == [7, 8, 9] and found.columns.name is None
+
+
+@pytest.mark.parametrize("names", [["c"], ["c", "d"], ["a b", "it's"]])
+def test_the_advice_to_drop_columns_works_on_the_command_line(tmp_path: Path, names: list[str]) -> None:
+    counts().save(tmp_path / "beds.dxt")
+    pd.DataFrame({**ROWS, **dict.fromkeys(names, ROWS["beds"])}).to_csv(tmp_path / "a.csv", index=False)
+    asked = ["apply", str(tmp_path / "beds.dxt"), str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]
+    refused = CliRunner().invoke(app, [*asked, "--column", "beds"], env={"COLUMNS": "500"})
+    advice = refused.stderr[refused.stderr.index("--drop") :].partition(", or ")[0]
+    done = CliRunner().invoke(app, [*asked, "--column", "beds", *shlex.split(advice)])
+    assert (refused.exit_code, done.exit_code) == (2, 0)
