@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dxopt.errors import SpecError
 from dxopt.release.applying.csv_files import CsvFile
@@ -25,6 +25,9 @@ from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
+
+if TYPE_CHECKING:
+    from dxopt.release.budgets.budgets import Budgets
 
 
 def partial_of(file: Path) -> Path:
@@ -246,7 +249,7 @@ def apply_to_file(
         _flush(stream)
         partial = partial_of(output)
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
-        run = None if payment is None else payment.run
+        run = None if payment is None else _claim(payment.ledger, payment.name, payment.run)
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
         with partial_of(sidecar_of(output)).open("xb") as beside_it:
             beside_it.write(_encoded(said.content()))
@@ -272,7 +275,10 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
         said = Sidecar.of_own(json.loads(named.read_text(encoding="utf-8")))
         if said.budgets is None or said.budgets.run is None or said.output is None:
             return None
-        if not ledger.finished(said.budgets.run, name()) or digest_of(partial) != said.output.sha256:
+        claim = tuple(said.budgets.run)
+        if claim != _claim(ledger, name(), claim[1]) or not ledger.finished(claim[1]):
+            return None
+        if digest_of(partial) != said.output.sha256:
             return None
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -283,21 +289,31 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
     return said
 
 
+def _claim(ledger: Budgets, name: str, token: str) -> tuple[str, str]:
+    """Return what a sidecar says of its run, which never recurs: only the ledger can tell whether it is of a name."""
+    return ledger.digest("dxopt published", name, token), token
+
+
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     """Return a function that gives the name of a run: the same for the same data, table, options and output.
 
-    It is called only with a ledger, whose secret is in the name: nobody else can try out which data it stands for.
+    It is called only with a ledger, as it reads all of the data for its digest. Data may be guessed, so that the
+    digest is one under the secret of the ledger.
     """
 
+    persons = plan.persons
+    ledger = None if persons is None else persons.ledger
+
     def name() -> str:
-        assert plan.persons is not None and plan.persons.ledger is not None
-        key = plan.persons.key
+        if persons is None or ledger is None:
+            return ""
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
         with _readable(data):
             digest = digest_of(data)
         said = [digest, plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
-        said += [plan.persons.column, plan.persons.release, "" if key is None else key.digest("dxopt run").hex()]
-        return f"apply {output.name} {plan.persons.ledger.fingerprint(*said)}"
+        key = persons.key
+        said += [persons.column, persons.release, "" if key is None else key.digest("dxopt run").hex()]
+        return f"apply {output.name} {ledger.digest('dxopt run', *said)[:32]}"
 
     return name
 

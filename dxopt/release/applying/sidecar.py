@@ -43,11 +43,11 @@ def sidecar(
     *,
     output: Output | None,
     command: Sequence[str] | None,
-    run: str | None = None,
+    run: tuple[str, ...] | None = None,
 ) -> Sidecar:
     """Return the record of what was done, which is written beside an output.
 
-    `output` is None for a frame; `run` is the token of the run that paid for it, None without a ledger.
+    `output` is None for a frame; `run` says which run of the ledger paid for it, None without a ledger.
     """
     table, space, snapper = plan.table, plan.table.space, plan.snapper
     metric = "given distances" if space.metric is None else space.metric.name
@@ -115,7 +115,7 @@ def _draws(plan: Plan) -> Draws:
     return Draws(keyed=True, key=persons.key.fingerprint, release=persons.release, person=persons.column)
 
 
-def _paid(plan: Plan, tally: Tally, run: str | None) -> Paid | None:
+def _paid(plan: Plan, tally: Tally, run: tuple[str, ...] | None) -> Paid | None:
     """Return the budget that rows were paid from, and how many were not, but not whose; None without a ledger."""
     persons = plan.persons
     if persons is None or persons.ledger is None:

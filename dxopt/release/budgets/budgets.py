@@ -98,8 +98,7 @@ class Budgets(Shown):
         kept = {"key": mark(key)}
         opened = cls(LedgerFile(as_path(file, "file"), create=create, kept=kept, wait=wait), key)
         try:
-            with opened._file.reading() as db:
-                charges.require_key(db, key, opened.file)
+            opened._require_key()
             budget = None if default is None else amount_of(default, "default")
             if unit is not None or budget is not None:
                 with opened._file.writing() as db:
@@ -324,6 +323,11 @@ class Budgets(Shown):
         with self._file.writing() as db:
             return charges.begin(db, called, shown)
 
+    def digest(self, *fields: str) -> str:
+        """Return the HMAC-SHA256 of texts, under the key of the ledger or a secret of its own, in hexadecimal."""
+        with self._file.writing() as db:
+            return (self._key or charges.secret(db)).digest(*fields).hex()
+
     def finish(self, run: str) -> None:
         """End a run before its output is published; the next `begin` of its name is another run, and pays anew.
 
@@ -339,19 +343,10 @@ class Budgets(Shown):
             if not finished:  # again is allowed
                 charges.finish(db, number)
 
-    def finished(self, run: str, name: str | None = None) -> bool:
-        """Return whether a run (of this name) is finished and may be published; SpecError if it was taken over."""
+    def finished(self, run: str) -> bool:
+        """Return whether a run is finished, so that its output may be published; SpecError if it was taken over."""
         with self._file.reading() as db:
-            return charges.run_of(db, run, name)[1]
-
-    def fingerprint(self, *texts: str) -> str:
-        """Return 32 hexadecimal digits for texts such as digests of data, of which to make the name of a run.
-
-        Without the key of the ledger, or the ledger where it has none, nobody can try out what they stand for.
-        """
-        with self._file.writing() as db:
-            key = self._key or charges.secret(db)
-        return key.digest("dxopt ledger 1: run", *texts).hex()[:32]
+            return charges.run_of(db, run)[1]
 
     def give_up(self, run: str, *, refund: bool) -> None:
         """End a run of which nothing was or will be published.
@@ -553,14 +548,7 @@ class Budgets(Shown):
         return Purse(self, person, unit, text(release, "release"))
 
     def close(self) -> None:
-        """Close the file.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> budgets = dx.Budgets.open("budget.sqlite", create=True)
-        >>> budgets.close()  # a block `with` does that by itself
-        """
+        """Close the file; a block `with` does that by itself."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -597,3 +585,14 @@ class Budgets(Shown):
             known = {account.person: account for _, account in charges.find(db, list(dict.fromkeys(names)))}
             default = charges.default_of(db)
         return [known.get(name) or Account(name, *default, own=False) for name in names]
+
+    def _require_key(self) -> None:
+        """Raise SpecError unless the key given is that which the ledger was made with, or neither has one."""
+        with self._file.reading() as db:
+            kept = charges.setting(db, "key")
+        if kept != mark(self._key):
+            wrong = f"is not that of {self.file}" if kept else f"is given, but {self.file} stores persons as they are"
+            fix = "open the ledger without a key"
+            if kept and self._key is None:
+                wrong = f"is missing: {self.file} stores persons as hashes"
+            raise SpecError("key", wrong, "give the key that the ledger was made with" if kept else fix)

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from operator import index
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
 from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
 from dxopt.release.budgets.accounts import Account, Payment, Totals, amount_text, sufficient_text, texts_of_shortfall
-from dxopt.release.budgets.ledger_file import NEW, Tags, key_of_payment, mark, text
+from dxopt.release.budgets.ledger_file import NEW, Tags, key_of_payment, text
 from dxopt.release.keys import Key
 
 _AT_A_TIME = 500
@@ -135,21 +134,10 @@ def setting(db: sqlite3.Connection, name: str) -> str | None:
     return None if row is None else _as_text(row[0])
 
 
-def require_key(db: sqlite3.Connection, key: Key | None, file: Path) -> None:
-    """Raise SpecError unless the key is that which the ledger, a file, was made with, or neither has one."""
-    kept = setting(db, "key")
-    if kept != mark(key):
-        wrong = f"is not that of {file}" if kept else f"is given, but {file} stores persons as they are"
-        fix = "open the ledger without a key"
-        if kept and key is None:
-            wrong = f"is missing: {file} stores persons as hashes"
-        raise SpecError("key", wrong, "give the key that the ledger was made with" if kept else fix)
-
-
 def secret(db: sqlite3.Connection) -> Key:
-    """Return a key that the ledger keeps to itself; it is made at the first use, in a transaction that writes."""
+    """Return the secret of a ledger, made at its first use; it leaves the ledger in no form but digests."""
     db.execute("INSERT OR IGNORE INTO settings VALUES ('secret', ?)", (secrets.token_hex(32),))
-    return Key(bytes.fromhex(_as_text(setting(db, "secret"))))
+    return Key(bytes.fromhex(setting(db, "secret") or ""))
 
 
 def _as_text(found: Any) -> str:
@@ -422,21 +410,18 @@ def open_ended(db: sqlite3.Connection, release: str) -> int:
     return int(made.lastrowid or 0)
 
 
-def run_of(db: sqlite3.Connection, token: str, name: str | None = None) -> tuple[int, bool]:
-    """Return the id of the run that a token is for, and True if it is finished, and of this name where one is given.
-
-    SpecError if the token is invalid.
-    """
-    found = db.execute("SELECT id, finished, name FROM runs WHERE token = ?", (token,)).fetchone()
+def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
+    """Return the id of the run that a token is for, and True if it is finished; SpecError if the token is invalid."""
+    found = db.execute("SELECT id, finished FROM runs WHERE token = ?", (token,)).fetchone()
     if found is None:
         wrong = "is another process's now, or was closed, or never begun"
         raise SpecError("run", wrong, "publish nothing of it, and begin again")
-    return found[0], found[1] is not None and name in (None, found[2])
+    return found[0], found[1] is not None
 
 
 def finish(db: sqlite3.Connection, run: int) -> None:
-    """End a run. Its rows are no longer kept one by one, as nothing goes on from them; its payments stay."""
-    db.execute("UPDATE runs SET finished = ? WHERE id = ?", (now(), run))
+    """End a run. Its rows are no longer kept one by one, nor its name, as nothing goes on from it; payments stay."""
+    db.execute("UPDATE runs SET finished = ?, name = release WHERE id = ?", (now(), run))
     db.execute("DELETE FROM rows WHERE run = ?", (run,))
 
 

@@ -150,8 +150,8 @@ class Paid(_Strict):
         The number of rows that it pays for.
     rows_left_out, persons_left_out : int
         How many rows, of how many persons, were left out for want of budget.
-    run : str or None
-        The token of the run that paid, drawn at random, by which the ledger knows it.
+    run : tuple of str, or None
+        A digest of name and token of the run that paid, under the secret of the ledger, and the token.
     """
 
     person: str
@@ -160,7 +160,7 @@ class Paid(_Strict):
     default_rows: int | None
     rows_left_out: int
     persons_left_out: int
-    run: str | None = None
+    run: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
