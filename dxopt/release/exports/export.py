@@ -105,7 +105,15 @@ CREATE FUNCTION {name}_random() RETURNS bytea LANGUAGE sql VOLATILE AS $$
         FROM generate_series(1, {width} / 4)
 $$;
 
--- A new report of a secret.
+-- A new report of a secret. Where a query draws for many rows, name what is different in each of them, such as
+-- visits.id: without it the planner may draw once in LATERAL and subqueries, and give all rows one report.
+CREATE FUNCTION {name}_draw(of_secret text, of_row anyelement) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF of_row IS NULL THEN
+        RAISE EXCEPTION 'dxopt: name what is different in each row';
+    END IF;
+    RETURN {name}_report(of_secret, {name}_random());
+END $$;
 CREATE FUNCTION {name}_draw(of_secret text) RETURNS text LANGUAGE sql VOLATILE AS $$
     SELECT {name}_report(of_secret, {name}_random())
 $$;
@@ -115,7 +123,7 @@ CREATE FUNCTION {name}_field(content text) RETURNS bytea LANGUAGE sql IMMUTABLE 
     SELECT int4send(octet_length(convert_to(content, 'UTF8'))) || convert_to(content, 'UTF8')
 $$;
 
--- The text that stands for a person in every file and language: docs/reference/identities.md
+-- The text that stands for a person in every file and language: docs/reference/table-file.md
 CREATE FUNCTION {name}_identity(person text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
     seen text := regexp_replace(regexp_replace(person, '{unseen}', '', 'g'), '{control}', ' ', 'g');

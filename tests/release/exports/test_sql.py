@@ -71,6 +71,42 @@ def test_postgresql_draws_by_itself_with_the_probabilities_of_the_table(postgres
     assert ((counts - expected) ** 2 / expected).sum() < 40
 
 
+ROWS = (
+    "SELECT {draw} AS r FROM visits",
+    "SELECT (SELECT {draw}) AS r FROM visits",
+    "SELECT r FROM visits, LATERAL {draw} AS drawn(r)",
+    "SELECT r FROM visits CROSS JOIN LATERAL (SELECT {draw} AS r) AS drawn",
+    "SELECT r FROM visits LEFT JOIN LATERAL (SELECT {draw} AS r) AS drawn ON true",
+    "SELECT r FROM visits, LATERAL (SELECT {draw} AS r LIMIT 1) AS drawn",
+    "SELECT report AS r FROM visits, LATERAL (SELECT report FROM (SELECT {draw} AS report) AS one"
+    " JOIN line_points USING (report)) AS drawn",
+)
+"""Queries that draw for each row of visits."""
+
+
+@pytest.mark.parametrize("secret", ["visits.place", "'1'"])
+@pytest.mark.parametrize("row", ["visits.id", "visits.ctid", "visits.id::text", "visits"])
+def test_postgresql_draws_once_for_each_row_that_is_named(postgres: Server, secret: str, row: str) -> None:
+    """Also where the planner keeps what a subquery gave for a place, as it does of tables that were analysed."""
+    made = "CREATE TEMPORARY TABLE visits AS SELECT g AS id, '1' AS place FROM generate_series(1, 2000) AS g;"
+    asked = [f"{query.format(draw=f'line_draw({secret}, {row})')};" for query in ROWS]
+    found = [label for (label,) in postgres.ask(f"{made} ANALYZE visits; {' '.join(asked)}")]
+    for number in range(len(ROWS)):
+        check_draws(found[2000 * number : 2000 * (number + 1)])
+
+
+def test_postgresql_refuses_a_row_that_is_not_named(postgres: Server) -> None:
+    assert postgres.run("SELECT line_draw('1', NULL::int);").returncode
+
+
+def test_the_documents_name_rows(postgres: Server) -> None:
+    text = (ROOT / "docs" / "guides" / "deploying.md").read_text(encoding="utf-8")
+    (query,) = (block for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL) if "dxopt_draw(" in block)
+    visits = "CREATE TEMPORARY TABLE visits AS SELECT g AS id, 'a\\b' AS place FROM generate_series(1, 50) AS g;"
+    rows = postgres.ask(f"{visits} ANALYZE visits; {query.replace('dxopt_', 'places_')}")
+    assert len(rows) == 50 and len({row[1] for row in rows}) > 1
+
+
 def test_postgresql_has_the_points_of_reports(postgres: Server) -> None:
     rows = postgres.ask("SELECT report, c1, c2 FROM places_points ORDER BY c1;")
     assert rows == [["a\\b", "45.75", "4.84"], ["l'île", "45.76", "4.83"], ['Ω "x"', "45.77", "4.85"]]

@@ -97,7 +97,7 @@ const dxopt = (() => {
     "gu",
   );
 
-  // the text that stands for a person in every file and language: docs/reference/identities.md
+  // the text that stands for a person in every file and language: docs/reference/table-file.md
   function identity(person) {
     if (typeof person !== "string" || /\p{Surrogate}/u.test(person)) fail("person and release are to be text");
     const seen = person.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
