@@ -18,6 +18,7 @@ from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
 from dxopt.release.keys import Key
 from dxopt.results.folder import is_result
+from dxopt.runtime.atomic_write import open_private
 from dxopt.runtime.reading import MOST_TABLE, is_folder, open_file
 from dxopt.solving.plugins import named_plugins
 from dxopt.spec import ProblemFile, read_problems
@@ -208,8 +209,8 @@ def _key_of(output: Path) -> Key:
     with suppress(OSError):
         output.mkdir(parents=True, exist_ok=True)
         hidden = file.with_name(f"{KEY}.{token_hex(8)}")
-        hidden.touch(0o600, exist_ok=False)
-        hidden.write_bytes(content)
+        with open_private(hidden) as stream:
+            stream.write(content)
         hidden.replace(file)
     return Key(content)
 

@@ -20,7 +20,7 @@ from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.runtime.atomic_write import replacing, require_free, unwritable
+from dxopt.runtime.atomic_write import open_private, put_in_place, replacing, require_free, unwritable
 from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
@@ -58,15 +58,15 @@ def held(output: Path, data: Path, *, force: bool) -> Iterator[None]:
 def whole(output: Path, paid: Callable[[], Payment | None]) -> Iterator[IO[bytes]]:
     """Open a stream to an output that gets its name, after its sidecar, once the context ends well, and not before.
 
-    Both are in hidden files until then; whoever calls it writes that of the sidecar, and holds the output. If it ends
-    badly, the next call publishes them where all is `paid` for and written; that of the output is left behind, empty,
-    where the run goes on; else neither is. SpecError if it cannot be written.
+    Both are in hidden files until then, for their owner alone; whoever calls it writes that of the sidecar, and holds
+    the output. If it ends badly, the next call publishes them where all is `paid` for and written; that of the output
+    is left behind, empty, where the run goes on; else neither is. SpecError if it cannot be written.
     """
     partials = [partial_of(file) for file in _both(output)]
     try:
         for partial in partials:
             partial.unlink(missing_ok=True)  # what a run that was killed left
-        stream = partial_of(output).open("xb")
+        stream = open_private(partial_of(output))
     except OSError as error:
         raise unwritable("output", output, error) from None
     try:
@@ -95,7 +95,7 @@ def publish(output: Path) -> None:
     """Give the hidden files of an output their names; that of the sidecar may have it."""
     for file in _both(output):
         if partial_of(file).exists():
-            partial_of(file).replace(file)
+            put_in_place(partial_of(file), file)
 
 
 def _both(output: Path) -> tuple[Path, Path]:
@@ -251,7 +251,7 @@ def apply_to_file(
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
         run = None if payment is None else _claim(payment.ledger, payment.name, payment.run)
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
-        with partial_of(sidecar_of(output)).open("xb") as beside_it:
+        with open_private(partial_of(sidecar_of(output))) as beside_it:
             beside_it.write(_encoded(said.content()))
             _flush(beside_it)
         if payment is not None:
