@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
+from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.column_names import in_degrees, locates, no_column, parts_of_degree
+from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
 from dxopt.runtime.identity import each, identity
 from dxopt.spaces.geo.nearest import nearest_of
@@ -93,12 +93,6 @@ class Where:
                 wrong = f"are named by {' and '.join(keys)}"
                 raise SpecError("columns", wrong, "name lat and lon, or x and y, or column, or label")
         return cls(kind, names, decimal=decimal)
-
-
-def require_column(name: str, names: Sequence[str], field: str) -> None:
-    """Raise SpecError, which lists the data's columns `names`, if `name` is not one of them."""
-    if name not in names:
-        raise SpecError(field, *no_column(name, names))
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
@@ -347,6 +341,8 @@ def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | N
 UNCERTAINTY = "coordinateUncertaintyInMeters"
 """A term of Darwin Core, as GENERALIZATIONS is; the others are names of dxopt's own."""
 _WORST = {UNCERTAINTY: "worstCaseUncertaintyInMeters", "uncertainty": "worst_case_uncertainty"}
+_SAID = {"report", "epsilon", "delta", *_WORST, *_WORST.values(), GENERALIZATIONS}
+"""Columns that a reader takes for those of `apply`, also where this output has none of the name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,26 +375,19 @@ class Layout:
     ) -> Layout:
         """Return the columns of an output: those of the input's `names` that are kept, and those that are `made`.
 
-        Hidden columns repeat the true position, and are never kept. SpecError if one to keep or drop is not there,
-        the input has one of the name of a new one, or none is left with the report.
+        Hidden columns repeat the true position, and are never kept. SpecError if the input has one of the name of a
+        new one, or none is left with the report.
         """
-        for field, given in (("keep", keep), ("drop", drop)):
-            if isinstance(given, str):
-                raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
-            known = {*names}
-            for name in given or ():
-                if name not in known:
-                    require_column(name, names, field)
         away = {*drop, *hidden}
         if keep is not None:
             away |= set(names) - {*keep, *where.names}
         rest = dict.fromkeys(name for name in names if name not in away)
         replaced = {*where.names, UNCERTAINTY}
-        taken = next((name for name in made if name in rest and name not in replaced), None)
+        claimed = ({*made} - replaced) | (_SAID - {*made, *(keep or ()), *where.names})
+        taken = next((name for name in rest if name in claimed), None)
         if taken is not None:
-            raise SpecError(
-                "data", f"has a column {taken!r}, as the output will", "rename it, or leave it out by drop"
-            )
+            fix = ("rename it, or leave it out: ", Option("drop", [taken]))
+            raise SpecError("data", f"has a column {taken!r}, as outputs have", *fix)
         order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
         if not {*where.names, "report"}.intersection(order):
             raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dxopt.errors import SpecError
 from dxopt.release.applying.csv_files import CsvFile
@@ -20,11 +20,14 @@ from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.runtime.atomic_write import replacing, require_free, unwritable
+from dxopt.runtime.atomic_write import open_private, put_in_place, replacing, require_free, unwritable
 from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
+
+if TYPE_CHECKING:
+    from dxopt.release.budgets.budgets import Budgets
 
 
 def partial_of(file: Path) -> Path:
@@ -55,15 +58,15 @@ def held(output: Path, data: Path, *, force: bool) -> Iterator[None]:
 def whole(output: Path, paid: Callable[[], Payment | None]) -> Iterator[IO[bytes]]:
     """Open a stream to an output that gets its name, after its sidecar, once the context ends well, and not before.
 
-    Both are in hidden files until then; whoever calls it writes that of the sidecar, and holds the output. If it ends
-    badly, the next call publishes them where all is `paid` for and written; that of the output is left behind, empty,
-    where the run goes on; else neither is. SpecError if it cannot be written.
+    Both are in hidden files until then, for their owner alone; whoever calls it writes that of the sidecar, and holds
+    the output. If it ends badly, the next call publishes them where all is `paid` for and written; that of the output
+    is left behind, empty, where the run goes on; else neither is. SpecError if it cannot be written.
     """
     partials = [partial_of(file) for file in _both(output)]
     try:
         for partial in partials:
             partial.unlink(missing_ok=True)  # what a run that was killed left
-        stream = partial_of(output).open("xb")
+        stream = open_private(partial_of(output))
     except OSError as error:
         raise unwritable("output", output, error) from None
     try:
@@ -92,7 +95,7 @@ def publish(output: Path) -> None:
     """Give the hidden files of an output their names; that of the sidecar may have it."""
     for file in _both(output):
         if partial_of(file).exists():
-            partial_of(file).replace(file)
+            put_in_place(partial_of(file), file)
 
 
 def _both(output: Path) -> tuple[Path, Path]:
@@ -246,9 +249,9 @@ def apply_to_file(
         _flush(stream)
         partial = partial_of(output)
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
-        run = None if payment is None else (payment.name, payment.run)
+        run = None if payment is None else _claim(payment.ledger, payment.name, payment.run)
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
-        with partial_of(sidecar_of(output)).open("xb") as beside_it:
+        with open_private(partial_of(sidecar_of(output))) as beside_it:
             beside_it.write(_encoded(said.content()))
             _flush(beside_it)
         if payment is not None:
@@ -262,7 +265,8 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
     Return its sidecar; None if there is no such output, so that everything is still to be done.
     """
     partial, beside_it = partial_of(output), partial_of(sidecar_of(output))
-    if plan.persons is None or plan.persons.ledger is None or not is_file(partial):
+    ledger = None if plan.persons is None else plan.persons.ledger
+    if ledger is None or not is_file(partial):
         return None
     if partial.is_symlink() or beside_it.is_symlink():
         return None
@@ -271,8 +275,10 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
         said = Sidecar.of_own(json.loads(named.read_text(encoding="utf-8")))
         if said.budgets is None or said.budgets.run is None or said.output is None:
             return None
-        asked, token = said.budgets.run
-        if asked != name() or not plan.persons.ledger.finished(token) or digest_of(partial) != said.output.sha256:
+        claim = tuple(said.budgets.run)
+        if claim != _claim(ledger, name(), claim[1]) or not ledger.finished(claim[1]):
+            return None
+        if digest_of(partial) != said.output.sha256:
             return None
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -283,21 +289,31 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
     return said
 
 
+def _claim(ledger: Budgets, name: str, token: str) -> tuple[str, str]:
+    """Return what a sidecar says of its run, which never recurs: only the ledger can tell whether it is of a name."""
+    return ledger.digest("dxopt published", name, token), token
+
+
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     """Return a function that gives the name of a run: the same for the same data, table, options and output.
 
-    It is called only with a ledger, as it reads all of the data for its digest.
+    It is called only with a ledger, as it reads all of the data for its digest. Data may be guessed, so that the
+    digest is one under the secret of the ledger.
     """
 
+    persons = plan.persons
+    ledger = None if persons is None else persons.ledger
+
     def name() -> str:
+        if persons is None or ledger is None:
+            return ""
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
         with _readable(data):
             digest = digest_of(data)
         said = [digest, plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
-        if plan.persons is not None:
-            key = plan.persons.key
-            said += [plan.persons.column, plan.persons.release, "" if key is None else key.digest("dxopt run").hex()]
-        return f"apply {output.name} {hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:32]}"
+        key = persons.key
+        said += [persons.column, persons.release, "" if key is None else key.digest("dxopt run").hex()]
+        return f"apply {output.name} {ledger.digest('dxopt run', *said)[:32]}"
 
     return name
 

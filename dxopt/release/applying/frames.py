@@ -144,6 +144,7 @@ class Frame:
             if str(kind) == "category":
                 native[name] = native[name].cat.remove_unused_categories()
         native.attrs = {}
+        native.columns.name = None
         levels = [name for name in self._levels if name in native.columns]
         return native.set_index(levels) if levels else native
 
