@@ -160,7 +160,7 @@ class Mechanism(Sampler):
         return arrays
 
     def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process: report `table[z]`, an index among `reports`, instead of z; prove the level anew (CABP13 §3).
+        """Post-process: report `table[z]`, an index among `reports`, for z; prove the level anew (HLM14 Thm 4).
 
         Raises
         ------
