@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -243,6 +243,7 @@ def apply(
     """
     also = _group("columns", columns, Columns)
     where = {"lat": lat, "lon": lon, "x": also.x, "y": also.y, "column": column, "label": also.label}
+    named = _named({**where, "person": person}, {"keep": also.keep, "drop": also.drop})
     options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
     options["persons"] = Persons.of(person, key, release, ledger, over_budget)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
@@ -252,7 +253,7 @@ def apply(
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
         require_no_csv(dialect)
-        frame = Frame(data)
+        frame = Frame(data, named)
         plan = _planned(table, also, where, frame, options)
         with showing(progress) as tell:
             found, layout, tally = apply_to_frame(plan, frame, tell)
@@ -267,13 +268,24 @@ def apply(
     path = as_path(data, "data")
     file = as_path(to.file, "output")
     numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
-    named = [*numeric, *(name for name in (also.label, person, *(also.keep or ()), *also.drop) if name is not None)]
     source = opened(path, dialect, named, numeric)
     require_output(file, path, force=to.force)
     plan = _planned(table, also, where, source, options)
     with showing(progress) as tell:
         said, moved = apply_to_file(plan, source, path, file, command=to.command, progress=tell)
     return Applied(file, sidecar_of(file), said, moved)
+
+
+def _named(single: dict[str, Any], several: dict[str, Any]) -> list[str]:
+    """Return the names of all columns that are asked for; SpecError if a name is no text, or several are no list."""
+    for field, names in several.items():
+        if isinstance(names, str):
+            raise SpecError(field, f"is the text {names!r}", f"give a list: [{names!r}]")
+        required(field, names, Collection | None, "give a list of names of columns")
+    fields = [*single.items(), *((field, name) for field, names in several.items() for name in names or ())]
+    for field, name in fields:
+        required(field, name, str | None, "give the name of a column, which is text")
+    return [name for _, name in fields if name is not None]
 
 
 def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:

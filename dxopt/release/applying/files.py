@@ -124,7 +124,7 @@ def opened(data: Path, said: Dialect, columns: Sequence[str], numbers: Sequence[
         if build is CsvFile:
             return CsvFile(data, said, columns, numbers)
         require_no_csv(said)
-        return build(data)
+        return build(data, columns)
     except OSError as error:
         raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", "check the file") from None
 

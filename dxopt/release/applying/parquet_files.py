@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from dxopt.release.applying.formats import (
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
-from dxopt.runtime.column_names import is_name
+from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
@@ -42,7 +42,7 @@ class ParquetFile:
 
     noun: Noun = "row"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
         self._stored = path.stat().st_size
         self._broken = (pa.ArrowException, OSError, UnicodeDecodeError)
@@ -54,20 +54,21 @@ class ParquetFile:
         except self._broken as error:
             raise self._damaged(error) from None
         stored: pa.Schema = head.schema_arrow
-        self.schema: pa.Schema = pa.schema([(field.name, bare_type(field.type)) for field in stored])
-        self.names = tuple(self.schema.names)
-        require_few(self.names)
-        if len(set(self.names)) < len(self.names):
-            raise SpecError("data", "has two columns of one name", "name each column once")
+        require_few(stored.names)
+        self.names = as_asked(stored.names, columns)
+        require_distinct(self.names)
+        named = dict(zip(stored.names, self.names, strict=True))
+        types = (bare_type(field.type) for field in stored)
+        self.schema: pa.Schema = pa.schema(zip(self.names, types, strict=True))
         # its coordinate system and encoding are checked when it is used
         self._described = _described(stored)
-        self.geometry = self._described.name if self._described.name in self.names else None
+        self.geometry = next((name for old, name in named.items() if old == self._described.name), None)
         numeric = [
             field.name for field in self.schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         ]
         self.named = self.geometry is not None or any(map(is_name, numeric))
-        beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, self.names))
-        self.hidden = tuple(name for name in beside if name in self.names)
+        beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, stored.names))
+        self.hidden = tuple(name for old, name in named.items() if old in beside)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, in batches, without metadata and dictionaries."""
