@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.numerics.number_syntax import at_most
 from dxopt.verify import verify
 
 SPACE = dx.line(4)
@@ -62,20 +64,53 @@ def test_values_next_to_zero_are_optimal(epsilon: float, loss: str, scale: float
     assert verify(report.save(tmp_path / "out")).exit_code == 0
 
 
-def test_an_adversary_who_need_not_guess() -> None:
-    prior = dx.Prior.uniform(SPACE)
-    problem = dx.Problem(SPACE, epsilon=math.inf, prior=prior, objective=dx.AdversaryError(0.0))
-    assert dx.solve(problem).status == "optimal"
+NEAR_ZERO = {
+    "adversary": {"epsilon": math.inf, "objective": dx.AdversaryError(0.0)},
+    "distance": {"epsilon": 800.0},
+    "squared": {"epsilon": 800.0, "loss": "squared"},
+    "worst": {"epsilon": 800.0, "objective": "worst_loss"},
+}
 
 
-def test_bounds_do_not_exceed_their_caps() -> None:
-    for size in (2, 3, 4, 7):
-        space = dx.line(size)
-        identity = dx.Mechanism.from_matrix(space, np.eye(size))
-        assert dx.evaluate.smallest_delta(identity, 0.5) <= 1.0
-        for epsilon in (5.0, 40.0, 300.0):
-            assert dx.regularity.utility_bound("uniform", space, epsilon) <= 1.0
-            assert dx.regularity.leakage_bound("uniform", space, epsilon) <= -math.log2(1 / size)
+@pytest.mark.parametrize("space", [dx.line(3), SPACE, dx.line(7), dx.grid((3, 3))], ids=len)
+@pytest.mark.parametrize("asked", NEAR_ZERO)
+def test_values_next_to_zero_are_told_as_close_as_they_are(asked: str, space: dx.MetricSpace) -> None:
+    report = dx.solve(dx.Problem(space, prior="uniform", **NEAR_ZERO[asked]))
+    assert report.status == "optimal"
+    apart = abs(report.certificate.value - report.certificate.bound)
+    told = next(sentence for _, sentence in report.explanation.sentences if "best possible" in sentence)
+    assert re.findall(r"possible, up to (\S+)\.$", told) == [at_most(apart)] * (apart > 0)
+    far = report.certificate.gap > report.tolerance
+    assert all(("by rounding" in line) == far for line in str(report).splitlines() if line.startswith("status"))
+    assert ("by rounding" in str(report.details())) == far
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 5.0, 40.0, 300.0, 1e5])
+@pytest.mark.parametrize("size", [2, 3, 4, 7])
+def test_bounds_do_not_exceed_their_caps(size: int, epsilon: float) -> None:
+    space = dx.line(size)
+    rng = np.random.default_rng(size)
+    for prior in ("uniform", np.eye(size)[0], *(rng.dirichlet(np.ones(size)) for _ in range(4))):
+        assert dx.regularity.binary_utility_bound(prior, space, epsilon) <= 1.0
+        for mechanism in (
+            dx.Mechanism.from_matrix(space, np.eye(size)),
+            dx.classic.geometric(space, epsilon=epsilon),
+        ):
+            assert dx.evaluate.smallest_delta(mechanism, 0.5) <= 1.0
+            assert dx.evaluate.utility(mechanism, prior) <= dx.evaluate.utility(mechanism, prior, np.eye(size)) <= 1.0
+            assert dx.evaluate.usefulness(mechanism, size).max() <= 1.0
+            assert dx.evaluate.usefulness_curve(mechanism, [0, 1, size], prior=prior).max() <= 1.0
+    if epsilon > 1:
+        assert dx.regularity.utility_bound("uniform", space, epsilon) <= 1.0
+        assert dx.regularity.leakage_bound("uniform", space, epsilon) <= -math.log2(1 / size)
+
+
+def test_a_delta_that_promises_nothing_is_none() -> None:
+    delta = dx.evaluate.smallest_delta(dx.Mechanism.from_matrix(SPACE, np.eye(4)), 0.5)
+    assert delta == 1.0
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Problem(SPACE, epsilon=0.5, delta=delta, prior="uniform")
+    assert caught.value.field == "delta" and "nothing" in caught.value.wrong
 
 
 def test_what_is_post_processed_keeps_the_level_it_is_proven_for() -> None:
