@@ -28,25 +28,52 @@ def returned_by_a_solver(below: float, off: float, seed: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("below", "off"), [(1e-12, 0.0), (1e-9, 1e-8), (1e-8, 4.4e-9), (1e-7, 1e-8)])
+@pytest.mark.parametrize(("below", "off"), [(1e-12, 0.0), (1e-9, 1e-8), (1e-8, 4.4e-9), (1e-7, 1e-8), (1e-6, 1e-5)])
 def test_matrices_of_solvers_are_repaired_and_proven(below: float, off: float, seed: int) -> None:
     raw = returned_by_a_solver(below, off, seed)
     mechanism = dx.certify(raw, SPACE, 1.0, repair=True)
     assert mechanism.privacy is not None and mechanism.privacy.epsilon <= 1.0
     assert mechanism.matrix.min() >= 0 and math.isclose(mechanism.matrix.sum(), 4.0, rel_tol=1e-15)
-    assert np.abs(mechanism.matrix - raw).max() <= 1e-6
+    assert np.abs(mechanism.matrix - raw).max() <= max(10 * (below + off), 1e-6)
     row = next(row for row in dx.compare(PROBLEM, {"mine": raw}).rows if row.name == "mine")
-    assert row.private and row.value == pytest.approx(dx.solve(PROBLEM).certificate.value, abs=1e-5)
+    assert row.private and row.value == pytest.approx(dx.solve(PROBLEM).certificate.value, abs=1e-4)
     sweep = dx.sweep(PROBLEM, epsilons=[1.0], methods={"mine": raw})
     assert "mine" in str(sweep)
 
 
-@pytest.mark.parametrize(("below", "off"), [(1e-4, 0.0), (0.0, 1e-3)])
+@pytest.mark.parametrize(("below", "off"), [(1e-3, 0.0), (0.0, 1e-3)])
 def test_what_is_further_off_is_refused(below: float, off: float) -> None:
     raw = returned_by_a_solver(below, off)
     with pytest.raises(dx.SpecError) as caught:
         dx.certify(raw, SPACE, 1.0, repair=True)
     assert caught.value.field == "matrix"
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("solver", ["CLARABEL", "SCS", "OSQP", "HIGHS"])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("size", [3, 5, 9])
+def test_what_cvxpy_returns_is_compared_as_it_is_certified(
+    size: int, epsilon: float, power: int, solver: str
+) -> None:
+    cp = pytest.importorskip("cvxpy")
+    space = dx.line(size)
+    problem = dx.Problem(space, epsilon=epsilon, prior="uniform", loss=space.distances**power)
+    asked = cp.Variable((size, size), nonneg=True)
+    above, below = asked[:-1], asked[1:]
+    bounds = [cp.sum(asked, axis=1) == 1, above <= math.exp(epsilon) * below, below <= math.exp(epsilon) * above]
+    cp.Problem(cp.Minimize(cp.sum(cp.multiply(problem.losses, asked)) / size), bounds).solve(solver=solver)
+    raw = np.asarray(asked.value)
+    row = dx.compare(problem, {"mine": raw}).rows[1]
+    try:
+        certified = dx.certify(raw, space, epsilon, repair=True)
+    except dx.SpecError as error:
+        assert row.value is None and error.wrong in row.note
+        return
+    moved = float(np.abs(certified.matrix - raw).max())
+    assert row.private and row.value == pytest.approx(dx.evaluate.expected_loss(certified, "uniform", problem.loss))
+    assert (at_most(moved) in row.note) == (moved > 1e-9) == bool(row.note)
 
 
 def test_nothing_is_changed_unasked() -> None:
