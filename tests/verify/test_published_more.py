@@ -50,6 +50,8 @@ MEMBERS: dict[str, Callable[[dict[str, Any]], object]] = {
 TEXTS = {
     "coordinates twice": ('"coordinates":', '"coordinates": [4.8, 45.7], "coordinates":'),
     "properties twice": ('"properties":', '"properties": {"home": 1}, "properties":'),
+    **{f"property {name}": ('"person":', f'"home": {name}, "person":') for name in ("NaN", "Infinity", "-Infinity")},
+    **{f"nested {name}": ('"person": ', f'"person": [{name}], "home": ') for name in ("NaN", "Infinity")},
     "features twice": ('"features":', '"features": [], "features":'),
 }
 
