@@ -304,20 +304,20 @@ def test_names_are_taken_as_they_look_in_every_carrier(seen: str, carrier: str, 
 def test_names_that_are_no_text_are_refused_in_every_carrier(name: Any, carrier: str, tmp_path: Path) -> None:
     data = DATA[carrier](tmp_path, columns_of("lat", "lon"))
     output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
-    options: dict[str, dict[str, Any]] = {
-        "lat": {"lat": name, "lon": "lon"},
-        "lon": {"lat": "lat", "lon": name},
-        "column": {"column": name},
-        "person": {"lat": "lat", "lon": "lon", "person": name, "key": dx.Key.new(), "release": "r"},
-        "x": {"columns": dx.Columns(x=name, y="lon")},
-        "y": {"columns": dx.Columns(x="lat", y=name)},
-        "label": {"columns": dx.Columns(label=name)},
-        "keep": {"lat": "lat", "lon": "lon", "columns": dx.Columns(keep=[name])},
-        "drop": {"lat": "lat", "lon": "lon", "columns": dx.Columns(drop=[name])},
+    options: dict[str, Callable[[], dict[str, Any]]] = {
+        "lat": lambda: {"lat": name, "lon": "lon"},
+        "lon": lambda: {"lat": "lat", "lon": name},
+        "column": lambda: {"column": name},
+        "person": lambda: {"lat": "lat", "lon": "lon", "person": name, "key": dx.Key.new(), "release": "r"},
+        "x": lambda: {"columns": dx.Columns(x=name, y="lon")},
+        "y": lambda: {"columns": dx.Columns(x="lat", y=name)},
+        "label": lambda: {"columns": dx.Columns(label=name)},
+        "keep": lambda: {"lat": "lat", "lon": "lon", "columns": dx.Columns(keep=[name])},
+        "drop": lambda: {"lat": "lat", "lon": "lon", "columns": dx.Columns(drop=[name])},
     }
     for field, given in options.items():
         with pytest.raises(dx.SpecError) as refused:
-            dx.apply(TABLE, data, output, **given)
+            dx.apply(TABLE, data, output, **given())
         assert refused.value.field == field
 
 
