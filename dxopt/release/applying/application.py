@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -243,7 +243,10 @@ def apply(
     """
     also = _group("columns", columns, Columns)
     where = {"lat": lat, "lon": lon, "x": also.x, "y": also.y, "column": column, "label": also.label}
-    named = _named({**where, "person": person}, {"keep": also.keep, "drop": also.drop})
+    for field, name in {**where, "person": person}.items():
+        required(field, name, str | None, "give the name of a column, as text")
+    asked = (*where.values(), person, *(also.keep or ()), *also.drop)
+    named = [name for name in asked if name is not None]
     options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
     options["persons"] = Persons.of(person, key, release, ledger, over_budget)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
@@ -274,18 +277,6 @@ def apply(
     with showing(progress) as tell:
         said, moved = apply_to_file(plan, source, path, file, command=to.command, progress=tell)
     return Applied(file, sidecar_of(file), said, moved)
-
-
-def _named(single: dict[str, Any], several: dict[str, Any]) -> list[str]:
-    """Return the names of all columns that are asked for; SpecError if a name is no text, or several are no list."""
-    for field, names in several.items():
-        if isinstance(names, str):
-            raise SpecError(field, f"is the text {names!r}", f"give a list: [{names!r}]")
-        required(field, names, Collection | None, "give a list of names of columns")
-    fields = [*single.items(), *((field, name) for field, names in several.items() for name in names or ())]
-    for field, name in fields:
-        required(field, name, str | None, "give the name of a column, which is text")
-    return [name for _, name in fields if name is not None]
 
 
 def _group(field: str, given: _Group | None, kind: type[_Group]) -> _Group:

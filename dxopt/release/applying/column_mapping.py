@@ -381,6 +381,8 @@ class Layout:
         the input has one of the name of a new one, or none is left with the report.
         """
         for field, given in (("keep", keep), ("drop", drop)):
+            if isinstance(given, str):
+                raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
             known = {*names}
             for name in given or ():
                 if name not in known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, Option, SpecError
+from dxopt.errors import BudgetExceeded, Option, SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.release.applying.column_mapping import (
@@ -88,6 +88,22 @@ class Columns:
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", None if self.keep is None else _names("keep", self.keep))
+        object.__setattr__(self, "drop", () if self.drop is None else _names("drop", self.drop))
+
+
+def _names(field: str, given: Any) -> tuple[str, ...]:
+    """Return the names of columns, once, as an iterator has them no second time; SpecError unless all are text."""
+    if isinstance(given, str | bytes):
+        raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
+    required(field, given, Iterable, "give a list of columns")
+    names = tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise SpecError(field, f"has something of type {type(name).__name__}", "give names of columns, as text")
+    return names
 
 
 @dataclass(frozen=True, eq=False)
