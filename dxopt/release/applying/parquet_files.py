@@ -48,7 +48,7 @@ class ParquetFile:
         self._broken = (pa.ArrowException, OSError, UnicodeDecodeError)
         try:
             head = pq.ParquetFile(path)
-            self._rows, packed = _unpacked(head.metadata)
+            self._rows, packed = _unpacked(head.metadata, self._stored)
             # what a dictionary has once is repeated in memory only for the rows that are wanted
             self._file = pq.ParquetFile(path, metadata=head.metadata, read_dictionary=packed, buffer_size=_BUFFER)
         except self._broken as error:
@@ -81,8 +81,7 @@ class ParquetFile:
             for batch in self._file.iter_batches(batch_size=self._rows):
                 for part, size in _parts(batch, first):
                     unpacked += size
-                    if unpacked > max(MOST_UNPACKED, 1000 * self._stored):
-                        raise _too_much(unpacked, self._stored)
+                    _require_modest(unpacked, self._stored)
                     columns = [bare_array(column) for column in part.columns]
                     rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
                     yield Chunk(rows, np.arange(first, first + len(rows)), (first - 1 + len(rows)) / total)
@@ -177,14 +176,16 @@ class ParquetSink:
         self._writer.close()
 
 
-def _unpacked(metadata: Any) -> tuple[int, list[int]]:
+def _unpacked(metadata: Any, whole: int) -> tuple[int, list[int]]:
     """Return the number of rows to unpack at once, and the columns to keep dictionaries of, by what a file says.
 
     Few bytes may stand for many: a text for thousands of rows, a list of a value for millions of times. SpecError
-    where a group of rows is larger than memory should be, and a hundred times as large as in the file.
+    where a group of rows is larger than memory should be, and a hundred times as large as in the file; or all groups,
+    and a thousand times as large as the `whole` file.
     """
     count, packed = ROWS, {*range(metadata.num_columns)}
     kinds = [metadata.schema.column(place) for place in range(metadata.num_columns)]
+    in_all = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         stored = unpacked = at_once = 0
@@ -202,9 +203,17 @@ def _unpacked(metadata: Any) -> tuple[int, list[int]]:
             at_once += size * group.num_rows if shared else max(size, values)
         if unpacked > max(MOST_OF_GROUP, 100 * stored):
             raise _too_much(unpacked, stored)
+        in_all += unpacked
         if at_once:
             count = min(count, MOST_UNPACKED * group.num_rows // at_once)
+    _require_modest(in_all, whole)
     return max(1, count), sorted(packed)
+
+
+def _require_modest(unpacked: int, stored: int) -> None:
+    """Raise SpecError where a file unpacks to more than memory should have at once, and a thousand times its size."""
+    if unpacked > max(MOST_UNPACKED, 1000 * stored):
+        raise _too_much(unpacked, stored)
 
 
 def _too_much(unpacked: int, stored: int) -> SpecError:
