@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
+from dxopt.runtime.identity import identity
 
 _ROLES = {
     "latitude": (
@@ -55,6 +57,19 @@ _OF_DATES = re.compile(
 _MISSING = ("", "-", "?", "na", "n/a", "null", "none", "nil", "missing", "unknown", "undefined")
 _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 """Letters in numbers, in degrees with a direction and in times."""
+
+
+def as_asked(names: Iterable[str], asked: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of columns as they are asked for; blanks around them and letters that nobody sees aside."""
+    wanted = {identity(name, "data"): name for name in asked}
+    return tuple(wanted.get(plain, plain) for plain in (identity(name, "data") for name in names))
+
+
+def require_distinct(names: Sequence[str]) -> None:
+    """Raise SpecError if two columns have one name."""
+    twice = next((name for name, often in Counter(names).items() if often > 1), None)
+    if twice is not None:
+        raise SpecError("data", f"has two columns {twice!r}", "rename one")
 
 
 def words_of(name: str) -> list[str]:

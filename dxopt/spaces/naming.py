@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
+from dxopt.numerics.coerce import VALUE, require_eager
 from dxopt.runtime.identity import each, identity
 from dxopt.spaces.labels import Numbers, Tuples
 
@@ -161,6 +162,7 @@ class Naming:
             wrong = "is given twice" if given else "is missing"
             raise SpecError(called, wrong, "give a label, ", Option("index"), " or ", Option("point"))
         ((value, read),) = given
+        require_eager(value, called)
         try:
             return read(value)
         except SpecError as error:
@@ -238,7 +240,10 @@ class Naming:
     def _labelled(self, given: Any) -> int:
         found = self.with_label(given)
         if found is None:
-            raise NoSuchPoint("secret", f"there is no {self.noun} {shown(given)}", *self._otherwise(given))
+            text = given if isinstance(given, str) else shown(given)
+            close = next((label for label in self.labels if is_written_otherwise(text, label)), None)
+            meant = () if close is None else (f"write {close!r}, if that is meant, or ",)
+            raise NoSuchPoint("secret", f"there is no {self.noun} {shown(given)}", *meant, *self._otherwise(given))
         return found
 
     def _otherwise(self, given: Any = None) -> tuple[str | Option, ...]:
@@ -257,7 +262,7 @@ class Naming:
         found = self.candidates(row)
         if not len(found):
             fix = "exchange the two coordinates" if self._fits_swapped(row) else "give the coordinates of one"
-            raise NoSuchPoint("point", f"there is no {self.noun} at {row}", fix)
+            raise NoSuchPoint("point", f"there is no {self.noun} at [{', '.join(map(shown, row))}]", fix)
         if len(found) > 1:
             raise self.repeated(tuple(row))
         return int(found[0])
@@ -271,6 +276,12 @@ class Naming:
         low, high = points.min(axis=0), points.max(axis=0)
         within = [bool(((low <= tried) & (tried <= high)).all()) for tried in (np.array(row), np.array(row[::-1]))]
         return within == [False, True]
+
+
+def is_written_otherwise(one: str, other: str) -> bool:
+    """Return whether two names differ by upper and lower case, zeros at the beginning, or blanks."""
+    alike = ["".join(name.split()).lstrip("0").casefold() for name in (one, other)]
+    return alike[0] == alike[1] != ""
 
 
 _CELL = re.compile(r"8[0-9a-f]{14}")
@@ -323,9 +334,11 @@ def written(label: Any) -> str:
 
 
 def shown(given: Any) -> str:
-    """Write a label, an index or coordinates for a message: numbers of NumPy as those of Python."""
+    """Write a label, an index or coordinates for a message, numbers of NumPy as those of Python; else its type."""
     try:
-        return repr(tuple(map(plain, given)) if isinstance(given, tuple) else plain(given))
+        if isinstance(given, tuple):
+            return f"({', '.join(map(shown, given))}{',' * (len(given) == 1)})"
+        return repr(plain(given)) if isinstance(given, VALUE) else f"of type {type(given).__name__}"
     except ValueError:
         return "of so many digits"
 

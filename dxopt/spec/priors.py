@@ -20,7 +20,7 @@ from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as ModelSmoothing
 from dxopt.spaces.geo.points import known as positions_on_earth
 from dxopt.spaces.metrics import OnEarth
-from dxopt.spaces.naming import SeveralPoints
+from dxopt.spaces.naming import SeveralPoints, is_written_otherwise
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
@@ -214,16 +214,10 @@ def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) ->
             raise blame(f"{table.name} line {table.lines[row]} names {name!r} again", "keep one row for each")
     missing = next((name for point, name in enumerate(secrets.space.labels) if point not in found), None)
     if missing is not None:
-        close = next((one for one in found if isinstance(one, str) and _is_written_otherwise(one, missing)), None)
+        close = next((one for one in found if isinstance(one, str) and is_written_otherwise(one, missing)), None)
         fix = "add it" if close is None else f"write {missing!r} for {close!r}, if that is meant, or add it"
         raise blame(f"{table.name} has no row for {missing!r}", fix)
     return [found[point] for point in range(len(secrets.space))]
-
-
-def _is_written_otherwise(one: str, other: str) -> bool:
-    """Return whether two names differ by upper and lower case, zeros at the beginning, or blanks."""
-    alike = ["".join(name.split()).lstrip("0").casefold() for name in (one, other)]
-    return alike[0] == alike[1] != ""
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:

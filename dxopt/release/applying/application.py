@@ -243,6 +243,10 @@ def apply(
     """
     also = _group("columns", columns, Columns)
     where = {"lat": lat, "lon": lon, "x": also.x, "y": also.y, "column": column, "label": also.label}
+    for field, name in {**where, "person": person}.items():
+        required(field, name, str | None, "give the name of a column, as text")
+    asked = (*where.values(), person, *(also.keep or ()), *also.drop)
+    named = [name for name in asked if name is not None]
     options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
     options["persons"] = Persons.of(person, key, release, ledger, over_budget)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
@@ -252,7 +256,7 @@ def apply(
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
         require_no_csv(dialect)
-        frame = Frame(data)
+        frame = Frame(data, named)
         plan = _planned(table, also, where, frame, options)
         record = None if to.sidecar is None else as_path(to.sidecar, "sidecar")
         if record is not None:
@@ -266,7 +270,6 @@ def apply(
     path = as_path(data, "data")
     file = as_path(to.file, "output")
     numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
-    named = [*numeric, *(name for name in (also.label, person, *(also.keep or ()), *also.drop) if name is not None)]
     source = opened(path, dialect, named, numeric)
     with held(file, path, force=to.force), showing(progress) as tell:
         plan = _planned(table, also, where, source, options)

@@ -156,7 +156,7 @@ def opened(data: Path, said: Dialect, columns: Sequence[str], numbers: Sequence[
         if build is CsvFile:
             return CsvFile(data, said, columns, numbers)
         require_no_csv(said)
-        return build(data)
+        return build(data, columns)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, of_frame
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.runtime.column_names import is_name, require_header
+from dxopt.runtime.column_names import as_asked, is_name, require_distinct, require_header
 from dxopt.runtime.identity import NARROW
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
@@ -31,7 +31,7 @@ class Frame:
 
     noun: Noun = "row"
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: Any, columns: Sequence[str]) -> None:
         nw = optional("narwhals")
         native, self._levels = _with_index_as_columns(native)
         try:
@@ -45,12 +45,17 @@ class Frame:
             # narwhals has an error of its own for columns of one name
             raise SpecError("data", f"is no usable frame: {' '.join(str(error).split())[:120]}", "mend it") from None
         self._native = native
-        if not all(isinstance(name, str) for name in self._frame.columns):
+        stored = self._frame.columns
+        if not all(isinstance(name, str) for name in stored):
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
-        self.names = tuple(self._frame.columns)
         self._shapes: list[str] = []
         if type(native).__module__.startswith("geopandas"):
             self._shapes = [str(name) for name, kind in native.dtypes.items() if str(kind) == "geometry"]
+        named = dict(zip(stored, as_asked(stored, columns), strict=True)) | {name: name for name in self._shapes}
+        self.names = tuple(named.values())
+        require_distinct(self.names)
+        self._frame = self._frame.rename(named)
+        self._levels = [named[name] for name in self._levels]
         self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
         numeric = [name for name, kind in self._frame.schema.items() if kind.is_numeric()]
         self.named = self.geometry is not None or any(map(is_name, numeric))

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from dxopt.verify.files import unique_entries
 from dxopt.verify.verdict import Broken
@@ -51,6 +51,11 @@ def csv_rows(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             yield line, row
 
 
+def _no_number(name: str) -> NoReturn:
+    """Refuse NaN and infinity, which JSON has not."""
+    raise ValueError(f"it has {name}")
+
+
 class JsonStream:
     """Values of JSON in a text that may be larger than memory, none of them longer than a row may be."""
 
@@ -58,7 +63,7 @@ class JsonStream:
         self._stream = stream
         self._text = ""
         self._place = 0
-        self._decoder = json.JSONDecoder(object_pairs_hook=unique_entries)
+        self._decoder = json.JSONDecoder(object_pairs_hook=unique_entries, parse_constant=_no_number)
 
     def next_mark(self) -> str:
         """Return the next character that is no blank, without reading it; "" at the end."""
