@@ -29,11 +29,7 @@ def replacing(
     """
     try:
         hidden = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
-        # the mode is set as the file is made: nobody else can read it in between
-        mode = 0o600 if private else 0o666
-        stream = open(  # noqa: SIM115
-            hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode)
-        )
+        stream = new_hidden(hidden)
     except (OSError, ValueError) as error:
         raise unwritable(field, file, error, fix) from None
     try:
@@ -45,7 +41,7 @@ def replacing(
             os.link(hidden, file)
             hidden.unlink()
         else:
-            hidden.replace(file)
+            give_name(hidden, file)
     except FileExistsError:
         with suppress(OSError):
             hidden.unlink()
@@ -56,6 +52,20 @@ def replacing(
         if isinstance(error, OSError):
             raise unwritable(field, file, error, fix) from None
         raise
+
+
+def new_hidden(hidden: Path) -> IO[bytes]:
+    """Open a new file for writing that its owner alone may read from the start; OSError if it is there."""
+    return open(hidden, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
+
+
+def give_name(hidden: Path, file: Path) -> None:
+    """Give a hidden file its name, and the mode that new files have."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    with suppress(OSError):  # of a file system without modes
+        hidden.chmod(0o666 & ~mask)
+    hidden.replace(file)
 
 
 def require_free(file: Path, *, force: bool) -> None:

@@ -20,7 +20,7 @@ from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.runtime.atomic_write import replacing, require_free, unwritable
+from dxopt.runtime.atomic_write import give_name, new_hidden, replacing, require_free, unwritable
 from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
@@ -63,7 +63,7 @@ def whole(output: Path, paid: Callable[[], Payment | None]) -> Iterator[IO[bytes
     try:
         for partial in partials:
             partial.unlink(missing_ok=True)  # what a run that was killed left
-        stream = partial_of(output).open("xb")
+        stream = new_hidden(partial_of(output))
     except OSError as error:
         raise unwritable("output", output, error) from None
     try:
@@ -92,7 +92,7 @@ def publish(output: Path) -> None:
     """Give the hidden files of an output their names; that of the sidecar may have it."""
     for file in _both(output):
         if partial_of(file).exists():
-            partial_of(file).replace(file)
+            give_name(partial_of(file), file)
 
 
 def _both(output: Path) -> tuple[Path, Path]:
@@ -248,7 +248,7 @@ def apply_to_file(
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
         run = None if payment is None else (payment.name, payment.run)
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
-        with partial_of(sidecar_of(output)).open("xb") as beside_it:
+        with new_hidden(partial_of(sidecar_of(output))) as beside_it:
             beside_it.write(_encoded(said.content()))
             _flush(beside_it)
         if payment is not None:
