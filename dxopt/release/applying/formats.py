@@ -129,15 +129,17 @@ def plain_array(array: Any) -> pa.Array:
 
 
 def values_of(array: Any) -> Any:
-    """Return the values of a bare array, or a chunked one; integers stay integers where some are missing."""
+    """Return the values of a bare array, or a chunked one, of the same kind also where some are missing."""
     import pyarrow as pa
 
+    kind = array.type
+    listed = pa.types.is_temporal(kind) or (array.null_count and not pa.types.is_floating(kind))
     try:
-        return array.to_pylist() if array.null_count else np.asarray(array.to_numpy(zero_copy_only=False))
+        return array.to_pylist() if listed else np.asarray(array.to_numpy(zero_copy_only=False))
     except (ValueError, OverflowError, pa.ArrowException):
         # dates and times that Python has none of, or text that is none
-        text = None if pa.types.is_nested(array.type) else array.cast(pa.string())
-        known = text is not None and array.type != text.type
+        text = None if pa.types.is_nested(kind) else array.cast(pa.string())
+        known = text is not None and kind != text.type
         return (text if known else plain_array(array)).to_pylist()
 
 

@@ -22,6 +22,7 @@ from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.runtime.column_names import is_name, require_header
+from dxopt.runtime.identity import NARROW
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
 
@@ -77,7 +78,7 @@ class Frame:
         if where.geometry:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
         if where.kind == "label":
-            return [self._frame[where.names[0]].to_list()]
+            return [self._names(where.names[0])]
         return [self._frame[name].to_numpy() for name in where.names]
 
     def column(self, name: str, some: slice) -> Any:
@@ -92,7 +93,12 @@ class Frame:
 
     def persons(self, plan: Plan) -> Any:
         """Return the column of persons, or None where none are asked for."""
-        return None if plan.persons is None else self._frame[plan.persons.column].to_list()
+        return None if plan.persons is None else self._names(plan.persons.column)
+
+    def _names(self, column: str) -> list[Any]:
+        """Return the values of a column that name something, with all digits of integers and no more of floats."""
+        values = self._frame[column].to_numpy()
+        return list(values) if values.dtype in NARROW else self._frame[column].to_list()
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""

@@ -95,7 +95,7 @@ class ParquetFile:
         return ((name, self.values(chunk, name)) for name in names)
 
     def values(self, chunk: Chunk, name: str) -> Any:
-        """Return a column of a chunk; integers stay integers where some are missing."""
+        """Return a column of a chunk."""
         return values_of(chunk.rows.column(name))
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
