@@ -110,7 +110,7 @@ def jobs_of(
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        data = [_digest_of_data(named) for named in file.data]
+        data = [_version_of(named, public=file.saved is not None) for named in file.data]
         inputs = digest_of(file, overrides, data)
         questions = questions_of(file, overrides, data)
         # The problem of a result is not solved into the folder that it is read from.
@@ -150,7 +150,7 @@ def _folder_name(name: str, suffix: str, taken: set[str], other: Container[str])
 
 
 def digest_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> str:
-    """Return the SHA-256 of all that results depend on: problem file, data files (`data`), options, and plug-ins.
+    """Return the SHA-256 of all that results depend on: problem file, versions of `data`, options, and plug-ins.
 
     Plug-ins are the installed ones whose names the file has anywhere, with their versions: to take too many of them
     does no harm, as their change only means that a problem is solved again.
@@ -174,17 +174,22 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _digest_of_data(path: Path) -> str:
-    """Return the SHA-256 of a data file, "missing" if it cannot be read; the job that reads it then says why not."""
+def _version_of(path: Path, *, public: bool) -> str:
+    """Return the SHA-256 of a `public` data file, of others when they were last changed, "missing" if there is none.
+
+    The digest of a file of which a result has only some columns would tell the others to whoever tries guesses. The
+    job that reads a missing file says why it cannot.
+    """
     try:
         with open_file(path, MOST_TABLE) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            digest = hashlib.file_digest(stream, "sha256").hexdigest() if public else ""
+            return digest or str(path.stat().st_mtime_ns)
     except (OSError, ValueError):
         return "missing"
 
 
 def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> list[Question]:
-    """Return the question of each problem of a file, in order; `data` are the digests of the data that it names.
+    """Return the question of each problem of a file, in order; `data` are the versions of the files that it names.
 
     A question is a digest for each key that has something else than its default, so that a refusal can name the keys.
     How well and how long to search is no part of it, nor is the name of the problem.
