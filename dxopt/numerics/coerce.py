@@ -117,5 +117,5 @@ def _what_is_wrong(given: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"entry {list(index)} is {short_repr(entry)}, which is no real number"
+            return f"entry {list(index)}, of type {type(entry).__name__}, is no real number"  # it may be a secret
     return "has entries that are no real numbers"
