@@ -118,5 +118,5 @@ def _what_is_wrong(given: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"entry {list(index)} is no real number, but {type(entry).__name__}"
+            return f"entry {list(index)}, of type {type(entry).__name__}, is no real number"
     return "has entries that are no real numbers"

@@ -202,7 +202,7 @@ def _parse_cell(
     fix = f"give a finite number{also}"
     if has_comma(cell):
         fix = f"write it without comma, or, where commas are decimal ones, {Option('decimal', ',').in_file()}"
-    raise blame(f"{file} line {line}, column {column}: is not a number", fix)
+    raise blame(f"{file} line {line}, column {column} is not a number", fix)
 
 
 _TELL = "write {{lat: {}, lon: {}}}, or the other way round"

@@ -17,7 +17,7 @@ from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedErro
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import each, identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
@@ -168,6 +168,7 @@ class Snapper:
         if where.kind == "label":
             if within is not None:
                 raise SpecError("within", "is given for labels, which are secrets or not", "leave it out")
+            space.naming.require_distinct()
             return cls(space, where, 0.0, "", False)
         try:
             import_module("scipy.spatial")
@@ -219,7 +220,7 @@ class Snapper:
     def _labelled(self, values: Any) -> Snapped:
         """Return the secrets of rows with these labels; each different one is looked up once."""
         met: dict[Any, tuple[int, int]] = {}
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        listed = each(values) if isinstance(values, np.ndarray) else list(values)
         index = np.zeros(len(listed), dtype=np.int64)
         code = np.zeros(len(listed), dtype=np.int8)
         for row, value in enumerate(listed):
@@ -233,12 +234,13 @@ class Snapper:
 
     def _label(self, value: Any) -> tuple[int, int]:
         """Return the secret of a label, 0 if there is none, and the code of the row."""
+        decimal = self.where.decimal
         try:
-            if not isinstance(value, tuple) and not identity(value):
+            if not isinstance(value, tuple) and not identity(value, decimal=decimal):
                 return 0, BAD
+            found = self.space.naming.with_label(value, decimal)
         except SpecError:
             return 0, BAD
-        found = self.space.naming.with_label(value)
         return (0, UNKNOWN) if found is None else (found, GOOD)
 
 

@@ -199,7 +199,8 @@ class Plan:
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
             return Settled(kept, snapped.index[kept], [])
-        texts = [identity(person) for person, wanted in zip(persons, kept.tolist(), strict=True) if wanted]
+        decimal = self.where.decimal
+        texts = [identity(person, decimal=decimal) for person, one in zip(persons, kept.tolist(), strict=True) if one]
         tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
         return Settled(kept, snapped.index[kept], texts)
 

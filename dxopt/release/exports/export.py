@@ -18,7 +18,7 @@ import numpy as np
 from dxopt.errors import SpecError
 from dxopt.release.tables import IntegerTable
 from dxopt.runtime.atomic_write import replacing, require_free
-from dxopt.runtime.identity import UNSEEN
+from dxopt.runtime.identity import ROUNDED, UNSEEN
 from dxopt.spaces.units import per
 
 
@@ -132,7 +132,13 @@ BEGIN
     IF found = '' THEN
         RAISE EXCEPTION 'dxopt: there is no person';
     END IF;
-    IF found ~ '^-?(0|[1-9][0-9]*)([.][0-9]*)?$' THEN
+    IF found ~ '^{rounded}$' THEN
+        RAISE EXCEPTION 'dxopt: the person is a float without all digits';
+    END IF;
+    IF found ~ '^{moment}([.][0-9]*)?$' THEN
+        found := regexp_replace(replace(found, 'T', ' '), ' 00:00:00([.]0*)?$', '');
+    END IF;
+    IF found ~ '^(-?(0|[1-9][0-9]*)|{moment})([.][0-9]*)?$' THEN
         found := regexp_replace(regexp_replace(found, '([.][0-9]*[1-9])0*$', '\\1'), '[.]0*$', '');
     END IF;
     RETURN CASE WHEN found = '-0' THEN '0' ELSE found END;
@@ -159,6 +165,7 @@ BEGIN
 END $$;
 """
 
+_MOMENT = "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}"
 _CONTROL = r"[\u0001-\u001f\u007f-\u009f]"
 _BLANK = r"[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 
@@ -227,6 +234,8 @@ def _script(
         "width": table.bits // 8,
         "draw": table.DRAW,  # begins the message that keyed draws hash
         "unseen": UNSEEN,
+        "rounded": ROUNDED,
+        "moment": _MOMENT,
         "control": _CONTROL,
         "blank": _BLANK,
     }

@@ -17,7 +17,7 @@ import dxopt as dx
 from dxopt.release.exports.export import duckdb, postgresql
 from tests.material.documents import ROOT
 from tests.material.postgres import Server, programs, server
-from tests.material.vectors import FILE, tables
+from tests.material.vectors import FILE, ROUNDED, tables
 
 engine = pytest.importorskip("duckdb")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -55,6 +55,11 @@ def test_postgresql_repeats_draws(postgres: Server, name: str) -> None:
         for person, secret, release, _ in keyed
     ]
     assert postgres.ask("\n".join(asked)) == [[report] for *_, report in keyed]
+
+
+@pytest.mark.parametrize("person", ROUNDED)
+def test_postgresql_refuses_floats_without_all_digits(postgres: Server, person: str) -> None:
+    assert postgres.run(f"SELECT places_identity({quoted(person)});").returncode != 0
 
 
 def test_postgresql_draws_by_itself_with_the_probabilities_of_the_table(postgres: Server) -> None:
