@@ -70,3 +70,12 @@ def test_no_command_quotes_a_cell(tmp_path: Path, file: str, one: str) -> None:
     done = CliRunner().invoke(app, ["solve", str(tmp_path / "p.yaml"), "-o", str(tmp_path / "out")])
     assert not [text for text in CANARY if text in done.output]
     assert done.exit_code == 2 and ("line 4" in done.output or file == "prior by label")
+
+
+@pytest.mark.parametrize("first", ["CANARY;word", "ann CANARY;bob", '{"x": "CANARY"};a'])
+@pytest.mark.parametrize("file", FILES)
+def test_no_command_quotes_a_first_line_that_may_be_data(tmp_path: Path, file: str, first: str) -> None:
+    (tmp_path / "p.yaml").write_text(PROBLEM + FILES[file], encoding="utf-8")
+    (tmp_path / "a.csv").write_text(f"{first}\neve;other\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["solve", str(tmp_path / "p.yaml"), "-o", str(tmp_path / "out")])
+    assert (done.exit_code, "CANARY" in done.output, "eve" in done.output) == (2, False, False), done.output
