@@ -137,6 +137,19 @@ class Stop:
                 print(ASKED if self._partial else RAISING, file=sys.stderr, flush=True)
 
 
+@contextmanager
+def stopping_at_once() -> Iterator[None]:
+    """Let the first Ctrl-C raise KeyboardInterrupt in this context, in which there is no answer yet to be kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 class StoppedError(Exception):
     """A stage gave up as a stop was asked for; the solve goes on without its result."""
 

@@ -247,8 +247,6 @@ def nodes_and_edges(
         np.minimum.at(shortest, pair.reshape(-1), lengths)
         order = np.argsort(first)
         edges, lengths = edges[first[order]], shortest[order]
-    edges.flags.writeable = False
-    lengths.flags.writeable = False
     return tuple(map(str, nodes)), edges, lengths
 
 

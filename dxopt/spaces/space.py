@@ -290,9 +290,7 @@ class MetricSpace:
         """
         names, edges, lengths = nodes_and_edges(graph, weight)
         names = checked_labels(names, len(names))
-        paths = Paths.along(edges, lengths, len(names), directed=graph.is_directed())
-        structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
-        return cls(names, structure=structure, given=paths, unit=unit)
+        return space_of_edges(names, edges, lengths, directed=graph.is_directed(), unit=unit)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -426,3 +424,13 @@ def _recognised(points: NDArray, metric: Metric, unit: str) -> Structure:
         return Structure()
     factors = tuple(MetricSpace.from_points(column, metric, unit=unit) for column in columns)
     return Structure("product", tuple(map(len, factors)), factors=factors)
+
+
+def space_of_edges(
+    labels: Sequence[str], edges: NDArray[np.int64], lengths: NDArray[np.float64], *, directed: bool, unit: str
+) -> MetricSpace:
+    """Return the space of shortest paths along edges `(m, 2)` of some lengths `(m,)` between points with labels."""
+    edges.flags.writeable = lengths.flags.writeable = False
+    paths = Paths.along(edges, lengths, len(labels), directed=directed)
+    structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
+    return MetricSpace(labels, structure=structure, given=paths, unit=unit)
