@@ -170,10 +170,13 @@ def open_file(path: Path, most: int) -> io.BufferedReader:
 def content(path: Path, most: int) -> bytes:
     """Return the bytes of a file of at most `most` bytes; the errors are those of `open_file`."""
     with open_file(path, most) as stream:
-        found = stream.read(most + 1)  # the file may have grown since it was opened
-    if len(found) > most:
+        # no more memory than the file has bytes, which may have grown since it was opened
+        pieces = [stream.read(os.fstat(stream.fileno()).st_size + 1)]
+        while pieces[-1] and (left := most + 1 - sum(map(len, pieces))) > 0:
+            pieces.append(stream.read(min(left, MOST_CHUNK)))
+    if sum(map(len, pieces)) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
-    return found
+    return b"".join(pieces)
 
 
 def read_json(path: Path) -> Any:
