@@ -251,7 +251,7 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
 
 
 def _found(given: ArrayLike, naming: Naming, field: str) -> NDArray[np.int64]:
-    """Return indices `(k,)` from positions or labels, one or several; SpecError where there is none, or one is wrong."""
+    """Return indices `(k,)` from positions or labels, one or several; SpecError where one is wrong, or none there."""
     try:
         several = np.atleast_1d(given)
         # strings are labels, and numbers positions
