@@ -13,6 +13,7 @@ import os
 import stat
 import zipfile
 from collections.abc import Iterator, Sized
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -82,6 +83,17 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def below(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder at any depth; nothing behind links, or in folders that cannot be read."""
+    waiting = [folder]
+    while waiting:
+        with suppress(OSError):
+            for entry in os.scandir(waiting.pop()):
+                yield Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
 
 
 def no_result(path: Path, field: str, wrong: str, fix: str) -> SpecError:
