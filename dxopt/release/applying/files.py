@@ -126,7 +126,19 @@ def opened(data: Path, said: Dialect, columns: Sequence[str], numbers: Sequence[
         require_no_csv(said)
         return build(data)
     except OSError as error:
-        raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", "check the file") from None
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: OSError) -> SpecError:
+    return SpecError("data", f"cannot be read: {error.strerror or error}", "check the file, and the disk it is on")
+
+
+def _chunks(source: Source) -> Iterator[Any]:
+    """Yield the chunks of a file; SpecError where the disk does not give one."""
+    try:
+        yield from source.chunks()
+    except OSError as error:
+        raise _unreadable(error) from None
 
 
 def require_no_csv(said: Dialect) -> None:
@@ -253,7 +265,7 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
 
 def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: str) -> Iterator[tuple[Chunk, Settled]]:
     """Yield each chunk with the rows of it that are kept, and count all in the tally; both passes begin so."""
-    for chunk in source.chunks():
+    for chunk in _chunks(source):
         persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
         yield chunk, plan.settle(_secrets(plan, source, chunk), persons, chunk.lines, tally)
         tell(f"{stage}, {tally.rows:,} rows", min(1.0, chunk.share))
