@@ -21,7 +21,7 @@ from dxopt.results.folder import COMPARISON, finite, replace_folder, require_wri
 from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.stopping import Status, stopping_at_once
+from dxopt.runtime.stopping import Status
 from dxopt.spec import Expected, ProblemFile, Task, build_tasks, read_problems
 from dxopt.studies.questions import AtLevels, LossFrontier
 
@@ -46,10 +46,9 @@ def perform(
     """
     # Step 1: the problem. Whatever is wrong with the file or its data ends the job here.
     try:
-        with stopping_at_once():
-            if file is None:  # the digest of a job is that of its file and options, a blank, and its index
-                file = _read_once(job.file, job.digest.partition(" ")[0], job.overrides.sweep, job.overrides.epsilon)
-            task = job.overrides.apply(_build_once(file)[job.index])
+        if file is None:  # the digest of a job is that of its file and options, a blank, and its index
+            file = _read_once(job.file, job.digest.partition(" ")[0], job.overrides.sweep, job.overrides.epsilon)
+        task = job.overrides.apply(_build_once(file)[job.index])
     except KeyboardInterrupt:
         return replace(job.not_started(), interrupted=True)
     except SpecError as error:

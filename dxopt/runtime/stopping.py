@@ -139,8 +139,9 @@ class Stop:
 
 @contextmanager
 def stopping_at_once() -> Iterator[None]:
-    """Let the first Ctrl-C raise KeyboardInterrupt in this context, in which there is no answer yet to be kept."""
-    if threading.current_thread() is not threading.main_thread():
+    """Let the first Ctrl-C raise KeyboardInterrupt within a `Stop`, while there is no answer yet to be kept."""
+    asking = isinstance(getattr(signal.getsignal(signal.SIGINT), "__self__", None), Stop)
+    if not asking or threading.current_thread() is not threading.main_thread():
         yield
         return
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -212,12 +212,11 @@ def test_an_interrupt_ends_the_making_of_a_problem(
 ) -> None:
     went_on = []
 
-    def build(file: object) -> list[object]:
+    def build(*given: object) -> None:
         signal.raise_signal(sign)
-        went_on.append(file)
-        return []
+        went_on.append(given)
 
-    monkeypatch.setattr("dxopt.batch.perform.build_tasks", build)
+    monkeypatch.setattr("dxopt.spec.build.build_space", build)
     files = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
     for file in files:
         file.write_text("space: {kind: line, size: 3}\nepsilon: 1\n", encoding="utf-8")
