@@ -23,6 +23,7 @@ from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.hockey_stick import PAIRS
 from dxopt.numerics.number_syntax import Written, shortened
+from dxopt.spaces.distances import FEWER
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
@@ -295,7 +296,7 @@ class Problem:
             raise UnsupportedError(
                 "space",
                 f"needs a matrix of {rows:,} by {columns:,}, over the limit of {PROBLEM_CELLS:,} entries",
-                "take fewer points, or a line or product, which need no matrix",
+                FEWER,
             )
 
 
