@@ -134,7 +134,7 @@ class Problem:
         vars(self).update(space=space, epsilon=level, within=within, prior=_one_prior(prior, space), priors=several)
         vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
         vars(self).update(name=name)
-        self._check(max_loss)
+        self._check(None if max_loss is None else float(max_loss))
 
     def _check(self, max_loss: float | None) -> None:
         """Raise SpecError where parts that are sound by themselves do not fit together or the space."""
