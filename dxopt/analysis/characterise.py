@@ -256,10 +256,9 @@ def _found(given: ArrayLike, naming: Naming, field: str) -> NDArray[np.int64]:
         several = np.atleast_1d(given)
         # strings are labels, and numbers positions
         found = naming.find(label=several.tolist()) if several.dtype.kind == "U" else naming.find(index=several)
-    except ValueError:
-        raise SpecError(field, "are no list", f"give positions or labels of {naming.noun}s") from None
-    except SpecError as error:
-        raise SpecError(field, error.wrong, f"give positions or labels of {naming.noun}s") from None
+    except ValueError as error:
+        wrong = error.wrong if isinstance(error, SpecError) else "are no list"
+        raise SpecError(field, wrong, f"give positions or labels of {naming.noun}s") from None
     if not found.size:
         raise SpecError(field, "are none", "give at least one")
     return found.reshape(-1)
@@ -504,7 +503,7 @@ def _checked_hiding(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
     try:
         images = np.asarray(hiding)
     except ValueError:
-        images = np.empty(0)
+        images = np.empty(0, dtype=np.int64)
     if (
         images.shape != (len(space),)
         or images.dtype.kind not in "iu"
