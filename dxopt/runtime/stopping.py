@@ -140,6 +140,20 @@ class Stop:
                 print(ASKED if self._partial else RAISING, file=sys.stderr, flush=True)
 
 
+@contextmanager
+def stopping_at_once() -> Iterator[None]:
+    """Let the first Ctrl-C raise KeyboardInterrupt within a `Stop`, while there is no answer yet to be kept."""
+    asking = isinstance(getattr(signal.getsignal(signal.SIGINT), "__self__", None), Stop)
+    if not asking or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 class StoppedError(Exception):
     """A stage gave up as a stop was asked for; the solve goes on without its result."""
 

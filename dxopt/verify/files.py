@@ -57,6 +57,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether there is such a folder; a name that is too long is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
     """Return a path; FileNotFoundError where there is no file, ValueError where it is no plain one, or larger."""
     path = folder / name
@@ -82,7 +90,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     try:
         content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=unique_entries)
     except Exception as error:  # what a damaged file raises is up to its readers
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
     if not isinstance(content, dict):
         raise Broken(f"{name} holds no object")
     return content
@@ -111,10 +119,10 @@ def read_arrays(folder: Path, name: str) -> Arrays:
                 raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
             return {key: _read_array(stored, member) for key, member in members.items()}
     except Exception as error:
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
 
 
-def _unreadable(name: str, error: Exception) -> Broken:
+def unreadable(name: str, error: Exception) -> Broken:
     """Return the error to raise for a file that cannot be read, with the reason."""
     if isinstance(error, FileNotFoundError):
         return Broken(f"{name} is missing")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.described import require_described, require_distances
-from dxopt.verify.files import DAMAGED, plain_file, unique_entries
+from dxopt.verify.files import DAMAGED, plain_file, unique_entries, unreadable
 from dxopt.verify.folder import label
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import parameters_of
@@ -126,13 +126,20 @@ class TableFile:
 
 
 def bytes_of(file: Path) -> bytes:
-    """Read a file; ValueError where it is no plain one, or too large."""
-    return plain_file(file.parent, file.name).read_bytes()
+    """Read a file; Broken where it is no plain one, too large, or cannot be read."""
+    try:
+        return plain_file(file.parent, file.name).read_bytes()
+    except (OSError, ValueError, MemoryError) as error:
+        raise unreadable(file.name, error) from None
 
 
 def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     """Yield the claims of a table file by name, each to be called."""
-    written = bytes_of(file)
+    try:
+        written = bytes_of(file)
+    except Broken as error:
+        yield "file", partial(_fail, str(error))
+        return
     yield "digest", partial(check_digest, written)
     try:
         table = TableFile.of(written)

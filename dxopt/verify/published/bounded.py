@@ -39,6 +39,7 @@ def csv_rows(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                     raise Broken(f"line {line} has more than {MOST_ROW:,} letters")
                 yield found
 
+        csv.field_size_limit(max(csv.field_size_limit(), MOST_ROW))  # of the process: rows are bounded here
         reader = csv.reader(lines(), delimiter=delimiter, strict=True)
         while True:
             line, letters = reader.line_num + 1, 0  # a row may have several lines
