@@ -310,7 +310,7 @@ def test_a_smaller_radius_about_a_report_is_refused(tmp_path: Path) -> None:
     file.write_text(f"{head}\n{changed}\n", encoding="utf-8")
     say(file, said)
     found = failing(verify_published(file, table))
-    assert re.search(r"^the radius '2000' about report \(\d, \d\) holds the secret with .*% only$", found["radii"])
+    assert re.search(r"^the radius 2000.0 about report \(\d, \d\) holds the secret with .*% only$", found["radii"])
 
 
 def test_less_may_be_promised(tmp_path: Path) -> None:

@@ -63,11 +63,12 @@ def test_geojson(name: str, tmp_path: Path) -> None:
     if name in MEMBERS:
         content = json.loads(text)
         MEMBERS[name](content)
-        output.write_text(json.dumps(content), encoding="utf-8")
+        features = [json.dumps(feature, ensure_ascii=False) for feature in content.pop("features")]
+        head = json.dumps({**content, "features": []})[:-2]
+        output.write_text(head + "\n" + ",\n".join(features) + "\n]}\n", encoding="utf-8")
     else:
         before, after = TEXTS.get(name, ("", ""))
-        spaced = text.replace('":', '": ').replace('":  ', '": ')
-        output.write_text(spaced.replace(before, after, 1) if before else text, encoding="utf-8")
+        output.write_text(text.replace(before, after, 1) if before else text, encoding="utf-8")
     said_to_be(output)
     assert verify_published(output, table).exit_code == (0 if name == "untouched" else 1)
 
@@ -100,3 +101,86 @@ def test_parquet(name: str, tmp_path: Path) -> None:
     pq.write_table(TABLES[name](pq.read_table(output)), output)
     said_to_be(output)
     assert verify_published(output, table).exit_code == (0 if name == "untouched" else 1)
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "digits that no double has": lambda text: f"{text}{'0' * 20}45684" if "." in text else f"{text}.{'0' * 20}45684",
+    "a zero more": lambda text: f"{text}0" if "." in text else f"{text}.0",
+    "an exponent": lambda text: f"{text}e0",
+    "text": lambda text: f'"{text}"',
+    "a comma": lambda text: text.replace(".", ",") if "." in text else f"{text},0",
+    "a blank": lambda text: f" {text}",
+}
+
+
+@pytest.mark.parametrize("way", SPELLINGS)
+@pytest.mark.parametrize("column", ["lat", "epsilon", "coordinateUncertaintyInMeters"])
+@pytest.mark.parametrize("ending", ["csv", "geojson"])
+def test_numbers_have_one_spelling(ending: str, column: str, way: str, tmp_path: Path) -> None:
+    """Also in a row that alone has its report, so that there is no other one to compare with."""
+    table = town().save(tmp_path / "town.dxt")
+    output = tmp_path / f"out.{ending}"
+    rows = people(2)
+    if ending == "csv":
+        pd.DataFrame(rows).to_csv(tmp_path / "in.csv", index=False)
+        dx.apply(town(), tmp_path / "in.csv", output, lat="lat", lon="lon")
+    else:
+        dx.apply(town(), write_geojson(tmp_path / "in.geojson", rows), output)
+    assert verify_published(output, table).exit_code == 0
+    lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
+    if ending == "csv":
+        place = lines[0].strip().split(",").index(column)
+        found = lines[1].split(",")[place]
+    else:
+        feature = json.loads(lines[1].rstrip(",\n"))
+        found = json.dumps(feature["properties"].get(column, feature["geometry"]["coordinates"][1]))
+    assert found in lines[1]
+    lines[1] = lines[1].replace(found, SPELLINGS[way](found))
+    output.write_text("".join(lines), encoding="utf-8")
+    said_to_be(output)
+    assert verify_published(output, table).exit_code == 1
+
+
+@pytest.mark.parametrize("way", [float, bool, str, lambda number: -0.0 if number == 0 else float(number)])
+@pytest.mark.parametrize("every", [True, False])
+def test_equal_values_of_other_types_are_others(every: bool, way: Callable[[int], Any], tmp_path: Path) -> None:
+    table = counts().save(tmp_path / "beds.dxt")
+    output = tmp_path / "out.geojson"
+    features = [{"type": "Feature", "properties": {"beds": row % 2}, "geometry": None} for row in range(60)]
+    (tmp_path / "in.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    dx.apply(counts(), tmp_path / "in.geojson", output, column="beds")
+    assert verify_published(output, table).exit_code == 0
+    begin, *lines, end = output.read_text(encoding="utf-8").splitlines()
+    changed = []
+    for number, line in enumerate(lines):
+        feature = json.loads(line.removesuffix(","))
+        if every or number % 2:
+            feature["properties"]["beds"] = way(feature["properties"]["beds"])
+        changed.append(json.dumps(feature, ensure_ascii=False) + ("," if line.endswith(",") else ""))
+    output.write_text("\n".join([begin, *changed, end, ""]), encoding="utf-8")
+    said_to_be(output)
+    assert verify_published(output, table).exit_code == 1
+
+
+@pytest.mark.parametrize("crlf", [True, False])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("names", [("lat", "lon"), ("latitudeE7", "longitudeE7")])
+def test_what_is_written_holds(names: tuple[str, str], decimal: str, mark: bytes, crlf: bool, tmp_path: Path) -> None:
+    data, output, rows = tmp_path / "in.csv", tmp_path / "out.csv", people(6)
+    scale, digits = (10**7, 0) if "E7" in names[0] else (1, 9)
+    found = zip(rows["lat"], rows["lon"], rows["note"], strict=True)
+    lines = [f'{lat * scale:.{digits}f};{lon * scale:.{digits}f};"{note[:4]};1";' for lat, lon, note in found]
+    text = "\n".join([";".join([*names, "note", "rest"]), *lines, "", ""]).replace(".", decimal)
+    data.write_bytes(mark + text.replace("\n", "\r\n" if crlf else "\n").encode())
+    dx.apply(town(), data, output, lat=names[0], lon=names[1], columns=dx.Columns(worst=True))
+    table = town().save(tmp_path / "town.dxt")
+    assert verify_published(output, table).exit_code == 0
+    text = output.read_bytes()
+    others = {text.replace(b"\n", b"\n\n", 1), text[:-1], text.replace(b"note", b'"note"')}
+    if b"1,2" in text:
+        others.add(text.replace(b"1,2", b"1.2", 1))
+    for other in others:
+        output.write_bytes(other)
+        said_to_be(output)
+        assert verify_published(output, table).exit_code == 1
