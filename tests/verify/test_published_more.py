@@ -184,3 +184,62 @@ def test_what_is_written_holds(names: tuple[str, str], decimal: str, mark: bytes
         output.write_bytes(other)
         said_to_be(output)
         assert verify_published(output, table).exit_code == 1
+
+
+def _rewritten(table: Any, **options: Any) -> bytes:
+    stream = pa.BufferOutputStream()
+    pq.write_table(table, stream, **options)
+    return stream.getvalue().to_pybytes()
+
+
+def _with_unused(table: Any, name: str, value: Any) -> Any:
+    """A table whose column has a value in its dictionary that no row has."""
+    column = table[name].combine_chunks().dictionary_encode()
+    values = pa.array([*column.dictionary.to_pylist(), value], column.dictionary.type)
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, name, pa.DictionaryArray.from_arrays(column.indices, values))
+
+
+def _end(content: bytes) -> int:
+    """Where the footer begins."""
+    return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+
+
+BYTES: dict[str, Callable[[Any, bytes], bytes]] = {
+    "untouched": lambda table, content: content,
+    "written again": lambda table, content: _rewritten(table),
+    "groups of rows": lambda table, content: _rewritten(table, row_group_size=7),
+    "a column twice": lambda table, content: _rewritten(table.append_column("ward", pa.array(["home"] * len(table)))),
+    "before the footer": lambda table, content: content[: _end(content)] + b"home" + content[_end(content) :],
+    "the file twice": lambda table, content: content + content,
+    "another file before": lambda table, content: _rewritten(table.slice(0, 3)) + content,
+    "at the end": lambda table, content: content + b"home",
+    "an unused text": lambda table, content: _rewritten(_with_unused(table, "ward", "home")),
+    "an unused text made": lambda table, content: _rewritten(_with_unused(table, "report", "home")),
+    "an unused number": lambda table, content: _unused_number(table),
+    "an index of pages": lambda table, content: _rewritten(table, write_page_index=True),
+}
+
+
+def _unused_number(table: Any) -> bytes:
+    """A file whose dictionary has one number twice, so that the second one is only there in places."""
+    content = bytearray(_rewritten(table, use_dictionary=["age"], compression="none"))
+    column = pq.ParquetFile(pa.BufferReader(bytes(content))).metadata.row_group(0).column(1)
+    first = content.index((30).to_bytes(8, "little"), column.dictionary_page_offset)
+    second = content.index((31).to_bytes(8, "little"), first)
+    assert second == first + 8
+    content[second : second + 8] = (30).to_bytes(8, "little")
+    return bytes(content)
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_bytes_of_parquet(name: str, tmp_path: Path) -> None:
+    table = counts().save(tmp_path / "beds.dxt")
+    output = tmp_path / "out.parquet"
+    frame = pd.DataFrame({"ward": ["a", "b"] * 20, "age": [30, 31] * 20, "beds": [0, 1] * 20})
+    frame.to_parquet(tmp_path / "in.parquet")
+    dx.apply(counts(), tmp_path / "in.parquet", output, column="beds")
+    output.write_bytes(BYTES[name](pq.read_table(output), output.read_bytes()))
+    said_to_be(output)
+    allowed = name in ("untouched", "written again", "groups of rows")
+    assert verify_published(output, table).exit_code == (0 if allowed else 1)

@@ -16,6 +16,7 @@ from typing import Any
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.verify.files import unique_entries
 from dxopt.verify.published.bounded import MOST_ROW, bounded_lines, csv_rows, require_few
+from dxopt.verify.published.parquet_pages import require_reachable
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
@@ -281,7 +282,10 @@ def _read_parquet(file: Path, made: Sequence[str]) -> Rows:
         raise Broken(f"the file is no Parquet ({' '.join(str(error).split())[:120]})") from None
     names = opened.schema_arrow.names
     require_few(names)
+    if len(set(names)) < len(names):
+        raise Broken("the file has two columns of one name")
     _require_bare(opened)
+    require_reachable(file, opened)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         size, texts = _rows_at_once(opened, columns, file.stat().st_size)
