@@ -12,6 +12,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.verify import verify_published
+from dxopt.verify.published.rows import read_rows
 from tests.material.people import counts, people, town, write_geojson
 
 pd = pytest.importorskip("pandas")
@@ -230,6 +231,29 @@ def _unused_number(table: Any) -> bytes:
     assert second == first + 8
     content[second : second + 8] = (30).to_bytes(8, "little")
     return bytes(content)
+
+
+def test_parquet_without_rows_and_of_many_types(tmp_path: Path) -> None:
+    """What pyarrow writes of any type is reachable; columns of lists too."""
+    file = tmp_path / "out.parquet"
+    size = 3000
+    columns = {
+        "number": [0.0, -0.0, float("nan"), None] * (size // 4),
+        "text": [f"{row % 7}" for row in range(size)],
+        "long": [f"{'y' * 1000}{row}" for row in range(size)],
+        "truth": [True, None] * (size // 2),
+        "list": [[1, 2], None] * (size // 2),
+        "object": [{"x": {"y": 1}}] * size,
+        "bytes": [b"ab", b"c"] * (size // 2),
+        "time": pa.array(range(size), pa.timestamp("ns")),
+        "fixed": pa.array([b"ab"] * size, pa.binary(2)),
+        "half": pa.array([1, 2] * (size // 2), pa.int16()),
+        "none": pa.nulls(size),
+    }
+    for table in (pa.table(columns), pa.table(columns).slice(0, 0)):
+        for options in ({}, {"row_group_size": 700}, {"data_page_version": "2.0"}, {"data_page_size": 500}):
+            pq.write_table(table, file, store_schema=False, **options)
+            assert read_rows(file, []).names == tuple(columns)
 
 
 @pytest.mark.parametrize("name", BYTES)

@@ -32,9 +32,8 @@ def require_reachable(file: Path, opened: Any) -> None:
         for group in groups:
             for place in range(metadata.num_columns):
                 column = metadata.row_group(group).column(place)
-                if not column.total_compressed_size:
-                    continue
-                if column.file_path or min(column.dictionary_page_offset or end, column.data_page_offset) != end:
+                first = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)), default=0)
+                if column.file_path or (column.total_compressed_size and first != end):
                     raise Broken(f"column {column.path_in_schema!r} is not where the one before it ends")
                 known = _values_of_dictionary(stream, end, column)
                 if known > _used(reader, group, column.path_in_schema, known):
