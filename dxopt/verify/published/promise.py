@@ -171,7 +171,9 @@ class Radii:
         held = f"each holds at least {100 * SHARE:.0f} %, by the table"
         if self.prior is not None or not set(BY_REPORT) & set(said.columns):
             return held
-        return f"the worst {held}; not proven again: radii given a report, under prior {self.said.prior.name!r}"
+        raise Unproved(
+            f"the worst {held}; radii given a report are under prior {self.said.prior.name!r}, not known here"
+        )
 
     def _expected_radius(self) -> Radius:
         """Return what the sidecar has to say of radii, without the worst one, which is checked apart."""
