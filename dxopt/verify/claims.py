@@ -15,6 +15,7 @@ from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
 from dxopt.verify.described import points_of, require_described, require_distances
+from dxopt.verify.entries import require_entries
 from dxopt.verify.exact import total
 from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
@@ -32,13 +33,6 @@ _ENTRIES = {
     ("found",): "claim method solver spanner",
 }
 """The entries of claims.json and of the objects in it."""
-_ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
-"""Beginnings of the names of arrays in problem.npz."""
-_MECHANISM = re.compile(
-    r"(\d+/)*(format|name|epsilon|how|delta|pairs|reports|secrets|report_points|matrix|weights|level|slack|table|which"
-    r"|doubt|held|noise|space\..*)"
-)
-"""Names of the arrays in mechanism.npz."""
 _SPACE = re.compile(r"(\d+/)*space\.kind")
 """Names of the arrays that say what a space is: of the mechanism, and of its parts."""
 _WHERE = "arrays: problem.npz\n"
@@ -65,12 +59,7 @@ def check_schema(result: Result) -> str:
         raise Broken(f"{DESCRIPTION} is missing")
     if plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8") != _WHERE:
         raise Broken(f"{DESCRIPTION} says something else than where the arrays are")
-    unknown = sorted(key for key in result.problem if not key.startswith(_ARRAYS))
-    if unknown:
-        raise Broken(f"problem.npz: {unknown[0]} is unknown")
-    unknown = sorted(key for key in result.mechanism if not _MECHANISM.fullmatch(key))
-    if unknown:
-        raise Broken(f"mechanism.npz: {unknown[0]} is unknown")
+    require_entries(result.problem, result.mechanism, result.dual)
     units = result.named["units"]
     for prefix in (key.removesuffix(".kind") for key in result.mechanism if _SPACE.fullmatch(key)):
         unit = require_described(result.mechanism, prefix)
