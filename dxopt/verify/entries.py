@@ -34,7 +34,7 @@ _MOST_WRITTEN = 5_000_000
 def require_entries(problem: Arrays, mechanism: Arrays, dual: Arrays) -> None:
     """Broken unless the files have the arrays of their kind, and no others."""
     if unknown := sorted(key for key in problem if not _PROBLEM.fullmatch(key)):
-        raise Broken(f"problem.npz: {unknown[0]!r:.40} is unknown")
+        raise Broken(f"problem.npz: {unknown[0]:.40} is unknown")
     _require_mechanism({key: array for key, array in mechanism.items() if key != "format"}, "mechanism.npz: ")
     _require_dual(dual, "dual.npz: ")
     if "matrix" in mechanism:
@@ -100,4 +100,4 @@ def _require_parts(arrays: Arrays, count: int, where: str) -> None:
 
 def _require_same(asked: set[str], found: set[str], where: str) -> None:
     if wrong := sorted(asked ^ found):
-        raise Broken(f"{where}{wrong[0]!r:.40} is unknown or missing")
+        raise Broken(f"{where}{wrong[0]:.40} is unknown or missing")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,3 +89,75 @@ def test_no_array_is_without_a_kind(name: str, kind: str, tmp_path: Path) -> Non
         _change(folder, name, lambda arrays, key=key: arrays.pop(key))
         assert verify(folder).exit_code == 1, key
         (folder / f"{name}.npz").write_bytes(honest)
+
+
+ZIPS: dict[str, Callable[[bytes], bytes]] = {
+    "before": lambda content: b"ann home" + content,
+    "after": lambda content: content + b"ann home",
+    "a comment": lambda content: content[:-2] + b"\x04\x00home",
+}
+
+
+def _with_comment(content: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w") as new:
+        for member in old.infolist():
+            member.comment = b"ann"
+            new.writestr(member, old.read(member))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("change", [*ZIPS.values(), _with_comment])
+@pytest.mark.parametrize("name", ["mechanism", "problem", "dual"])
+def test_archives_have_nothing_but_arrays(
+    name: str, change: Callable[[bytes], bytes], honest: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(honest, tmp_path / "line"))
+    file = folder / f"{name}.npz"
+    file.write_bytes(change(file.read_bytes()))
+    with zipfile.ZipFile(file) as stored:
+        assert stored.namelist()
+    redigest(folder)
+    assert verify(folder).exit_code == 1
+
+
+@pytest.mark.parametrize("key", ["name", "space.labels"])
+def test_long_texts_are_refused_before_they_take_memory(key: str, honest: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(honest, tmp_path / "line"))
+    shape = () if key == "name" else (4,)
+    _change(folder, "mechanism", lambda arrays: arrays.update({key: np.zeros(shape, "<U2000000")}))
+    assert verify(folder).exit_code == 1
+    with pytest.raises(dx.SpecError, match="letters"):
+        dx.load(folder)
+
+
+WRONG: dict[str, tuple[Any, ...]] = {
+    "problem.name": (None, 1, []),
+    "problem.prior": (None, 1, []),
+    "problem.loss": ("x", None),
+    "problem.loss_by_distance": (None, 1),
+    "found.claim": ("x", None),
+    "found.method": (None,),
+    "found.spanner": ("x", True),
+    "beliefs": (None, {}, ["x"]),
+    "rests_on": (None, []),
+    "evaluation": (None, []),
+    "table": (1, {}),
+    "tolerance": (None, "x", True),
+    "certificate.private": (1, None),
+}
+
+
+@pytest.mark.parametrize("entry", WRONG)
+def test_claims_of_other_types_are_refused(entry: str, honest: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(honest, tmp_path / "line"))
+    file = folder / "claims.json"
+    said = json.loads(file.read_text(encoding="utf-8"))
+    *way, last = entry.split(".")
+    for value in WRONG[entry]:
+        (said[way[0]] if way else said)[last] = value
+        file.write_text(json.dumps(said), encoding="utf-8")
+        redigest(folder)
+        assert verify(folder).of("claims").status.name == "FAILS", value
+        with pytest.raises((dx.SpecError, dx.CertificateError)):
+            dx.load(folder)
