@@ -62,7 +62,6 @@ def _values_of_dictionary(stream: IO[bytes], place: int, column: Any) -> int:
 def _used(reader: Any, group: int, name: str, most: int) -> int:
     """Return how many different values a column of a group of rows has, up to some; those of lists count as all."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if name not in reader.schema_arrow.names:
         return most
@@ -70,8 +69,8 @@ def _used(reader: Any, group: int, name: str, most: int) -> int:
     for batch in reader.iter_batches(batch_size=_ROWS, row_groups=[group], columns=[name]) if most else ():
         column = batch.column(0).drop_null()
         if pa.types.is_dictionary(column.type):
-            column = column.dictionary.take(pc.unique(column.indices))
-        found = pc.unique(column if found is None else pa.concat_arrays([found, column]))
+            column = column.dictionary.take(column.indices.unique())
+        found = (column if found is None else pa.concat_arrays([found, column])).unique()
         if len(found) >= most:
             break
     return 0 if found is None else len(found)
