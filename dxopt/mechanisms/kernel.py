@@ -461,7 +461,7 @@ def remapped(base: KernelMechanism, table: Indices, reports: Reports, epsilon: f
     """Replace the reports of a kernel mechanism `(n, n)` by a table `(n,)`, proven private at ε.
 
     An entry of the remap is the sum of the base's entries over the reports that become one, and sums obey the same
-    inequalities (CABP13 §3). In doubles each sum is off by 2^-53 relative and a little more, for which the ε of the
+    inequalities (HLM14 Thm 4). In doubles each sum is off by 2^-53 relative and a little more, for which the ε of the
     base, at most `epsilon_of_base`, leaves room. Row sums stay within 2^-50 of 1, as those of the base are within
     2^-52. No entry of the base underflows. CertificateError where there is no such room, or the table does not fit.
     """

@@ -27,9 +27,11 @@ from dxopt.spaces.archive import are_same
 from dxopt.spaces.space import MetricSpace, required_space
 
 ROUNDING = 1e-9
-"""Entries that a repair moves by no more were wrong by rounding alone."""
-DUST = 1e-6
-"""Solvers return entries below 0, and rows off 1, by no more; a repair may move entries of theirs as far unasked."""
+"""Levels and entries that are off by no more are wrong by rounding alone."""
+DUST = 1e-4
+"""Solvers return entries below 0, and rows off 1, by no more."""
+_UNASKED = 1e-3
+"""Probability of reports that a repair may move unasked, whatever the secret."""
 _EXACT = Context(prec=60)
 
 
@@ -128,7 +130,7 @@ def certify(
     repair : bool
         Change what is not private: entries are raised as little as the inequalities ask for, and rows scaled to sum
         to 1. `privacy.how` of the result states by how much entries moved. A matrix may then have what solvers leave:
-        entries of -1e-6 or more, and rows that sum to 1 within 1e-6.
+        entries of -1e-4 or more, and rows that sum to 1 within 1e-4.
     name : str, optional
 
     Returns
@@ -190,13 +192,16 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
     return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
 
 
-def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """Return a mechanism as `proven_as_it_is` does, or repaired where that moves no entry by more than 1e-9.
+def proven_or_mended(
+    problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None
+) -> tuple[Mechanism, float]:
+    """Return a mechanism as `proven_as_it_is` does, or as `certify` repairs it, and by how much entries moved.
 
-    Matrices with the dust of solvers may move by 1e-6; `privacy.how` states by how much entries moved.
+    A repair is refused that changes more than one report in a thousand, whatever the secret: what it makes would be
+    another mechanism than what a solver, or rounding, left.
     """
     try:
-        return proven_as_it_is(problem, mechanism, name)
+        return proven_as_it_is(problem, mechanism, name), 0.0
     except SpecError:
         if not problem.private:
             raise
@@ -206,10 +211,10 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
     asked = _problem_for_repair(alone, given)
     channel = brought_to_privacy(asked, matrix)
-    dusty = matrix.min() < 0 or np.abs(matrix.sum(axis=1) - 1).max() > ROUNDING
-    if np.abs(channel - matrix).max() > (DUST if dusty else ROUNDING):
+    moved = np.abs(channel - matrix)
+    if moved.sum(axis=1).max() > _UNASKED:
         raise refusal(asked, given.matrix)
-    return proven_repair(asked, matrix, channel, name or given.name)[0]
+    return proven_repair(asked, matrix, channel, name or given.name)[0], float(moved.max())
 
 
 def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:

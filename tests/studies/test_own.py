@@ -91,17 +91,18 @@ def test_lists_are_matrices_too() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["ln(2)", 0.3, 1.0])
-def test_one_at_the_limit_is_repaired_where_rounding_alone_is_wrong(epsilon: float | str) -> None:
+def test_one_at_the_limit_is_repaired_where_little_is_wrong(epsilon: float | str) -> None:
     problem = dx.Problem(LINE, epsilon=epsilon, prior="uniform")
     assert problem.epsilon is not None
 
     def response(level: float) -> np.ndarray:
         return (np.ones((5, 5)) + math.expm1(level) * np.eye(5)) / (4 + math.exp(level))
 
-    above = response(problem.epsilon * (1 + 1e-6))
-    found = dx.compare(problem, [("at the limit", response(problem.epsilon)), response, ("above", above)])
-    limit, made, beyond = found.rows[1:]
-    assert limit.private
+    above, far = (response(problem.epsilon * (1 + more)) for more in (1e-6, 1e-2))
+    methods = [("at the limit", response(problem.epsilon)), response, ("above", above), ("far", far)]
+    found = dx.compare(problem, methods)
+    limit, made, moved, beyond = found.rows[1:]
+    assert limit.private and moved.private and moved.note and not limit.note
     assert made.value == limit.value == pytest.approx(float((response(problem.epsilon) * LINE.distances).mean() * 5))
     assert limit.epsilon is not None
     assert limit.epsilon <= problem.epsilon

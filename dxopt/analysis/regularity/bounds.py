@@ -101,8 +101,8 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
     if found.x is None:
         raise SolveError(f"the linear program of the utility bound failed: {found.message}")
     mu = quotient.spread(np.maximum(np.asarray(found.x, dtype=float), 0.0) * scale, len(space))
-    # Made feasible with every rounding counted. μ = π is feasible as well, so that Σπ is always a bound.
-    return min(_raised(mu, probabilities, space, epsilon), math.fsum(probabilities) * (1 + 2 * UNIT))
+    # Made feasible with every rounding counted. μ = π is feasible as well, so that 1 is always a bound.
+    return min(1.0, _raised(mu, probabilities, space, epsilon))
 
 
 def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written) -> float:

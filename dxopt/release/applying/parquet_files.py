@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from dxopt.release.applying.formats import (
     written_points,
 )
 from dxopt.release.applying.row_checks import Fingerprints, of_frame
-from dxopt.runtime.column_names import is_name
+from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
@@ -42,32 +42,33 @@ class ParquetFile:
 
     noun: Noun = "row"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
         self._stored = path.stat().st_size
         self._broken = (pa.ArrowException, OSError, UnicodeDecodeError)
         try:
             head = pq.ParquetFile(path)
-            self._rows, packed = _unpacked(head.metadata)
+            self._rows, packed = _unpacked(head.metadata, self._stored)
             # what a dictionary has once is repeated in memory only for the rows that are wanted
             self._file = pq.ParquetFile(path, metadata=head.metadata, read_dictionary=packed, buffer_size=_BUFFER)
         except self._broken as error:
             raise self._damaged(error) from None
         stored: pa.Schema = head.schema_arrow
-        self.schema: pa.Schema = pa.schema([(field.name, bare_type(field.type)) for field in stored])
-        self.names = tuple(self.schema.names)
-        require_few(self.names)
-        if len(set(self.names)) < len(self.names):
-            raise SpecError("data", "has two columns of one name", "name each column once")
+        require_few(stored.names)
+        self.names = as_asked(stored.names, columns)
+        require_distinct(self.names)
+        named = dict(zip(stored.names, self.names, strict=True))
+        types = (bare_type(field.type) for field in stored)
+        self.schema: pa.Schema = pa.schema(zip(self.names, types, strict=True))
         # its coordinate system and encoding are checked when it is used
         self._described = _described(stored)
-        self.geometry = self._described.name if self._described.name in self.names else None
+        self.geometry = next((name for old, name in named.items() if old == self._described.name), None)
         numeric = [
             field.name for field in self.schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         ]
         self.named = self.geometry is not None or any(map(is_name, numeric))
-        beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, self.names))
-        self.hidden = tuple(name for name in beside if name in self.names)
+        beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, stored.names))
+        self.hidden = tuple(name for old, name in named.items() if old in beside)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, in batches, without metadata and dictionaries."""
@@ -80,8 +81,7 @@ class ParquetFile:
             for batch in self._file.iter_batches(batch_size=self._rows):
                 for part, size in _parts(batch, first):
                     unpacked += size
-                    if unpacked > max(MOST_UNPACKED, 1000 * self._stored):
-                        raise _too_much(unpacked, self._stored)
+                    _require_modest(unpacked, self._stored)
                     columns = [bare_array(column) for column in part.columns]
                     rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
                     yield Chunk(rows, np.arange(first, first + len(rows)), (first - 1 + len(rows)) / total)
@@ -94,12 +94,14 @@ class ParquetFile:
         return ((name, self.values(chunk, name)) for name in names)
 
     def values(self, chunk: Chunk, name: str) -> Any:
-        """Return a column of a chunk; integers stay integers where some are missing."""
+        """Return a column of a chunk; integers stay so where some are missing, as do floats and times."""
         import pyarrow as pa
 
         column = chunk.rows.column(name)
+        kind = column.type
+        listed = pa.types.is_temporal(kind) or (column.null_count and not pa.types.is_floating(kind))
         try:
-            return column.to_pylist() if column.null_count else column.to_numpy(zero_copy_only=False)
+            return column.to_pylist() if listed else column.to_numpy(zero_copy_only=False)
         except (ValueError, OverflowError, pa.ArrowException):
             # dates and times that Python has none of
             return column.cast(pa.string()).to_pylist()
@@ -176,14 +178,16 @@ class ParquetSink:
         self._writer.close()
 
 
-def _unpacked(metadata: Any) -> tuple[int, list[int]]:
+def _unpacked(metadata: Any, whole: int) -> tuple[int, list[int]]:
     """Return the number of rows to unpack at once, and the columns to keep dictionaries of, by what a file says.
 
     Few bytes may stand for many: a text for thousands of rows, a list of a value for millions of times. SpecError
-    where a group of rows is larger than memory should be, and a hundred times as large as in the file.
+    where a group of rows is larger than memory should be, and a hundred times as large as in the file; or all groups,
+    and a thousand times as large as the `whole` file.
     """
     count, packed = ROWS, {*range(metadata.num_columns)}
     kinds = [metadata.schema.column(place) for place in range(metadata.num_columns)]
+    in_all = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         stored = unpacked = at_once = 0
@@ -201,9 +205,17 @@ def _unpacked(metadata: Any) -> tuple[int, list[int]]:
             at_once += size * group.num_rows if shared else max(size, values)
         if unpacked > max(MOST_OF_GROUP, 100 * stored):
             raise _too_much(unpacked, stored)
+        in_all += unpacked
         if at_once:
             count = min(count, MOST_UNPACKED * group.num_rows // at_once)
+    _require_modest(in_all, whole)
     return max(1, count), sorted(packed)
+
+
+def _require_modest(unpacked: int, stored: int) -> None:
+    """Raise SpecError where a file unpacks to more than memory should have at once, and a thousand times its size."""
+    if unpacked > max(MOST_UNPACKED, 1000 * stored):
+        raise _too_much(unpacked, stored)
 
 
 def _too_much(unpacked: int, stored: int) -> SpecError:

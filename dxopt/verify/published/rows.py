@@ -224,7 +224,7 @@ def _features(file: Path) -> Iterator[dict[str, Any]]:
             text = line.removesuffix(after)
             try:
                 feature = json.loads(text)
-                same = json.dumps(feature, ensure_ascii=False) == text
+                same = json.dumps(feature, ensure_ascii=False, allow_nan=False) == text
             except (ValueError, RecursionError) as error:
                 raise Broken(f"feature {number:,} is no JSON that is written ({error})") from None
             if not same:

@@ -2,7 +2,6 @@
 // In a browser or Node: const table = new dxopt.Table(bytes); table.draw("label"), or table.draw(table.nearest([45.7, 4.8]).label)
 const dxopt = (() => {
   "use strict";
-  const MAGIC = "dxtable1";
   const GLOBES = ["haversine", "conservative_haversine", "geodesic"];
   const EARTH = { km: 6371.0088, m: 6371008.8, mi: 6371.0088 / 1.609344 };
   const SHORTER = { conservative_haversine: 1.005615 };
@@ -12,7 +11,7 @@ const dxopt = (() => {
     throw new Error(`dxopt: ${message}`);
   }
 
-  // SHA-256 (FIPS 180-4), without waiting for anything
+  // SHA-256 (FIPS 180-4)
   const primes = [];
   for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
   const fraction = (value) => ((value - Math.floor(value)) * 2 ** 32) | 0;
@@ -81,18 +80,22 @@ const dxopt = (() => {
   }
 
   // characters that are drawn as nothing
-  const UNSEEN = new RegExp(
-    "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164" +
-      "\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}]",
-    "gu",
-  );
+  const UNSEEN = /[\p{DI}\ufff9-\ufffb]/gu;
 
-  // the text that stands for a person in every file and language: docs/reference/identities.md
+  const ROUNDED = /^-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9]\d{16,})[.]0)$/;
+
+  // the text that stands for a person in every file and language: docs/reference/table-file.md
   function identity(person) {
     if (typeof person !== "string" || /\p{Surrogate}/u.test(person)) fail("person and release are to be text");
     const seen = person.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
     const text = seen.replace(/\s+/gu, " ").trim();
     if (!text) fail("person: there is none");
+    if (ROUNDED.test(text)) fail("person: is a float without all digits");
+    const moment = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
+    if (moment) {
+      const [, day, at, part] = moment;
+      return part ? `${day} ${at}.${part}` : at === "00:00:00" ? day : `${day} ${at}`;
+    }
     const number = /^(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
     if (!number) return text;
     const [, whole, rest] = number;
@@ -112,7 +115,7 @@ const dxopt = (() => {
 
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-  // distances between points, along great circles on the Earth; null under a metric that has no nearest point here
+  // distances between points; null under a metric that has no nearest point here
   function measure(metric, unit) {
     if (!GLOBES.includes(metric)) return NORMS[metric] ? (a, b) => NORMS[metric](a.map((x, i) => x - b[i])) : null;
     return (a, b) => {
@@ -208,7 +211,7 @@ const dxopt = (() => {
 
     _read(bytes) {
       const all = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
-      if (String.fromCharCode(...all.slice(0, 8)) !== MAGIC) fail("this is no table file");
+      if (String.fromCharCode(...all.slice(0, 8)) !== "dxtable1") fail("this is no table file");
       const end = all.length - 32;
       const own = hex(all.slice(end));
       if (hex(sha256(all.subarray(0, end))) !== own) fail("the table was changed or cut off");
@@ -245,7 +248,7 @@ const dxopt = (() => {
       if (this._start(0) || this._start(n) !== count || secrets.some((_, x) => this._start(x) >= this._start(x + 1))) fail("no starts");
     }
 
-    // true if a random number is not below the step whose bytes begin at a place: bytes are compared as text is
+    // true if a random number is not below the step at a place, byte by byte
     _reaches(number, place) {
       for (let i = 0; i < this.width; i++) {
         const off = number[i] - this._bytes[place + i];
@@ -266,7 +269,6 @@ const dxopt = (() => {
       const first = this._start(x);
       let low = 0;
       let high = this._start(x + 1) - first - 1;
-      // count the steps of the row that are reached; each row has one step fewer than reports
       while (low < high) {
         const middle = (low + high) >> 1;
         if (this._reaches(number, this._step(first - x + middle))) low = middle + 1;
