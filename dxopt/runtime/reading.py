@@ -53,6 +53,8 @@ MOST_OF_GROUP = 256_000_000
 """Bytes that a group of rows of Parquet has, unless the file has a hundredth: they may be unpacked all at once."""
 MOST_KEY = 1_000
 """Bytes of the file of a key: 64 digits, and the end of a line."""
+MOST_LETTERS = 1_000_000
+"""Letters of a text in arrays, all of which take as much memory as the longest."""
 MOST_MEMBERS = 20_000
 """Arrays of a file: products of many factors have a few for each factor."""
 
@@ -251,6 +253,8 @@ def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         shape, by_columns, dtype = read(stream)
         if dtype.kind not in "biufSU" or not dtype.itemsize:
             raise ValueError(f"{member.filename} is no array of numbers or text")
+        if dtype.kind in "SU" and dtype.itemsize > 4 * MOST_LETTERS:
+            raise TooLarge(f"{member.filename} has texts of more than {MOST_LETTERS:,} letters")
         size = math.prod(shape) * dtype.itemsize
         if size + stream.tell() != member.file_size:
             raise ValueError(f"{member.filename} has not the size of its shape {shape}")
