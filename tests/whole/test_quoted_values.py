@@ -14,7 +14,7 @@ from tests.material.people import counts, town
 WORDS = dx.MetricSpace.from_points(["yes", "no"], "discrete")
 NUMBER, TEXT = 23.456789, "canary"
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "values on a line": lambda value: dx.evaluate.on(counts(), [value, 1]),
+    "values on a line": lambda value: dx.evaluate.on(dx.classic.geometric(dx.line(7), epsilon=1.0), [value, 1]),
     "labels": lambda value: dx.evaluate.on(dx.classic.randomised_response(WORDS, epsilon=1.0), [value, "yes"]),
     "labels by name": lambda value: dx.evaluate.on(
         dx.classic.randomised_response(WORDS, epsilon=1.0), label=[value, "yes"]

@@ -138,9 +138,8 @@ def values_of(array: Any) -> Any:
         return array.to_pylist() if listed else np.asarray(array.to_numpy(zero_copy_only=False))
     except (ValueError, OverflowError, pa.ArrowException):
         # dates and times that Python has none of, or text that is none
-        text = None if pa.types.is_nested(kind) else array.cast(pa.string())
-        known = text is not None and kind != text.type
-        return (text if known else plain_array(array)).to_pylist()
+        written = pa.types.is_temporal(kind)
+        return (array.cast(pa.string()) if written else plain_array(array)).to_pylist()
 
 
 def bare_table(table: pa.Table) -> pa.Table:

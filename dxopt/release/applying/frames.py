@@ -191,7 +191,8 @@ def _stored(series: Any) -> Any:
 
     native = series.to_native()
     if isinstance(native, pd.Series):
-        return bare_array(native.array.__arrow_array__()) if hasattr(native.dtype, "pyarrow_dtype") else native
+        array: Any = native.array
+        return bare_array(array.__arrow_array__()) if hasattr(native.dtype, "pyarrow_dtype") else native
     if series.dtype in (nw.Object, nw.Int128, nw.UInt128):  # which Arrow has none of
         return pd.Series(series.to_list(), dtype=object)
     return bare_array(series.to_arrow())

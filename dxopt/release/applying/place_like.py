@@ -164,7 +164,7 @@ class Beside:
         self._places: dict[str, None] = {}
         self._compared: defaultdict[tuple[str, int], _Compared] = defaultdict(_Compared)
 
-    def look(self, columns: Iterable[tuple[str, Any]], secrets: Sequence[Sequence[Any]]) -> None:
+    def look(self, columns: Iterable[tuple[str, Any]], secrets: Sequence[Any]) -> None:
         """Look at some rows of the columns, and at the columns that have their secrets.
 
         A column that few rows have is a dictionary by their numbers from 0.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, PlausibilityWarning, SpecError, required_choice
+from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
 from dxopt.release.applying.column_mapping import BAD, COMMA, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
 from dxopt.release.applying.formats import plain_array
 from dxopt.spaces.naming import shown
@@ -210,33 +210,28 @@ class Repeats:
 
 def fingerprints(columns: Iterable[Any]) -> Fingerprints:
     """Return fingerprints of rows `(k,)`, alike where rows are, by columns: bare ones of Arrow, or of pandas."""
-    from pandas import DataFrame
-    from pandas.util import hash_pandas_object
-
-    hashed = DataFrame({place: _hashed(column) for place, column in enumerate(columns)})
-    return hash_pandas_object(hashed, index=False).to_numpy()
+    pd, util = optional("pandas"), optional("pandas.util")
+    hashed = pd.DataFrame({place: _hashed(column) for place, column in enumerate(columns)})
+    return util.hash_pandas_object(hashed, index=False).to_numpy()
 
 
 def _hashed(column: Any) -> Fingerprints:
-    from pandas import Series
-    from pandas.api.types import is_object_dtype
-    from pandas.util import hash_array, hash_pandas_object
-
-    if not isinstance(column, Series):
+    pd, util = optional("pandas"), optional("pandas.util")
+    if not isinstance(column, pd.Series):
         import pyarrow as pa
 
         column = plain_array(column)
         if pa.types.is_primitive(column.type):
             column = pa.table({"": column}).to_pandas(types_mapper=_nullable)[""]
         elif str(column.type) in ("binary", "large_binary"):
-            return hash_array(column.to_numpy(zero_copy_only=False))
+            return util.hash_array(column.to_numpy(zero_copy_only=False))
         else:
-            column = Series(column.to_pylist(), dtype=object)
-    if is_object_dtype(column.dtype):
+            column = pd.Series(column.to_pylist(), dtype=object)
+    if column.dtype == object:
         # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
         texts = [shown(value.tolist() if isinstance(value, np.ndarray) else value) for value in column]
-        return hash_array(np.array(texts, dtype=object))
-    return hash_pandas_object(column, index=False).to_numpy()
+        return util.hash_array(np.array(texts, dtype=object))
+    return util.hash_pandas_object(column, index=False).to_numpy()
 
 
 def _nullable(kind: Any) -> Any:

@@ -23,7 +23,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 NO_TEXT = pa.Array.from_buffers(
-    pa.string(), 3, [None, pa.py_buffer(np.int32([0, 1, 2, 3])), pa.py_buffer(b"\xff\xfe\xfd")]
+    pa.string(), 3, [None, pa.py_buffer(np.arange(4, dtype=np.int32)), pa.py_buffer(b"\xff\xfe\xfd")]
 )
 TIME = pa.array([45296123456789, 1, 2], pa.time64("ns"))
 ARROW: dict[str, Any] = {
@@ -52,7 +52,7 @@ ARROW: dict[str, Any] = {
     "map of lists": pa.array([[("m", ["v"])], [], []], pa.map_(pa.string(), pa.list_(pa.string()))),
     "decimal": pa.array([Decimal("1.5"), None, Decimal(2)], pa.decimal128(30, 2)),
     "wide decimal": pa.array([Decimal("1.5"), None, Decimal(2)], pa.decimal256(60, 2)),
-    "half": pa.array(np.float16([1, 2, 3])),
+    "half": pa.array(np.arange(3, dtype=np.float16)),
     "bytes": pa.array([b"\xff", None, b"x"]),
     "fixed bytes": pa.array([b"\xff", None, b"x"], pa.binary(1)),
     "nothing": pa.nulls(3),
