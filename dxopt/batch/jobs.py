@@ -117,7 +117,7 @@ def jobs_of(
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        data = _digests_of_data(file.data, output)
+        data = _digests_of_data(file, output)
         inputs = digest_of(file, overrides, data)
         questions = questions_of(file, overrides, data)
         # The problem of a result is not solved into the folder that it is read from.
@@ -181,23 +181,25 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _digests_of_data(paths: Sequence[Path], output: Path) -> list[str]:
+def _digests_of_data(file: ProblemFile, output: Path) -> list[str]:
     """Return a digest of each data file, "missing" if it cannot be read; the job that reads it then says why not.
 
     They are written into result folders, which may be published, and so are under the key of the output folder:
-    nobody else can try out what was in a file.
+    nobody else can try out what was in a file. Those of a result's own arrays, which are published, need none.
     """
     found: list[str] = []
     key: Key | None = None
-    for path in paths:
+    for path in file.data:
         try:
             with open_file(path, MOST_TABLE) as stream:
                 content = hashlib.file_digest(stream, "sha256").hexdigest()
         except (OSError, ValueError):
             found.append("missing")
             continue
-        key = key or _key_of(output)
-        found.append(key.digest("dxopt data", content).hex())
+        if file.saved is None:
+            key = key or _key_of(output)
+            content = key.digest("dxopt data", content).hex()
+        found.append(content)
     return found
 
 
