@@ -7,14 +7,18 @@ import json
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from secrets import token_bytes, token_hex
 from typing import Any
 
 from dxopt.batch.outcome import SUMMARY, Done, Line
 from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
+from dxopt.release.keys import Key
 from dxopt.results.folder import is_result
+from dxopt.runtime.atomic_write import open_private
 from dxopt.runtime.reading import MOST_TABLE, is_folder, open_file
 from dxopt.solving.plugins import named_plugins
 from dxopt.spec import ProblemFile, read_problems
@@ -28,6 +32,8 @@ _HOW = frozenset({"name", "solver", "tolerance", "time_limit", "expect", "privac
 """Keys that do not change what is asked: those about the search, and `privacy`, whose level is in `epsilon`."""
 _LONGEST_FOLDER = 220
 """Bytes of the name of a result folder: a file system takes 255, and some are added while the folder is written."""
+KEY = ".resume.key"
+"""File in an output folder with the key of digests of data, for its owner alone."""
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
 """Devices of Windows, whatever ending they are given: none is the name of a folder."""
 
@@ -110,7 +116,7 @@ def jobs_of(
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        data = [_digest_of_data(named) for named in file.data]
+        data = _digests_of_data(file.data, output)
         inputs = digest_of(file, overrides, data)
         questions = questions_of(file, overrides, data)
         # The problem of a result is not solved into the folder that it is read from.
@@ -174,13 +180,39 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _digest_of_data(path: Path) -> str:
-    """Return the SHA-256 of a data file, "missing" if it cannot be read; the job that reads it then says why not."""
-    try:
-        with open_file(path, MOST_TABLE) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except (OSError, ValueError):
-        return "missing"
+def _digests_of_data(paths: Sequence[Path], output: Path) -> list[str]:
+    """Return a digest of each data file, "missing" if it cannot be read; the job that reads it then says why not.
+
+    They are written into result folders, which may be published, and so are under the key of the output folder:
+    nobody else can try out what was in a file.
+    """
+    found: list[str] = []
+    key: Key | None = None
+    for path in paths:
+        try:
+            with open_file(path, MOST_TABLE) as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+        except (OSError, ValueError):
+            found.append("missing")
+            continue
+        key = key or _key_of(output)
+        found.append(key.digest("dxopt data", content).hex())
+    return found
+
+
+def _key_of(output: Path) -> Key:
+    """Return the key in an output folder, made at its first use; a new one each time where it cannot be kept."""
+    file = output / KEY
+    with suppress(OSError, SpecError):
+        return Key(file.read_bytes())
+    content = token_bytes(32)
+    with suppress(OSError):
+        output.mkdir(parents=True, exist_ok=True)
+        hidden = file.with_name(f"{KEY}.{token_hex(8)}")
+        with open_private(hidden) as stream:
+            stream.write(content)
+        hidden.replace(file)
+    return Key(content)
 
 
 def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> list[Question]:

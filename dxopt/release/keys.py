@@ -7,10 +7,11 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dxopt.errors import SpecError, required
 from dxopt.runtime.atomic_write import replacing
+from dxopt.runtime.identity import composed
 from dxopt.runtime.reading import MOST_KEY, as_path, open_file, require_private
 
 VARIABLE = "DXOPT_KEY"
@@ -176,3 +177,12 @@ def _path_of(file: str | Path) -> Path:
     if _LIKE_A_KEY.search(path.name):
         raise SpecError("key", "the name of the file may be a key itself", "name a file that has the key in it")
     return path
+
+
+def require_release(name: Any) -> None:
+    """Raise SpecError unless this is the name of a release in its one spelling, as another one draws anew."""
+    if not isinstance(name, str) or not composed(name):
+        raise SpecError("release", "has no name", "name what is published by a text, such as 'autumn'")
+    if composed(name) != name:
+        wrong = f"is {name!r}, with blanks, marks that are not seen, or letters in parts"
+        raise SpecError("release", wrong, f"write {composed(name)!r}")

@@ -30,7 +30,8 @@ _ROLES = {
         "mgrs utm easting northing place location locality city town village municipality county district "
         "ward neighborhood neighbourhood coordinate coordinates coords position gps ip pluscode what3words "
         "w3w cell station home verbatim elevation altitude adresse direccion dirección indirizzo rue strasse "
-        "straße calle via ville stadt ort ciudad comune commune lieu"
+        "straße calle via ville stadt ort ciudad comune commune lieu latlng latlon coord loc quadkey olc "
+        "hexid hexagon anschrift gridref maidenhead point centroid bbox cellid streetname"
     ),
 }
 """Words of names, in small letters and apart by blanks, by what they mean."""
@@ -141,6 +142,14 @@ def is_name(name: str) -> bool:
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong, and the fix, for the error about a table with these columns that lacks one."""
     return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
+
+
+def no_such_column(field: str, name: str, names: Sequence[str] | None) -> SpecError:
+    """Return the error about people's data that lack a column; `names` are None where they may be data themselves."""
+    if names is not None:
+        return SpecError(field, *no_column(name, names))
+    fix = "name one of the first line, or say whether that has names: "
+    return SpecError(field, f"there is no column {name!r}", fix, Option("header"))
 
 
 def require_header(names: Sequence[str], asked: Iterable[str], header: bool | None, *, proven: bool) -> None:

@@ -1,4 +1,4 @@
-"""Deadlines, and Ctrl-C or SIGTERM as requests to stop that every stage can see; the end of a solve."""
+"""Deadlines, and Ctrl-C, SIGTERM or SIGHUP as requests to stop that every stage can see; the end of a solve."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from typing import TypeVar
 
 from dxopt.errors import Interrupted, SpecError
 
-ENDING = (signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") else []))  # pyright: ignore[reportAttributeAccessIssue]
-"""Signals by which a program is asked to end, besides Ctrl-C."""
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+"""Signals by which a program is asked to end, besides Ctrl-C: SIGHUP where a terminal or a connection is closed."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Handle SIGTERM (on Windows Ctrl-Break as well) as Ctrl-C in this context; nothing outside the main thread."""
+    """Handle these signals as Ctrl-C in this context, but for those that are ignored, as nohup has it of SIGHUP.
+
+    Nothing is handled outside the main thread.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -29,7 +32,8 @@ def terminable() -> Iterator[None]:
     def ask(signum: int, frame: FrameType | None) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    previous = {number: signal.signal(number, ask) for number in ENDING}
+    heeded = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, ask) for number in heeded}
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
 from dxopt.numerics.coerce import VALUE, require_eager
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import each, identity
 from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
@@ -44,10 +44,10 @@ class Naming:
     points: NDArray[Any] | None = field(default=None, repr=False)
     noun: str = "point"
 
-    def with_label(self, given: Any) -> int | None:
+    def with_label(self, given: Any, decimal: str = ".") -> int | None:
         """Return the index of the point with a label, given as text, a number or a tuple; None where there is none.
 
-        SeveralPoints where several points have it.
+        Text that is no label may be a number with this decimal mark. SeveralPoints where several points have it.
         """
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
@@ -61,7 +61,7 @@ class Naming:
             # a number of more digits than Python writes
             return None
         if found is None and not isinstance(given, tuple):
-            found = self._identified(given)
+            found = self._identified(given, decimal)
         if found == _SEVERAL:
             raise self.repeated(given)
         return found
@@ -75,15 +75,28 @@ class Naming:
         except ValueError:
             return None
 
-    def _identified(self, given: Any) -> int | None:
+    def _identified(self, given: Any, decimal: str) -> int | None:
         """Return the point whose label has the same identity, as 7 has that of 7.0."""
         try:
-            text = identity(given)
+            text = identity(given, decimal=decimal)
         except SpecError:
             return None
         if isinstance(self.labels, Numbers | Tuples):
             return self._written(text)
         return self._identities.get(cell_id(text) or text)
+
+    def require_distinct(self) -> None:
+        """Raise SpecError where labels have one identity, so that a file decides which of them a number is."""
+        for part in self._parts:
+            part.require_distinct()
+        if self._parts or isinstance(self.labels, Numbers):
+            return
+        found: dict[str, str] = {}
+        for label in self.labels:
+            first = found.setdefault(_key(label), label)
+            if first is not label:
+                wrong = f"{first!r} and {label!r} are one label in data"
+                raise SpecError("labels", wrong, "give the points labels that differ in more than blanks and digits")
 
     @cached_property
     def aligned(self) -> bool:
@@ -102,8 +115,7 @@ class Naming:
     @cached_property
     def _identities(self) -> dict[str, int]:
         """The point of each label by its identity; -1 where there are several."""
-        texts = map(identity, self.labels)
-        return _indexed((x, cell_id(text) or text) for x, text in enumerate(texts))
+        return _indexed(enumerate(map(_key, self.labels)))
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
         """Return the indices `(k,)` of points with these coordinates, up to rounding where none has them exactly."""
@@ -280,7 +292,7 @@ _DECIMAL = re.compile(r"[1-9][0-9]{17}")
 def cell_id(given: Any) -> str | None:
     """Return the id of a cell of H3 as it is written in text, from text or from its number; None where it is none."""
     try:
-        text = str(given).strip().lower()
+        text = str(given).strip().lower().removeprefix("0x")
     except ValueError:  # too many digits
         return None
     if _DECIMAL.fullmatch(text):
@@ -303,6 +315,15 @@ def _indexed(names: Iterable[tuple[int, Any]]) -> dict[Any, int]:
     for index, name in names:
         found[name] = _SEVERAL if name in found else index
     return found
+
+
+def _key(label: str) -> str:
+    """Return the identity of a label, or the label where that is refused of a person."""
+    try:
+        text = identity(label)
+    except SpecError:
+        return label
+    return cell_id(text) or text
 
 
 def written(label: Any) -> str:
@@ -356,7 +377,7 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
         raise SpecError("secret", wrong, "give one axis of them, or rows of coordinates as ", Option("point"))
     if not array.ndim:
         return None
-    return array if array.dtype.kind in "iu" or not len(array) else array.tolist()
+    return array if array.dtype.kind in "iu" or not len(array) else each(array)
 
 
 def _hashable(given: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
@@ -12,11 +14,14 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
+from dxopt.release.applying.files import write_json
 from dxopt.release.applying.formats import ROWS, bare_table, places_of_shapes
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
-from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
+from dxopt.release.applying.row_checks import Fingerprints, Repeats, of_frame
+from dxopt.release.applying.sidecar import sidecar
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct, require_header
+from dxopt.runtime.identity import NARROW
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
 
@@ -76,7 +81,7 @@ class Frame:
         if where.geometry:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
         if where.kind == "label":
-            return [self._frame[where.names[0]].to_list()]
+            return [self._names(where.names[0])]
         return [self._frame[name].to_numpy() for name in where.names]
 
     def column(self, name: str) -> NDArray[Any]:
@@ -85,7 +90,12 @@ class Frame:
 
     def persons(self, plan: Plan) -> Any:
         """Return the column of persons, or None where none are asked for."""
-        return None if plan.persons is None else self._frame[plan.persons.column].to_list()
+        return None if plan.persons is None else self._names(plan.persons.column)
+
+    def _names(self, column: str) -> list[Any]:
+        """Return the values of a column that name something, with all digits of integers and no more of floats."""
+        values = self.column(column)
+        return list(values) if values.dtype in NARROW else self._frame[column].to_list()
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""
@@ -139,6 +149,7 @@ class Frame:
             if str(kind) == "category":
                 native[name] = native[name].cat.remove_unused_categories()
         native.attrs = {}
+        native.columns.name = None
         levels = [name for name in self._levels if name in native.columns]
         return native.set_index(levels) if levels else native
 
@@ -159,9 +170,18 @@ def _with_index_as_columns(native: Any) -> tuple[Any, list[str]]:
 
 
 def apply_to_frame(
-    plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
-) -> tuple[Any, Layout, Tally]:
-    """Return a frame of reports, its columns, and the tally of rows; SpecError if rows are refused or not paid."""
+    plan: Plan,
+    frame: Frame,
+    record: Path | None,
+    *,
+    command: Sequence[str] | None,
+    progress: Callable[[str, float], None] | None,
+) -> Any:
+    """Return a frame of reports, and write the sidecar to the file `record`, if it is named.
+
+    If that fails, or is stopped, what was paid is given back, as nobody has seen a report, or can go on. SpecError if
+    rows are refused, or not paid.
+    """
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
     unnamed = plan.unnamed(frame.names, frame.hidden(plan))
@@ -191,9 +211,20 @@ def apply_to_frame(
     layout = plan.layout(frame.names, frame.hidden(plan))
     settled = Settled(kept, np.concatenate(secrets), persons)
     payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", tally)
-    if payment is not None:
-        settled = payment.charge(settled)
-        payment.ledger.finish(payment.run)
-    drawn = plan.drawn(settled)
-    tell(f"drawn, {len(drawn):,} rows", 1.0)
-    return frame.replaced(layout, settled.kept, drawn), layout, tally
+    try:
+        if payment is not None:
+            settled = payment.charge(settled)
+        drawn = plan.drawn(settled)
+        tell(f"drawn, {len(drawn):,} rows", 1.0)
+        found = frame.replaced(layout, settled.kept, drawn)
+        if record is not None:
+            said = sidecar(plan, layout, tally, frame.noun, output=None, command=command)
+            write_json(record, said.content())
+        if payment is not None:
+            payment.finish()
+    except BaseException:
+        if payment is not None and payment.stage != "given up":
+            with suppress(SpecError):
+                payment.give_up()
+        raise
+    return found

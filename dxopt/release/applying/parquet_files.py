@@ -94,12 +94,14 @@ class ParquetFile:
         return ((name, self.values(chunk, name)) for name in names)
 
     def values(self, chunk: Chunk, name: str) -> Any:
-        """Return a column of a chunk; integers stay integers where some are missing."""
+        """Return a column of a chunk; integers stay so where some are missing, as do floats and times."""
         import pyarrow as pa
 
         column = chunk.rows.column(name)
+        kind = column.type
+        listed = pa.types.is_temporal(kind) or (column.null_count and not pa.types.is_floating(kind))
         try:
-            return column.to_pylist() if column.null_count else column.to_numpy(zero_copy_only=False)
+            return column.to_pylist() if listed else column.to_numpy(zero_copy_only=False)
         except (ValueError, OverflowError, pa.ArrowException):
             # dates and times that Python has none of
             return column.cast(pa.string()).to_pylist()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
 from dxopt.release.applying.column_mapping import numbers
@@ -45,6 +47,8 @@ def looks_like_place(value: Any, depth: int = 0) -> bool:
             return True
         return value.lstrip()[:1] in ("{", "[") and looks_like_place(_parsed(value), depth + 1)
     if isinstance(value, bytes | bytearray):
+        if cell_id(value.decode(errors="replace")):
+            return True
         return len(value) >= 21 and value[0] in (0, 1) and {*value[1:5]} & {*range(1, 8)} != set()
     if hasattr(value, "geom_type"):
         return True
@@ -58,10 +62,11 @@ def looks_like_place(value: Any, depth: int = 0) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    """Return what JSON, or the text of an object of Python, has; None where it has nothing."""
+    for tried in (text, text.replace("'", '"')):
+        with suppress(ValueError, RecursionError):
+            return json.loads(tried)
+    return None
 
 
 def _is_object_of_place(value: Mapping[Any, Any]) -> bool:
@@ -95,12 +100,14 @@ class Beside:
                 self._others.add(name)
 
     def _repeats(self, name: str, values: Sequence[Any], secret: Sequence[Any]) -> bool:
-        """Return whether rows of a column have the values of the secret."""
+        """Return whether rows of a column have the values of the secret, where they have any."""
         if len(values) != len(secret):
             return False
-        same = np.array_equal(numbers(values), numbers(secret)) or _texts(values) == _texts(secret)
+        texts, others = _texts(values), _texts(secret)
+        pairs = zip(texts, others, strict=True)
+        same = bool(((_numbers(texts) == _numbers(others)) | [one in ("", other) for one, other in pairs]).all())
         if same and len(found := self._values.setdefault(name, set())) < _DISTINCT:
-            found.update(_texts(values))
+            found.update({*texts} - {""})
         return same
 
     def require(self) -> None:
@@ -122,6 +129,11 @@ def _doubtful(values: Any) -> Iterable[Any]:
     if kind in "iu":
         return values[values >= 1 << 59].tolist()
     return values if kind in "OUS" else ()
+
+
+def _numbers(texts: Iterable[str]) -> NDArray[np.float64]:
+    """Return texts as numbers, whatever their decimal mark; NaN for those that are none."""
+    return numbers([text.replace(",", ".") for text in texts])
 
 
 def _texts(values: Sequence[Any]) -> list[str]:

@@ -323,6 +323,11 @@ class Budgets(Shown):
         with self._file.writing() as db:
             return charges.begin(db, called, shown)
 
+    def digest(self, *fields: str) -> str:
+        """Return the HMAC-SHA256 of texts, under the key of the ledger or a secret of its own, in hexadecimal."""
+        with self._file.writing() as db:
+            return (self._key or charges.secret(db)).digest(*fields).hex()
+
     def finish(self, run: str) -> None:
         """End a run before its output is published; the next `begin` of its name is another run, and pays anew.
 
@@ -543,14 +548,7 @@ class Budgets(Shown):
         return Purse(self, person, unit, text(release, "release"))
 
     def close(self) -> None:
-        """Close the file.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> budgets = dx.Budgets.open("budget.sqlite", create=True)
-        >>> budgets.close()  # a block `with` does that by itself
-        """
+        """Close the file; a block `with` does that by itself."""
         self._file.close()
 
     def __enter__(self) -> Self:

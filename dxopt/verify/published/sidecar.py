@@ -151,7 +151,7 @@ class Paid(_Strict):
     rows_left_out, persons_left_out : int
         How many rows, of how many persons, were left out for want of budget.
     run : tuple of str, or None
-        The name and the token of the run that paid.
+        A digest of name and token of the run that paid, under the secret of the ledger, and the token.
     """
 
     person: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ PLACES: dict[str, Any] = {
     "WKB in digits": "0101000000" + "00" * 16,
     "WKB": b"\x01\x01\x00\x00\x00" + b"\x00" * 16,
     "a cell as text": "8928308280fffff",
+    "a cell as bytes": b"8928308280fffff",
+    "a cell with a prefix": "0x8928308280fffff",
+    "an object of Python as text": "{'lat': 48.85, 'lon': 2.35}",
     "a cell as a number": 0x8928308280FFFFF,
     "a cell of NumPy": np.int64(0x8928308280FFFFF),
     "GeoJSON": {"type": "Point", "coordinates": [2, 48]},
@@ -92,9 +96,18 @@ def test_cells_of_every_level(level: int) -> None:
 
 
 def test_a_column_that_repeats_the_secret() -> None:
-    for copy, same in ((["1", "2", "3.0"], True), (["1", "2", "4"], False), (["1", "1", "1"], False)):
+    copies: list[tuple[Any, bool]] = [
+        (["1", "2", "3.0", "4,0", "5"], True),
+        (["1", None, "3", "", "5"], True),
+        ([1, math.nan, 3, 4, 5], True),
+        (np.array([1, np.nan, 3, 4, 5]), True),
+        (["1", "2", "4", "4", "5"], False),
+        (["1", None, None, None, "5"], False),
+        ([None] * 5, False),
+    ]
+    for copy, same in [*copies, (["1"] * 5, False)]:
         beside = Beside()
-        secret = ["1", "1", "1"] if copy == ["1", "1", "1"] else ["1", "2", "3"]
+        secret = ["1"] * 5 if not same and list(copy) == ["1"] * 5 else ["1", "2", "3", "4,00", "5"]
         beside.look([("copy", copy)], [secret])
         if same:
             with pytest.raises(SpecError):

@@ -91,18 +91,22 @@ const dxopt = (() => {
   }
 
   // characters that are drawn as nothing
-  const UNSEEN = new RegExp(
-    "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164" +
-      "\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}]",
-    "gu",
-  );
+  const UNSEEN = /[\p{DI}\ufff9-\ufffb]/gu;
 
-  // the text that stands for a person in every file and language: docs/reference/identities.md
+  const ROUNDED = /^-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9]\d{16,})[.]0)$/;
+
+  // the text that stands for a person in every file and language: docs/reference/table-file.md
   function identity(person) {
     if (typeof person !== "string" || /\p{Surrogate}/u.test(person)) fail("person and release are to be text");
     const seen = person.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
     const text = seen.replace(/\s+/gu, " ").trim();
     if (!text) fail("person: there is none");
+    if (ROUNDED.test(text)) fail("person: is a float without all digits");
+    const moment = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
+    if (moment) {
+      const [, day, at, part] = moment;
+      return part ? `${day} ${at}.${part}` : at === "00:00:00" ? day : `${day} ${at}`;
+    }
     const number = /^(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
     if (!number) return text;
     const [, whole, rest] = number;
