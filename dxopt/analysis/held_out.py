@@ -185,7 +185,7 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
 def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.int64]:
     """Return the indices of secrets given by labels or indices, `(m,)`."""
     try:
-        found = space.naming.find(_as_list(data), label=_as_list(label), index=index, called="data")
+        found = space.naming.find(_as_list(data), label=_as_list(label), index=index, called="data", quoted=False)
     except SpecError as error:
         raise error.at("data") from None
     return np.atleast_1d(found)

@@ -19,7 +19,7 @@ from dxopt.errors import SpecError
 from dxopt.release.keys import Key
 from dxopt.results.folder import is_result
 from dxopt.runtime.atomic_write import open_private
-from dxopt.runtime.reading import MOST_TABLE, is_folder, open_file
+from dxopt.runtime.reading import MOST_TABLE, below, is_folder, open_file
 from dxopt.solving.plugins import named_plugins
 from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.fields import without_defaults
@@ -90,7 +90,8 @@ def problem_files(paths: Iterable[Path]) -> list[Path]:
         if not is_folder(path):
             found.append(path)
             continue
-        inside = [file for file in sorted(path.rglob("*.yaml")) if not any(map(is_result, file.parents))]
+        written = sorted(file for file in below(path) if file.suffix == ".yaml")
+        inside = [file for file in written if not any(map(is_result, file.parents))]
         if not inside:
             raise SpecError(str(path), "holds no problem file", "name a folder with *.yaml files")
         found += inside

@@ -19,7 +19,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
-from dxopt.numerics.coerce import as_distributions, as_numbers
+from dxopt.numerics.coerce import as_distributions, as_numbers, as_weights
 from dxopt.numerics.draws import by_rows
 from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
 from dxopt.runtime.archive import Arrays, read, write
@@ -314,7 +314,7 @@ class Mechanism(Sampler):
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         return by_rows(secrets, lambda secret: self.rows(np.array([secret]))[0], rng)
 
-    def correct(self, prior: NDArray[np.float64]) -> float:
+    def correct(self, prior: ArrayLike) -> float:
         """Return Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right.
 
         Examples
@@ -325,6 +325,7 @@ class Mechanism(Sampler):
         >>> print(round(mechanism.correct(np.array([0.6, 0.2, 0.2])), 3))
         0.687
         """
+        prior = as_weights(prior, "prior", "give a probability for each secret", len(self.space))
         # The best joint probability of each report so far; blocks of rows pass one at a time.
         best = np.zeros(len(self.reports))
         for secrets, rows in self.blocks():

@@ -74,7 +74,8 @@ def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDA
         raise SpecError(field, f"has {len(array):,} entries, not {size:,}", fix)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
-        raise SpecError(field, f"number {bad[0]} is {array[bad[0]]:g}", "give finite numbers of 0 or more")
+        wrong = "negative" if array[bad[0]] < 0 else "not finite"
+        raise SpecError(field, f"number {bad[0]} is {wrong}", "give finite numbers of 0 or more")
     return array
 
 
@@ -113,7 +114,7 @@ def ragged(given: Any) -> str:
 
 
 def _what_is_wrong(given: Any) -> str:
-    """Return what is wrong with an argument that is no array of real numbers."""
+    """Return what is wrong with an argument that is no array of numbers; no entry is quoted, as it may be secret."""
     if found := ragged(given):
         return f"has {found}"
     try:
@@ -126,5 +127,5 @@ def _what_is_wrong(given: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"entry {list(index)} is {short_repr(entry)}, which is no real number"
+            return f"entry {list(index)}, of type {type(entry).__name__}, is no real number"
     return "has entries that are no real numbers"

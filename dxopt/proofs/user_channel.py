@@ -80,10 +80,13 @@ def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice:
         budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
         allowed = _EXACT.exp(budget)
         found = _EXACT.divide(Decimal(float(matrix[x, report])), Decimal(float(matrix[other, report])))
+        fix = "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
+        if found < allowed * (1 - Decimal(ROUNDING)):
+            faint = matrix[matrix > 0].min()
+            return SpecError("matrix", f"has entries of {faint:.3g}, too small for a proof in doubles", fix)
         near = "above" if found > allowed else "too close to"
         limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
         wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
-        fix = "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
         return SpecError("matrix", wrong, fix)
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratio:.6g} where {allowed:.6g} is allowed"
@@ -226,15 +229,23 @@ def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
 
 
 def without_dust(given: Mechanism | ArrayLike) -> Mechanism | ArrayLike:
-    """Return a matrix without what solvers leave, entries just below 0 and rows just off 1; all else as it is."""
+    """Return a matrix without what solvers leave, entries just below 0 and rows just off 1; all else as it is.
+
+    SpecError where an entry is further below, or a row further off.
+    """
     matrix = _as_given(given)
     if isinstance(given, Mechanism) or matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all():
         return given
+    if (least := matrix.min()) < -DUST:
+        wrong = f"entry {np.argwhere(matrix == least)[0].tolist()} is {least:.6g}"
+        raise SpecError("matrix", wrong, f"give probabilities, from {-DUST:g} on")
+    sums = matrix.sum(axis=1)
+    if (off := np.abs(sums - 1)).max() > DUST:
+        worst = int(off.argmax())
+        wrong = f"row {worst} sums to {sums[worst]:.9g}, off by more than {DUST:g}"
+        raise SpecError("matrix", wrong, "divide each row by its sum")
     cleared = np.maximum(matrix, 0.0)
-    sums = cleared.sum(axis=1, keepdims=True)
-    if matrix.min() < -DUST or np.abs(matrix.sum(axis=1) - 1).max() > DUST:
-        return given
-    return cleared / sums
+    return cleared / cleared.sum(axis=1, keepdims=True)
 
 
 def _as_given(given: Mechanism | ArrayLike) -> NDArray[np.float64]:

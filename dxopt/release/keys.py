@@ -171,14 +171,6 @@ class Key:
         raise TypeError("a key is not pickled; load it from its file where it is needed")
 
 
-def _path_of(file: str | Path) -> Path:
-    """Return the name of a file of a key as a path; SpecError, which hides it, where it may be a key itself."""
-    path = as_path(file, "file")
-    if _LIKE_A_KEY.search(path.name):
-        raise SpecError("key", "the name of the file may be a key itself", "name a file that has the key in it")
-    return path
-
-
 def require_release(name: Any) -> None:
     """Raise SpecError unless this is the name of a release in its one spelling, as another one draws anew."""
     if not isinstance(name, str) or not composed(name):
@@ -186,3 +178,11 @@ def require_release(name: Any) -> None:
     if composed(name) != name:
         wrong = f"is {name!r}, with blanks, marks that are not seen, or letters in parts"
         raise SpecError("release", wrong, f"write {composed(name)!r}")
+
+
+def _path_of(file: str | Path) -> Path:
+    """Return the name of a file of a key as a path; SpecError, which hides it, where it may be a key itself."""
+    path = as_path(file, "file")
+    if _LIKE_A_KEY.search(path.name):
+        raise SpecError("key", "the name of the file may be a key itself", "name a file that has the key in it")
+    return path

@@ -172,6 +172,7 @@ class CsvText:
 
         Quoted text may have several lines.
         """
+        csv.field_size_limit(max(csv.field_size_limit(), MOST_ROW))  # of the process: rows are bounded here
         lines = BoundedLines(stream, MOST_ROW)
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:

@@ -1,4 +1,4 @@
-"""Deadlines, and Ctrl-C, SIGTERM or SIGHUP as requests to stop that every stage can see; the end of a solve."""
+"""Deadlines, and Ctrl-C or SIGTERM as requests to stop that every stage can see; the end of a solve."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import TypeVar
 
 from dxopt.errors import Interrupted, SpecError
 
-ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-"""Signals by which a program is asked to end, besides Ctrl-C: SIGHUP where a terminal or a connection is closed."""
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+"""Signals by which a program is asked to end, besides Ctrl-C: also as its terminal is closed."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Handle these signals as Ctrl-C in this context, but for those that are ignored, as nohup has it of SIGHUP.
+    """Handle SIGTERM and SIGHUP (on Windows Ctrl-Break) as Ctrl-C in this context; nothing outside the main thread.
 
-    Nothing is handled outside the main thread.
+    Those that are ignored, as after `nohup`, stay so.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -32,8 +32,7 @@ def terminable() -> Iterator[None]:
     def ask(signum: int, frame: FrameType | None) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    heeded = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
-    previous = {number: signal.signal(number, ask) for number in heeded}
+    previous = {number: signal.signal(number, ask) for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     try:
         yield
     finally:
@@ -139,6 +138,20 @@ class Stop:
             # A stream that is closed, or in the middle of a line, is left alone.
             with suppress(AttributeError, RuntimeError, ValueError, OSError):
                 print(ASKED if self._partial else RAISING, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def stopping_at_once() -> Iterator[None]:
+    """Let the first Ctrl-C raise KeyboardInterrupt within a `Stop`, while there is no answer yet to be kept."""
+    asking = isinstance(getattr(signal.getsignal(signal.SIGINT), "__self__", None), Stop)
+    if not asking or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 class StoppedError(Exception):

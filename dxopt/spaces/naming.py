@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,23 @@ _ROUNDING = 1e-9
 """The largest error of coordinates, in parts of the largest coordinate."""
 
 
-class NoSuchPoint(SpecError):
+class NotOnePoint(SpecError):
+    """What does not name one point; `position` is where it stands in a list of labels, None without one."""
+
+    position: int | None = None
+    said: ClassVar[str]
+
+
+class NoSuchPoint(NotOnePoint):
     """A label, an index or coordinates that no point has."""
 
+    said = "is none of the"
 
-class SeveralPoints(SpecError):
+
+class SeveralPoints(NotOnePoint):
     """A label or coordinates that several points have."""
+
+    said = "names several"
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +177,11 @@ class Naming:
         try:
             return read(value)
         except SpecError as error:
-            if not quoted and isinstance(error, NoSuchPoint | SeveralPoints):
-                wrong = "names several" if isinstance(error, SeveralPoints) else "is none of the"
-                raise type(error)(called, f"{wrong} {self.noun}s", *self._otherwise()) from None
+            if not quoted and isinstance(error, NotOnePoint):
+                where = "" if error.position is None else f"number {error.position} "
+                unquoted = type(error)(called, f"{where}{error.said} {self.noun}s", *self._otherwise())
+                unquoted.position = error.position
+                raise unquoted from None
             raise error.at(called) from None
 
     def one(
@@ -198,7 +211,11 @@ class Naming:
                 kind = "missing" if name is None else f"a {type(name).__name__}"
                 raise SpecError("secret", f"is no list of labels: number {position} is {kind}", *self._otherwise())
             if key not in known:
-                known[key] = self._labelled(name)
+                try:
+                    known[key] = self._labelled(name)
+                except NotOnePoint as error:
+                    error.position = position
+                    raise
             found[position] = known[key]
         return found
 
@@ -217,7 +234,7 @@ class Naming:
         if not isinstance(several, np.ndarray):
             raise SpecError("index", "is no list of whole numbers", "give whole numbers")
         if not self._are_indices(several):
-            raise NoSuchPoint("index", "has an index out of range", f"indices run from 0 to {last}")
+            raise SpecError("index", "has an index out of range", f"indices run from 0 to {last}")
         return several.astype(np.int64, copy=False)
 
     def _by_point(self, given: Any) -> Indices:

@@ -98,7 +98,11 @@ def parts_of(written: bytes) -> tuple[dict[str, Any], bytes]:
 def written_of(head: dict[str, Any], body: bytes) -> bytes:
     """A table file with its digest."""
     text = json.dumps(head, ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
+    return sealed(text + b" " * (-len(text) % 8), body)
+
+
+def sealed(text: bytes, body: bytes) -> bytes:
+    """A table file of the text of a head and sections, with its digest."""
     written = b"dxtable1" + len(text).to_bytes(8, "little") + text + body
     return written + hashlib.sha256(written).digest()
 

@@ -149,3 +149,27 @@ def test_what_is_post_processed_keeps_the_level_it_is_proven_for() -> None:
             assert made.privacy.epsilon <= 1 + 1e-12
             assert dx.evaluate.smallest_epsilon(made) <= made.privacy.epsilon
     assert dx.Mechanism.from_matrix(SPACE, np.eye(4)).remap([0, 0, 2, 3]).privacy is None
+
+
+@pytest.mark.parametrize(
+    ("matrix", "fault"),
+    [
+        ([[1 + 1e-7 + 2e-4, -1e-7], [0.5, 0.5]], "row 0"),
+        ([[1 + 1e-10, -1.3e-10], [1.5, 0.5]], "row 1"),
+        ([[0.5, 0.5], [0.4, 0.4]], "row 1"),
+        ([[1 + 1e-7, -1e-7], [1.1, -0.1]], r"entry \[1, 1\]"),
+    ],
+)
+def test_the_fault_is_named_that_a_repair_does_not_admit(matrix: list[list[float]], fault: str) -> None:
+    with pytest.raises(dx.SpecError, match=f"^matrix: {fault} "):
+        dx.certify(matrix, dx.line(2), 1.0, repair=True)
+
+
+@pytest.mark.parametrize("epsilon", [351, 700, 1000])
+def test_entries_too_small_for_a_proof_are_named(epsilon: float) -> None:
+    space = dx.line(3)
+    matrix = np.exp(-350 * space.distances)
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    with pytest.raises(dx.SpecError, match=r"entries of 9\.86e-305, too small"):
+        dx.certify(matrix, space, epsilon)
+    assert dx.certify(matrix, space, epsilon, repair=True).privacy

@@ -161,7 +161,7 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
     epsilon = checked_level(epsilon)
     for name, count in (("values", values), ("individuals", individuals)):
         whole = as_number(count, name, "give a positive integer")
-        if whole != int(whole) or whole < 1:
+        if not (1 <= whole < math.inf and whole == int(whole)):
             raise SpecError(name, f"is {count}", "give a positive integer")
     nats = math.log(values) - math.log1p((values - 1) * math.exp(-epsilon))
     return individuals * (nats / math.log(2)) * (1 + 16 * UNIT) + individuals * 64 * UNIT

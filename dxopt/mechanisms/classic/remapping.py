@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import optimal_random_remap, optimal_remap
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstLoss
@@ -109,6 +109,7 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
     _require_proof(mechanism)
     space = mechanism.space
     targets = Reports.of(space) if reports is None else reports
+    required("reports", targets, Reports, "give dx.Reports, such as dx.Reports.at(points)")
     if space.metric is None:
         raise SpecError("space", "has no metric between points", "use remapped, for a prior and a loss")
     table = between(_points_of(mechanism.reports, space), _points_of(targets, space), space.metric).argmin(axis=1)

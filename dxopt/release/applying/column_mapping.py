@@ -22,7 +22,7 @@ from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
 from dxopt.spaces.metrics import Haversine, OnEarth
-from dxopt.spaces.positions import require_latitude_first
+from dxopt.spaces.positions import distance_of, require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.verify.published.sidecar import GENERALIZATIONS, SHARE
 
@@ -160,7 +160,8 @@ class Snapper:
     def of(cls, space: MetricSpace, where: Where, within: float | None) -> Snapper:
         """Return the snapper of a space; `within` is `reach(space)` if it is not given.
 
-        SpecError if `within` is no finite number from 0, is given for labels, or does not follow from the space;
+        SpecError if `within` is no finite number from 0, or more than two positions on the Earth can be apart, is
+        given for labels, or does not follow from the space;
         UnsupportedError if SciPy is not installed, which finds the nearest secrets.
         """
         if within is not None and not (isinstance(within, int | float) and 0 <= within < math.inf):
@@ -178,6 +179,8 @@ class Snapper:
             ) from None
         found = known(space)
         unit = found.unit if found is not None else space.unit
+        if within is not None and where.kind == "earth" and within > distance_of(2.0, unit):
+            raise SpecError("within", f"is {within:g} {unit}, over half the circumference of the Earth", "give less")
         return cls(space, where, reach(space) if within is None else float(within), unit, within is None)
 
     def snap(self, values: Sequence[Any], *, swapped: bool = False) -> Snapped:
@@ -418,7 +421,7 @@ def columns_of_reports(
         for name, axis in zip(where.names, coordinates.T, strict=True):
             parts = parts_of_degree(name) if where.kind == "earth" else 1.0
             written = np.rint(axis * parts) if parts > 1 else axis
-            made[name] = written.astype(np.int64) if whole or parts > 1 else np.array(axis)
+            made[name] = _whole(written) if whole or parts > 1 else np.array(axis)
     every = len(labels)
     if not lean:
         if coordinates is not None:
@@ -437,8 +440,8 @@ def columns_of_reports(
 
 
 def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
-    """Return numbers as integers if all are whole, to be written without a decimal point."""
-    return numbers.astype(np.int64) if (np.isfinite(numbers) & (numbers == np.round(numbers))).all() else numbers
+    """Return numbers as integers if all are whole and doubles have each, to be written without a decimal point."""
+    return numbers.astype(np.int64) if ((abs(numbers) < 2**53) & (numbers == np.round(numbers))).all() else numbers
 
 
 def _warn_of(kept: Sequence[str]) -> None:

@@ -165,7 +165,8 @@ def _readable(data: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", "check the file") from None
+        fix = "check the file, and the disk it is on"
+        raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", fix) from None
 
 
 def require_no_csv(said: Dialect) -> None:

@@ -205,15 +205,15 @@ class GeoJsonFile:
             raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
         require_geojson_in_wgs84(self.members.get("crs"))
 
-    def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
-        """Yield properties of these names; of one that most features lack, only the values that there are.
+    def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, Any]]:
+        """Yield properties of these names; of one that most features lack, the values that there are, by feature.
 
         The time so goes with what is written, however many properties few features have.
         """
-        found: dict[str, list[Any]] = {}
-        for feature in chunk.rows:
+        found: dict[str, dict[int, Any]] = {}
+        for row, feature in enumerate(chunk.rows):
             for name, value in feature["properties"].items():
-                found.setdefault(name, []).append(value)
+                found.setdefault(name, {})[row] = value
         for name in names:
             if values := found.get(name):
                 yield name, values if 2 * len(values) < len(chunk.rows) else self.values(chunk, name)

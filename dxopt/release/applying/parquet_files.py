@@ -19,9 +19,10 @@ from dxopt.release.applying.formats import (
     bare_array,
     bare_type,
     places_of,
+    values_of,
     written_points,
 )
-from dxopt.release.applying.row_checks import Fingerprints, of_frame
+from dxopt.release.applying.row_checks import Fingerprints, fingerprints
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
@@ -94,17 +95,8 @@ class ParquetFile:
         return ((name, self.values(chunk, name)) for name in names)
 
     def values(self, chunk: Chunk, name: str) -> Any:
-        """Return a column of a chunk; integers stay so where some are missing, as do floats and times."""
-        import pyarrow as pa
-
-        column = chunk.rows.column(name)
-        kind = column.type
-        listed = pa.types.is_temporal(kind) or (column.null_count and not pa.types.is_floating(kind))
-        try:
-            return column.to_pylist() if listed else column.to_numpy(zero_copy_only=False)
-        except (ValueError, OverflowError, pa.ArrowException):
-            # dates and times that Python has none of
-            return column.cast(pa.string()).to_pylist()
+        """Return a column of a chunk."""
+        return values_of(chunk.rows.column(name))
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return latitudes and longitudes of the points of the geometry."""
@@ -112,7 +104,7 @@ class ParquetFile:
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
         """Return a fingerprint for each row `(k,)`, the same for rows equal in every column."""
-        return of_frame(chunk.rows.to_pandas(ignore_metadata=True, types_mapper=_nullable))
+        return fingerprints(chunk.rows.columns)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> ParquetSink:
         """Return a writer of rows."""
@@ -245,6 +237,9 @@ def _size(array: Any) -> int:
     pa, pc = optional("pyarrow"), optional("pyarrow.compute")
     if pa.types.is_struct(array.type):
         return sum(map(_size, array.flatten()))
+    if pa.types.is_map(array.type):
+        entries = pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])
+        array = array.cast(pa.list_(entries))
     if pa.types.is_nested(array.type):
         return 8 * len(array) + _size(array.flatten())
     if not pa.types.is_dictionary(array.type):
@@ -254,18 +249,6 @@ def _size(array: Any) -> int:
     except pa.ArrowNotImplementedError:  # numbers
         return 8 * len(array)
     return 8 * len(array) + (pc.sum(lengths.take(array.indices)).as_py() or 0)
-
-
-def _nullable(kind: pa.DataType) -> Any:
-    """Return a type of pandas that has missing values, None for the usual one, so that all batches have the same."""
-    import pandas as pd
-    from pyarrow import types
-
-    if types.is_uint64(kind):
-        return pd.UInt64Dtype()
-    if types.is_integer(kind):
-        return pd.Int64Dtype()
-    return pd.BooleanDtype() if types.is_boolean(kind) else None
 
 
 class _Described(NamedTuple):

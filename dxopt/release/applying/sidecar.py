@@ -111,7 +111,7 @@ def _radius(plan: Plan, layout: Layout) -> Radius | None:
 def _draws(plan: Plan) -> Draws:
     persons = plan.persons
     if persons is None or persons.key is None:
-        return Draws(keyed=False)
+        return Draws(keyed=False, key=None, release=None, person=None)
     return Draws(keyed=True, key=persons.key.fingerprint, release=persons.release, person=persons.column)
 
 

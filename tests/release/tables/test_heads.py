@@ -89,13 +89,19 @@ def _reason(kind: str, reader: str, entry: str, change: str) -> str | None:
     return None
 
 
-def _taken_by_javascript(folder: Path) -> set[str]:
+def taken_by_javascript(folder: Path) -> set[str]:
     """The names of the table files in a folder that the script takes."""
     code = """
         const fs = require("fs");
         const taken = fs.readdirSync(__dirname).filter((name) => {
             if (!name.endsWith(".dxt")) return false;
-            try { return new dxopt.Table(fs.readFileSync(`${__dirname}/${name}`)); } catch { return false; }
+            try {
+                return new dxopt.Table(fs.readFileSync(`${__dirname}/${name}`));
+            } catch (error) {
+                // not one of the language's own
+                if (error.constructor !== Error) throw new Error(`${name}: ${error}`);
+                return false;
+            }
         });
         console.log(JSON.stringify(taken));
     """
@@ -119,7 +125,7 @@ def _readers_of(folder: Path, kind: str) -> dict[str, set[str]]:
     return {
         "load": {file.name for file in files if _loads(file)},
         "verify": {file.name for file in files if verify_table(file).exit_code in codes},
-        "javascript": _taken_by_javascript(folder) if NODE else set(),
+        "javascript": taken_by_javascript(folder) if NODE else set(),
     }
 
 
