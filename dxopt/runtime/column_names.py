@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import composed
 
 _ROLES = {
     "latitude": (
@@ -60,9 +60,17 @@ _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 
 
 def as_asked(names: Iterable[str], asked: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of columns as they are asked for; blanks around them and letters that nobody sees aside."""
-    wanted = {identity(name, "data"): name for name in asked}
-    return tuple(wanted.get(plain, plain) for plain in (identity(name, "data") for name in names))
+    """Return the names of columns as they are asked for; blanks around them and letters that nobody sees aside.
+
+    SpecError if one is no text that can be written.
+    """
+    wanted = {composed(name): name for name in asked}
+    found = tuple(wanted.get(plain, plain) for plain in map(composed, names))
+    try:
+        "".join(found).encode()
+    except UnicodeEncodeError:
+        raise SpecError("data", "has a column whose name has half of a surrogate pair", "rename it") from None
+    return found
 
 
 def require_distinct(names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import composed
 from dxopt.verify import verify_published
 from tests.material.spec_files import task_of
 
@@ -287,7 +287,7 @@ SEEN_AS = {
 @pytest.mark.parametrize("seen", SEEN_AS)
 def test_names_are_taken_as_they_look_in_every_carrier(seen: str, carrier: str, tmp_path: Path) -> None:
     stored = SEEN_AS[seen]
-    lat, lon = (identity(name) for name in stored)
+    lat, lon = map(composed, stored)
     rows = {**columns_of(*stored), " k ": ["u", "v", "w"]}
     make = DATA.get(carrier, lambda folder, columns: pytest.importorskip("geopandas").GeoDataFrame(columns))
     for asked in ((lat, lon), stored):
@@ -296,6 +296,14 @@ def test_names_are_taken_as_they_look_in_every_carrier(seen: str, carrier: str, 
     twice = make(tmp_path, {**rows, lat + "\u200d": [0.0, 0.0, 0.0]})
     with pytest.raises(dx.SpecError) as refused:
         applied(tmp_path, twice, lat, lon)
+    assert refused.value.field == "data"
+
+
+def test_names_that_cannot_be_written_are_refused() -> None:
+    data = pd.DataFrame({**columns_of("lat", "lon"), "k": [1, 2, 3]})
+    data.columns = pd.Index(["lat", "lon", "k\ud800"], dtype=object)
+    with pytest.raises(dx.SpecError) as refused:
+        applied(Path(), data, "lat", "lon")
     assert refused.value.field == "data"
 
 
