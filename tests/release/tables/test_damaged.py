@@ -12,8 +12,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.verify import verify_table
-from tests.material.tables import SPACES, parts_of, sealed, table_of, written_of
-from tests.release.tables.test_heads import NODE, taken_by_javascript
+from tests.material.tables import NODE, SPACES, parts_of, sealed, table_of, taken_by_javascript, written_of
 
 Head = dict[str, Any]
 Change = Callable[[Head, bytearray], object]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +10,18 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.release.exports.export import sampler
 from dxopt.verify import Outcome, verify_table
-from tests.material.tables import DEGREES, SPACES, forgeries, parts_of, table_of, written_of
+from tests.material.tables import (
+    DEGREES,
+    NODE,
+    SPACES,
+    forgeries,
+    parts_of,
+    table_of,
+    taken_by_javascript,
+    written_of,
+)
 
-NODE = shutil.which("node")
 READERS = ("load", "verify", *(["javascript"] if NODE else []))
 UNDERIVED = ("own metric",)
 """Kinds whose points have distances that no verifier derives."""
@@ -87,27 +91,6 @@ def _reason(kind: str, reader: str, entry: str, change: str) -> str | None:
         if all(re.fullmatch(pattern, text) for pattern, text in pairs):
             return one.why
     return None
-
-
-def taken_by_javascript(folder: Path) -> set[str]:
-    """The names of the table files in a folder that the script takes."""
-    code = """
-        const fs = require("fs");
-        const taken = fs.readdirSync(__dirname).filter((name) => {
-            if (!name.endsWith(".dxt")) return false;
-            try {
-                return new dxopt.Table(fs.readFileSync(`${__dirname}/${name}`));
-            } catch (error) {
-                // not one of the language's own
-                if (error.constructor !== Error) throw new Error(`${name}: ${error}`);
-                return false;
-            }
-        });
-        console.log(JSON.stringify(taken));
-    """
-    (folder / "taken.js").write_text(sampler() + code, encoding="utf-8")
-    done = subprocess.run([str(NODE), str(folder / "taken.js")], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
 
 
 def _loads(file: Path) -> bool:
