@@ -358,9 +358,9 @@ def shown(given: Any) -> str:
 
 
 def text_of(given: Any) -> str:
-    """Return the text of anything, a number of NumPy as one of Python; one text for all of too many digits."""
+    """Return the text of anything, numbers of NumPy as those of Python; one text for all of too many digits."""
     try:
-        return repr(plain(given))
+        return repr(tuple(map(plain, given)) if isinstance(given, tuple) else plain(given))
     except ValueError:
         return "of so many digits"
 
