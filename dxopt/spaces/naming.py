@@ -352,10 +352,15 @@ def written(label: Any) -> str:
 
 def shown(given: Any) -> str:
     """Write a label, an index or coordinates for a message, numbers of NumPy as those of Python; else its type."""
+    if isinstance(given, tuple):
+        return f"({', '.join(map(shown, given))}{',' * (len(given) == 1)})"
+    return text_of(given) if isinstance(given, VALUE) else f"of type {type(given).__name__}"
+
+
+def text_of(given: Any) -> str:
+    """Return the text of anything, numbers of NumPy as those of Python; one text for all of too many digits."""
     try:
-        if isinstance(given, tuple):
-            return f"({', '.join(map(shown, given))}{',' * (len(given) == 1)})"
-        return repr(plain(given)) if isinstance(given, VALUE) else f"of type {type(given).__name__}"
+        return repr(tuple(map(plain, given)) if isinstance(given, tuple) else plain(given))
     except ValueError:
         return "of so many digits"
 

@@ -17,7 +17,7 @@ from dxopt.errors import Option, SpecError
 from dxopt.release.applying.column_mapping import numbers
 from dxopt.runtime.column_names import has_role, listed
 from dxopt.runtime.identity import identity
-from dxopt.spaces.naming import cell_id, is_cell, shown
+from dxopt.spaces.naming import cell_id, is_cell, text_of
 
 _PLACE = re.compile(
     r"""
@@ -210,5 +210,5 @@ def _texts(values: Sequence[Any]) -> list[str]:
         try:
             found.append(identity(value))
         except SpecError:
-            found.append(shown(value))
+            found.append(text_of(value))
     return found

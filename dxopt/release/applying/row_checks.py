@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
 from dxopt.release.applying.column_mapping import BAD, COMMA, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
 from dxopt.release.applying.formats import plain_array
-from dxopt.spaces.naming import shown
+from dxopt.spaces.naming import text_of
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
 _DROP = Option("outside", "drop")
@@ -229,7 +229,7 @@ def _hashed(column: Any) -> Fingerprints:
             column = pd.Series(column.to_pylist(), dtype=object)
     if column.dtype == object:
         # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
-        texts = [shown(value.tolist() if isinstance(value, np.ndarray) else value) for value in column]
+        texts = [text_of(value.tolist() if isinstance(value, np.ndarray) else value) for value in column]
         return util.hash_array(np.array(texts, dtype=object))
     return util.hash_pandas_object(column, index=False).to_numpy()
 
