@@ -57,6 +57,8 @@ class Job:
         What the result answers; see `questions_of`.
     force : bool
         Whether it may replace a result that answers another question.
+    key : bytes
+        The key of the digests of data, which `keep_key` keeps in the output folder once there is a result in it.
     """
 
     file: Path
@@ -67,6 +69,7 @@ class Job:
     digest: str
     question: Question = field(default_factory=dict)
     force: bool = False
+    key: bytes = field(default=b"", repr=False)
 
     def not_started(self) -> Done:
         """Return its outcome where the run was interrupted before it began."""
@@ -111,20 +114,34 @@ def jobs_of(
         If a folder holds no problem file.
     """
     taken = {name.casefold() for name in SUMMARY}  # the summary files are beside the result folders
+    key = _key_of(output)
     for path in problem_files(paths):
         try:
             file = read_problems(path, overrides.sweep, overrides.epsilon)
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        data = _digests_of_data(file, output)
+        data = _digests_of_data(file, Key(key))
         inputs = digest_of(file, overrides, data)
         questions = questions_of(file, overrides, data)
         # The problem of a result is not solved into the folder that it is read from.
         here = {path.parent.name} if file.saved is not None and _same_folder(output, path.parent.parent) else set()
         for index, (name, question) in enumerate(zip(file.names, questions, strict=True)):
             folder = output / _folder_name(name, overrides.suffix, taken, here)
-            yield Job(path, index, name, folder, overrides, f"{inputs} {index}", question, force), file
+            yield (
+                Job(
+                    path,
+                    index,
+                    name,
+                    folder,
+                    overrides,
+                    f"{inputs} {index}",
+                    question,
+                    force,
+                    b"" if file.saved is not None or not data else key,
+                ),
+                file,
+            )
 
 
 def unreadable(file: Path, error: SpecError) -> Done:
@@ -181,41 +198,41 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _digests_of_data(file: ProblemFile, output: Path) -> list[str]:
+def _digests_of_data(file: ProblemFile, key: Key) -> list[str]:
     """Return a digest of each data file, "missing" if it cannot be read; the job that reads it then says why not.
 
     They are written into result folders, which may be published, and so are under the key of the output folder:
     nobody else can try out what was in a file. Those of a result's own arrays, which are published, need none.
     """
     found: list[str] = []
-    key: Key | None = None
     for path in file.data:
         try:
             with open_file(path, MOST_TABLE) as stream:
                 content = hashlib.file_digest(stream, "sha256").hexdigest()
         except (OSError, ValueError):
-            found.append("missing")
-            continue
-        if file.saved is None:
-            key = key or _key_of(output)
-            content = key.digest("dxopt data", content).hex()
-        found.append(content)
+            content = "missing"
+        found.append(content if file.saved is not None else key.digest("dxopt data", content).hex())
     return found
 
 
-def _key_of(output: Path) -> Key:
-    """Return the key in an output folder, made at its first use; a new one each time where it cannot be kept."""
-    file = output / KEY
+def _key_of(output: Path) -> bytes:
+    """Return the key in an output folder, or a new one where there is none."""
     with suppress(OSError, SpecError):
-        return Key(file.read_bytes())
-    content = token_bytes(32)
+        content = (output / KEY).read_bytes()
+        Key(content)
+        return content
+    return token_bytes(32)
+
+
+def keep_key(job: Job) -> None:
+    """Write the key of a job into its output folder, if its digests have one, for its owner alone."""
+    file = job.folder.parent / KEY
     with suppress(OSError):
-        output.mkdir(parents=True, exist_ok=True)
-        hidden = file.with_name(f"{KEY}.{token_hex(8)}")
-        with open_private(hidden) as stream:
-            stream.write(content)
-        hidden.replace(file)
-    return Key(content)
+        if job.key and not (file.exists() and file.read_bytes() == job.key):
+            hidden = file.with_name(f"{KEY}.{token_hex(8)}")
+            with open_private(hidden) as stream:
+                stream.write(job.key)
+            hidden.replace(file)
 
 
 def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> list[Question]:

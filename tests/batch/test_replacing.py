@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
-from dxopt.batch.jobs import KEY, Job, jobs_of
+from dxopt.batch.jobs import KEY, Job, jobs_of, keep_key
 from dxopt.cli.application import app
 from tests.material.batches import SMALL, write
 
@@ -159,6 +159,8 @@ def test_whoever_has_a_guess_of_a_data_file_cannot_confirm_it(named: str, tmp_pa
         text = f"x,weight,person\n0,2,{person}\n1,3,bob\n2,4,carl\n"
         (tmp_path / "a.csv").write_text(text, encoding="utf-8")
         jobs = [job for job, _ in jobs_of([tmp_path], tmp_path / output, batch.Overrides()) if isinstance(job, Job)]
+        (tmp_path / output).mkdir(exist_ok=True)
+        keep_key(jobs[0])
         return [jobs[0].digest, *(f"{key} {digest}" for key, digest in sorted(jobs[0].question.items()))]
 
     truth, again, guessed, other = (
