@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -61,7 +62,12 @@ def open_private(file: Path) -> IO[bytes]:
 
 
 def put_in_place(hidden: Path, file: Path) -> None:
-    """Give a private file that is whole its name, and before that the mode that a new file has in its folder."""
+    """Give a private file that is whole its name, and before that the mode that a new file has in its folder.
+
+    OSError where the name is that of a device, a pipe or a folder.
+    """
+    if not is_replaceable(file):
+        raise OSError(errno.EINVAL, "it is no plain file")
     probe = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
     with probe.open("xb") as stream:
         mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
@@ -71,16 +77,26 @@ def put_in_place(hidden: Path, file: Path) -> None:
     hidden.replace(file)
 
 
+def is_replaceable(file: Path) -> bool:
+    """Return whether a name is free, or that of a plain file or a link: no device, pipe or folder."""
+    with suppress(FileNotFoundError):
+        mode = file.lstat().st_mode
+        return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+    return True
+
+
 def require_free(file: Path, *, force: bool) -> None:
     """Raise SpecError unless an output may be written: in a folder that exists, and new, or a file with `force`."""
     try:
-        there = file.exists()
+        there, replaceable = file.exists(), is_replaceable(file)
     except (OSError, ValueError) as error:
         raise unwritable("output", file, error) from None
     if not file.parent.is_dir():
         raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
     if file.is_dir():
         raise SpecError("output", f"{file} is a folder", "name a file")
+    if not replaceable:
+        raise SpecError("output", f"{file} is a device or a pipe", "name a file")
     if there and not force:
         wrong = f"{file} is there already"
         raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))

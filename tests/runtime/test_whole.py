@@ -92,3 +92,25 @@ def test_no_export_follows_a_link_of_the_name_that_it_writes_to(tmp_path: Path, 
         assert done.exit_code == 0, done.output
     assert victim.read_text() == "precious"
     assert output.is_file() and not output.is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("how", ["export", "apply", "save", "key"])
+def test_no_device_or_pipe_is_replaced(tmp_path: Path, how: str) -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=1.0))
+    source = table.save(tmp_path / "t.dxt")
+    (tmp_path / "p.csv").write_text("beds\n1\n")
+    os.mkfifo(output := tmp_path / "out.csv")
+    calls = {
+        "export": ["export", str(source), "--to", "js", "-o", str(output), "--force"],
+        "apply": ["apply", str(source), str(tmp_path / "p.csv"), "-o", str(output), "--column", "beds", "--force"],
+        "key": ["key", str(output)],
+    }
+    if how == "save":
+        with pytest.raises(SpecError) as raised:
+            table.save(output)
+        assert raised.value.field in ("path", "file", "output")
+    else:
+        assert CliRunner().invoke(app, calls[how]).exit_code == 2
+    assert output.is_fifo()
+    assert sorted(names(tmp_path)) == ["out.csv", "p.csv", "t.dxt"]

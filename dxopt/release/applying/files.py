@@ -292,7 +292,7 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 
 def _claim(ledger: Budgets, name: str, token: str) -> tuple[str, str]:
     """Return what a sidecar says of its run, which never recurs: only the ledger can tell whether it is of a name."""
-    return ledger.digest("dxopt published", name, token), token
+    return ledger._digest("dxopt published", name, token), token
 
 
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
@@ -314,7 +314,7 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
         said = [digest, plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
         key = persons.key
         said += [persons.column, persons.release, "" if key is None else key.digest("dxopt run").hex()]
-        return f"apply {output.name} {ledger.digest('dxopt run', *said)[:32]}"
+        return f"apply {output.name} {ledger._digest('dxopt run', *said)[:32]}"
 
     return name
 

@@ -178,10 +178,11 @@ class Budgets(Shown):
         Examples
         --------
         >>> import dxopt as dx
-        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
-        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
-        ...     print([(payment.release, float(payment.cost)) for payment in budgets.history("ann")])
+        >>> budgets = dx.Budgets.open("budget.sqlite", create=True, default=2)
+        >>> paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        >>> print([(payment.release, float(payment.cost)) for payment in budgets.history("ann")])
         [('Monday', 0.5)]
+        >>> budgets.close()
         """
         with self._file.reading() as db:
             return charges.history(db, stored([person], self._key)[0])
@@ -323,7 +324,7 @@ class Budgets(Shown):
         with self._file.writing() as db:
             return charges.begin(db, called, shown)
 
-    def digest(self, *fields: str) -> str:
+    def _digest(self, *fields: str) -> str:
         """Return the HMAC-SHA256 of texts, under the key of the ledger or a secret of its own, in hexadecimal."""
         with self._file.writing() as db:
             return (self._key or charges.secret(db)).digest(*fields).hex()

@@ -6,14 +6,17 @@ import re
 from pathlib import Path
 from typing import IO, Any
 
+from dxopt.verify.published.bounded import MOST_ROW
 from dxopt.verify.verdict import Broken
 
 _MAGIC = 4
 _WRITER = re.compile(r"parquet-cpp-arrow version [0-9.]+(-SNAPSHOT)?")
 _MOST_HEADER = 1 << 16
 _ROWS = 1 << 10
-# fields of a page's header in Thrift: its kind, the bytes that follow, and the number of values by kind
-_KIND, _SIZE, _DICTIONARY, _PAGES = 1, 3, 7, (5, 8)
+_MOST_DICTIONARY = 2 * MOST_ROW
+"""Bytes of a dictionary: one is written of about a million, and of what was read at once."""
+# fields of a page's header in Thrift: its bytes once unpacked and as they follow, and the number of values by kind
+_UNPACKED, _SIZE, _DICTIONARY, _PAGES = 2, 3, 7, (5, 8)
 _VALUES = 1
 
 
@@ -51,6 +54,8 @@ def _values_of_dictionary(stream: IO[bytes], place: int, column: Any) -> int:
         stream.seek(place)
         read = stream.read(_MOST_HEADER)
         header, size = _Thrift(read).struct()
+        if _DICTIONARY in header and header[_UNPACKED] > _MOST_DICTIONARY:
+            raise Broken(f"column {column.path_in_schema!r} has a dictionary that fills the memory")
         known += header.get(_DICTIONARY, {}).get(_VALUES, 0)
         left -= sum(header[kind][_VALUES] for kind in _PAGES if kind in header)
         place += size + max(header[_SIZE], 0)

@@ -19,9 +19,12 @@ PUBLISHED = {"columns.csv": 3, "names.geojson": 9_000, "features.geojson": 600, 
 LARGE_PUBLISHED = PUBLISHED | {"names.geojson": 60_000, "fixed.parquet": 5_000, "lists.parquet": 4_096}
 
 
-READ = PUBLISHED | {"text.parquet": 1 << 16, "row.parquet": 20}
-LARGE_READ = LARGE_PUBLISHED | {"lists.parquet": "Broken"}
-EXPECTED = {"apply": (PUBLISHED, LARGE_PUBLISHED, "data"), "verify": (READ, LARGE_READ, "Broken")}
+QUICK_PUBLISHED = PUBLISHED | {"header.csv": 1}
+OTHERS = {"names.geojson": "Broken", "features.geojson": "Broken"}
+"""Read by `apply` alone: `verify` wants features as they are written."""
+READ = QUICK_PUBLISHED | OTHERS | {"text.parquet": 1 << 16, "row.parquet": 20}
+LARGE_READ = LARGE_PUBLISHED | OTHERS | {"lists.parquet": "Broken"}
+EXPECTED = {"apply": (QUICK_PUBLISHED, LARGE_PUBLISHED, "data"), "verify": (READ, LARGE_READ, "Broken")}
 
 
 def require_modest(what: str, names: list[Path], known: Mapping[str, int | str], most: float = MEGABYTES) -> None:
