@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,7 @@ def test_a_path_that_cannot_be_read(
     monkeypatch.chdir(tmp_path)
     path = make(tmp_path, suffix)
     done = CliRunner().invoke(app, [*words, str(path.relative_to(tmp_path))])
+    subprocess.run(["rm", "-rf", path], check=True)  # pytest removes folders by recursion
     assert isinstance(done.exception, SystemExit) and done.exit_code in (1, 2)
     assert "fault of dxopt" not in done.output
 
