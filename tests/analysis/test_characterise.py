@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,7 +212,7 @@ def test_bad_input(make, message: str) -> None:
 
 
 @pytest.mark.parametrize("members", [[-1, 0], [0, 9], ["0", "9"], [], [[0], [1, 2]], [0.5], None])
-def test_members_that_are_no_secrets(members: object) -> None:
+def test_members_that_are_no_secrets(members: Any) -> None:
     space = dx.line(4)
     mechanism = dx.classic.geometric(space, epsilon=1.0)
     calls = [
@@ -235,7 +236,7 @@ def test_members_by_label() -> None:
 
 
 @pytest.mark.parametrize("hiding", [[0, 0], [-1, 0, 0, 0], ["0"] * 4, [0.0] * 4, [[0], [1, 2]], None])
-def test_hidings_that_are_none(hiding: object) -> None:
+def test_hidings_that_are_none(hiding: Any) -> None:
     space = dx.line(4)
     for call in (
         dx.characterise.hiding_distance,
@@ -246,7 +247,7 @@ def test_hidings_that_are_none(hiding: object) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[0.2, 0.3, 0.5], [0.5, -0.5], [np.nan, 0.5], ["x", 0.5], [[0.5, 0.5]], 1.0, None])
-def test_the_multiplicative_distance_is_of_probabilities(wrong: object) -> None:
+def test_the_multiplicative_distance_is_of_probabilities(wrong: Any) -> None:
     for pair in (([0.5, 0.5], wrong), (wrong, [0.5, 0.5])):
         with pytest.raises(dx.SpecError):
             dx.characterise.multiplicative_distance(*pair)

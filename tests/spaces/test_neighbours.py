@@ -330,7 +330,9 @@ def test_too_many_steps_are_refused_while_they_are_counted(
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_steps_of_a_group_are_met_once(size: int) -> None:
     universe = dx.Universe.databases([0, 1, 2], 3)
-    found = list(RELATIONS.get("group")(size).steps(universe, (0, 1, 2)))
-    steps = (sum(a != b for a, b in zip(other, (0, 1, 2), strict=True)) for other in universe.secrets)
-    near = [other for other, step in zip(universe.secrets, steps, strict=True) if 0 < step <= size]
+    group: Any = RELATIONS.get("group")
+    found: list[Any] = list(group(size).steps(universe, (0, 1, 2)))
+    secrets: list[Any] = list(universe.secrets)
+    steps = (sum(a != b for a, b in zip(other, (0, 1, 2), strict=True)) for other in secrets)
+    near = [other for other, step in zip(secrets, steps, strict=True) if 0 < step <= size]
     assert sorted(found) == near

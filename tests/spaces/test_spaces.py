@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -224,7 +226,7 @@ SPACES = {
     [[-1], [99], [0.0], ["0"], 0, [[0]], [True], [None]],
     ids=["-1", "99", "0.0", "text", "0", "[[0]]", "True", "None"],
 )
-def test_a_block_takes_indices_alone(space: dx.MetricSpace, wrong: object) -> None:
+def test_a_block_takes_indices_alone(space: dx.MetricSpace, wrong: Any) -> None:
     assert space.block([0, 1], np.array([1], dtype=np.uint8)).shape == (2, 1)
     assert space.block([], [0]).shape == (0, 1)
     for rows, columns in ((wrong, [0]), ([0], wrong)):
@@ -235,7 +237,7 @@ def test_a_block_takes_indices_alone(space: dx.MetricSpace, wrong: object) -> No
 
 @pytest.mark.parametrize("space", [one for one in SPACES.values() if one.points is not None])
 def test_distances_are_to_points_of_the_space_alone(space: dx.MetricSpace) -> None:
-    points = space.points
+    points: Any = space.points
     assert space.distances_to(points.tolist()).tolist() == space.distances.tolist()
     assert space.distances_to(points, [1]).tolist() == space.distances[[1]].tolist()
     wide, bent = np.hstack([points, points]), points.reshape(-1)
