@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TRIANGLE_SLACK = 1e-12  # the relative error of distances up to which the triangle inequality counts as kept
 FEWER = "take fewer points, or dx.tight_constraints, which needs no matrix on lines, grids and products"
-"""What to do about a space that is too large for a matrix."""
+"""The fix for a space that is too large for a matrix."""
 MATRIX_POINTS = 20_000
 """The most points of a matrix of distances that is computed, not given: 3.2 GB."""
 BLOCK_CELLS = 4_000_000

@@ -29,7 +29,7 @@ _ROUNDING = 1e-9
 
 
 class NotOnePoint(SpecError):
-    """What does not name one point; `position` is where it stands in a list of labels, None without one."""
+    """A value that does not name one point; `position` is where it stands in a list of labels, None without one."""
 
     position: int | None = None
     said: ClassVar[str]

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
+from tests.material.people import town
 
 CANARY = ("CANARY", "37.4567", "37,4567")
 """Somebody's word, and somebody's position or count, in two ways to write it."""
@@ -35,6 +37,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "samples of words": lambda one: dx.Prior.from_samples(NO_POINTS, ["park", one]),
     "sample": lambda one: LINE.sample(one),
     "table": lambda one: TABLE.sample(["1", one]),
+    "sample of a town": lambda one: town().sample(one),
+    "objects": lambda one: dx.geo.nearest(AREA, np.array([[f"{one}x", "x"]], dtype=object)),
     "table for": lambda one: TABLE.sample_for(["ann"], [one], key=dx.Key(bytes(32)), release="May"),
 }
 

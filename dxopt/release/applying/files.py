@@ -88,7 +88,7 @@ def whole(output: Path, paid: Callable[[], Payment | None]) -> Iterator[IO[bytes
 
 
 _AGAIN = "make room, or see to the disk, and call it again: for this output no row is paid for twice"
-"""What to do about an output whose rows are paid for, where they would be paid for again in another file."""
+"""The fix for an output whose rows are paid for, where they would be paid for again in another file."""
 
 
 def publish(output: Path) -> None:
