@@ -1,4 +1,4 @@
-"""The arrays that the files of a result have: those of the kind of their mechanism, dual and problem, and no others."""
+"""The arrays of the files of a result: those of the kind of their mechanism, dual and problem, and no others."""
 
 from __future__ import annotations
 
