@@ -28,7 +28,7 @@ from dxopt.spaces.space import MetricSpace, required_space
 
 ROUNDING = 1e-9
 """Levels and entries that are off by no more are wrong by rounding alone."""
-DUST = 1e-4
+DUST = 1e-6
 """Solvers return entries below 0, and rows off 1, by no more."""
 _UNASKED = 1e-3
 """Probability of reports that a repair may move unasked, whatever the secret."""
@@ -130,7 +130,7 @@ def certify(
     repair : bool
         Change what is not private: entries are raised as little as the inequalities ask for, and rows scaled to sum
         to 1. `privacy.how` of the result states by how much entries moved. A matrix may then have what solvers leave:
-        entries of -1e-4 or more, and rows that sum to 1 within 1e-4.
+        entries of -1e-6 or more, and rows that sum to 1 within 1e-6.
     name : str, optional
 
     Returns

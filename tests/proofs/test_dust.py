@@ -28,20 +28,20 @@ def returned_by_a_solver(below: float, off: float, seed: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("below", "off"), [(1e-12, 0.0), (1e-9, 1e-8), (1e-8, 4.4e-9), (1e-7, 1e-8), (1e-6, 1e-5)])
+@pytest.mark.parametrize(("below", "off"), [(1e-12, 0.0), (1e-9, 1e-8), (1e-8, 4.4e-9), (1e-7, 1e-8)])
 def test_matrices_of_solvers_are_repaired_and_proven(below: float, off: float, seed: int) -> None:
     raw = returned_by_a_solver(below, off, seed)
     mechanism = dx.certify(raw, SPACE, 1.0, repair=True)
     assert mechanism.privacy is not None and mechanism.privacy.epsilon <= 1.0
     assert mechanism.matrix.min() >= 0 and math.isclose(mechanism.matrix.sum(), 4.0, rel_tol=1e-15)
-    assert np.abs(mechanism.matrix - raw).max() <= max(10 * (below + off), 1e-6)
+    assert np.abs(mechanism.matrix - raw).max() <= 1e-6
     row = next(row for row in dx.compare(PROBLEM, {"mine": raw}).rows if row.name == "mine")
-    assert row.private and row.value == pytest.approx(dx.solve(PROBLEM).certificate.value, abs=1e-4)
+    assert row.private and row.value == pytest.approx(dx.solve(PROBLEM).certificate.value, abs=1e-5)
     sweep = dx.sweep(PROBLEM, epsilons=[1.0], methods={"mine": raw})
     assert "mine" in str(sweep)
 
 
-@pytest.mark.parametrize(("below", "off"), [(1e-3, 0.0), (0.0, 1e-3)])
+@pytest.mark.parametrize(("below", "off"), [(1e-4, 0.0), (0.0, 1e-3)])
 def test_what_is_further_off_is_refused(below: float, off: float) -> None:
     raw = returned_by_a_solver(below, off)
     with pytest.raises(dx.SpecError) as caught:
