@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
@@ -69,7 +70,10 @@ class Option:
     def on_command_line(self) -> str:
         """Write it as an option of a command."""
         option = self.command or f"--{self.name.replace('_', '-')}"
-        return option if self.value is None or self.value is True else f"{option} {self.value}"
+        if self.value is None or self.value is True:
+            return option
+        values = self.value if isinstance(self.value, list) else [self.value]
+        return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 
 
 _LONGEST = 2_000

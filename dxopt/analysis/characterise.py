@@ -14,6 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_level
+from dxopt.numerics.coerce import as_weights
 from dxopt.numerics.number_syntax import Written
 from dxopt.runtime.display import Shown
 from dxopt.spaces.chains import EQUAL, TightChains
@@ -242,20 +243,31 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     >>> print(dx.characterise.posterior(mechanism, "uniform", 0).round(3).tolist())
     [0.665, 0.245, 0.09]
     """
-    given, naming = np.atleast_1d(reports), Naming(mechanism.reports.labels, None, "report")
-    # Strings are labels, and numbers positions.
-    try:
-        found = naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
-    except SpecError as error:
-        raise SpecError("reports", error.wrong, "give positions or labels of reports") from None
+    found = _found(reports, Naming(mechanism.reports.labels, None, "report"), "reports")
     likely = joint(mechanism, prior)[:, found].sum(axis=1)
     if not likely.any():
         raise SpecError("reports", "never occur under this prior", "give some that do")
     return likely / likely.sum()
 
 
+def _found(given: ArrayLike, naming: Naming, field: str) -> NDArray[np.int64]:
+    """Return indices `(k,)` from positions or labels, one or several; SpecError where one is wrong, or none there."""
+    try:
+        several = np.atleast_1d(given)
+        # strings are labels, and numbers positions
+        found = naming.find(label=several.tolist()) if several.dtype.kind == "U" else naming.find(index=several)
+    except ValueError as error:
+        wrong = error.wrong if isinstance(error, SpecError) else "are no list"
+        raise SpecError(field, wrong, f"give positions or labels of {naming.noun}s") from None
+    if not found.size:
+        raise SpecError(field, "are none", "give at least one")
+    return found.reshape(-1)
+
+
 def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
     """Return d_P, the largest |ln p(x)/q(x)|; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2).
+
+    SpecError unless both are weights of 0 or more, and equally many.
 
     Examples
     --------
@@ -263,8 +275,8 @@ def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
     >>> print(round(dx.characterise.multiplicative_distance([0.5, 0.5], [0.25, 0.75]), 3))
     0.693
     """
-    p = np.asarray(first, dtype=float)
-    q = np.asarray(second, dtype=float)
+    p = as_weights(first, "first", "give a list of probabilities")
+    q = as_weights(second, "second", "give as many probabilities", len(p))
     both = (p > 0) & (q > 0)
     if ((p > 0) != (q > 0)).any():
         return float("inf")
@@ -339,7 +351,7 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
     Parameters
     ----------
     members : array of int
-        N, by position; some must have a positive prior.
+        N, by position or by label; some must have a positive prior.
     epsilon : float, optional
         For the bound ε·d(N); the realised one of the mechanism without it.
 
@@ -351,7 +363,7 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
     >>> print(round(near.gain, 3), "at most", round(near.bound, 3))
     0.62 at most 1.0
     """
-    inside = np.asarray(members)
+    inside = _found(members, mechanism.space.naming, "members")
     weights = matching(mechanism, prior)[inside]
     if not weights.any():
         raise SpecError("members", "have prior 0", "give some that are possible")
@@ -374,7 +386,7 @@ def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
 
 
 def diameter(space: MetricSpace, members: ArrayLike) -> float:
-    """Return d(N): how far two members are apart, at most (CABP13 §2).
+    """Return d(N): how far two members, by position or by label, are apart, at most (CABP13 §2).
 
     Examples
     --------
@@ -382,7 +394,7 @@ def diameter(space: MetricSpace, members: ArrayLike) -> float:
     >>> print(dx.characterise.diameter(dx.line(10), [2, 3, 7]))
     5.0
     """
-    inside = np.asarray(members)
+    inside = _found(members, space.naming, "members")
     return float(space.distances[np.ix_(inside, inside)].max())
 
 
@@ -431,7 +443,7 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
     everything = np.arange(len(space))
     # A step is maximal where φ swaps two secrets and moves them as far as it moves any.
     for one in hidings:
-        hiding = np.asarray(one)
+        hiding = _checked_hiding(space, one)
         farthest = hiding_distance(space, hiding)
         maximal = (hiding[hiding] == everything) & (space.distances[everything, hiding] >= farthest * (1 - EQUAL))
         steps[everything[maximal], hiding[maximal]] = True
@@ -440,6 +452,8 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
 
 def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLike]) -> Tightness:
     """Check whether neighbourhoods are maximally tight (CABP13 Def 3): a step is within some N, as long as d(N).
+
+    Members are given by position or by label.
 
     Examples
     --------
@@ -450,8 +464,9 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
     """
     steps = np.zeros((len(space), len(space)), dtype=bool)
     for members in neighbourhoods:
-        inside = np.ix_(np.asarray(members), np.asarray(members))
-        steps[inside] |= space.distances[inside] >= diameter(space, members) * (1 - EQUAL)
+        found = _found(members, space.naming, "members")
+        inside = np.ix_(found, found)
+        steps[inside] |= space.distances[inside] >= diameter(space, found) * (1 - EQUAL)
     return _tightness(space, steps)
 
 
@@ -485,7 +500,14 @@ def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
 
 def _checked_hiding(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
     """Return a hiding function φ as indices `(n,)`; SpecError unless each secret has one to replace it."""
-    images = np.asarray(hiding)
-    if images.shape != (len(space),) or not np.isin(images, np.arange(len(space))).all():
+    try:
+        images = np.asarray(hiding)
+    except ValueError:
+        images = np.empty(0, dtype=np.int64)
+    if (
+        images.shape != (len(space),)
+        or images.dtype.kind not in "iu"
+        or not np.isin(images, np.arange(len(space))).all()
+    ):
         raise SpecError("hiding", "is no function of the secrets", "give the index of what replaces each of them")
     return images

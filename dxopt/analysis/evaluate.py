@@ -252,7 +252,7 @@ def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "dist
     losses = loss_of(mechanism, loss)
     most = alpha + _SLACK * abs(alpha)
     near = [(rows * (losses.rows(secrets) <= most)).sum(axis=1) for secrets, rows in mechanism.blocks()]
-    return np.concatenate(near)
+    return np.minimum(np.concatenate(near), 1.0)
 
 
 def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "distance") -> float:
@@ -322,4 +322,4 @@ def usefulness_curve(
     """
     weights = None if prior is None else matching(mechanism, prior)
     shares = [usefulness(mechanism, float(alpha), loss) for alpha in np.asarray(alphas, dtype=float).ravel()]
-    return np.array([share.min() if weights is None else weights @ share for share in shares])
+    return np.array([min(share.min() if weights is None else weights @ share, 1.0) for share in shares])

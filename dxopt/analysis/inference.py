@@ -13,7 +13,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.numerics.coerce import as_weights
+from dxopt.numerics.coerce import as_number, as_weights
 from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
@@ -241,11 +241,12 @@ def rate_distortion(
         raise SpecError("loss", "is infinite for some secret and report", "give finite losses")
     if (slope is None) == (max_loss is None):
         raise SpecError("slope", "and max_loss are given together, or neither is", "give one of the two")
-    if slope is not None and not (math.isfinite(slope) and slope >= 0):
-        raise SpecError("slope", f"is {slope:g}", "give a finite number of 0 or more")
+    value = as_number(*((max_loss, "max_loss") if slope is None else (slope, "slope")), fix := "give a finite number")
+    if slope is not None and not (math.isfinite(value) and value >= 0):
+        raise SpecError("slope", f"is {value:g}", f"{fix} of 0 or more")
     with Stop(partial=partial) as stop:
         curve = RateCurve(space, losses.reports, believed, losses.matrix, tolerance, limit, stop)
-        found = curve.at(float(slope)) if slope is not None else curve.within(float(max_loss or 0.0))
+        found = curve.at(value) if slope is not None else curve.within(value)
     return stop.delivered(found)
 
 

@@ -27,7 +27,8 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
     """Return the smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
     max over pairs of Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]), which the worst set of reports attains. Rounding
-    adds about 1e-14, and budgets εd above 700 are counted as 700.
+    adds about 1e-14, and budgets εd above 700 are counted as 700. It is 1 where no smaller one is proven, as
+    where two secrets share no report: that holds of every mechanism, and is taken for no level of privacy.
 
     Parameters
     ----------

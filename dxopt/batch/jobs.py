@@ -7,15 +7,19 @@ import json
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from secrets import token_bytes, token_hex
 from typing import Any
 
 from dxopt.batch.outcome import SUMMARY, Done, Line
 from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
+from dxopt.release.keys import Key
 from dxopt.results.folder import is_result
-from dxopt.runtime.reading import MOST_TABLE, is_folder, open_file
+from dxopt.runtime.atomic_write import open_private
+from dxopt.runtime.reading import MOST_TABLE, below, is_folder, open_file
 from dxopt.solving.plugins import named_plugins
 from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.fields import without_defaults
@@ -28,6 +32,8 @@ _HOW = frozenset({"name", "solver", "tolerance", "time_limit", "expect", "privac
 """Keys that do not change what is asked: those about the search, and `privacy`, whose level is in `epsilon`."""
 _LONGEST_FOLDER = 220
 """Bytes of the name of a result folder: a file system takes 255, and some are added while the folder is written."""
+KEY = ".resume.key"
+"""File in an output folder with the key of digests of data, for its owner alone."""
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
 """Devices of Windows, whatever ending they are given: none is the name of a folder."""
 
@@ -51,6 +57,8 @@ class Job:
         What the result answers; see `questions_of`.
     force : bool
         Whether it may replace a result that answers another question.
+    key : bytes
+        The key of the digests of data, which `keep_key` keeps in the output folder once there is a result in it.
     """
 
     file: Path
@@ -61,6 +69,7 @@ class Job:
     digest: str
     question: Question = field(default_factory=dict)
     force: bool = False
+    key: bytes = field(default=b"", repr=False)
 
     def not_started(self) -> Done:
         """Return its outcome where the run was interrupted before it began."""
@@ -84,7 +93,8 @@ def problem_files(paths: Iterable[Path]) -> list[Path]:
         if not is_folder(path):
             found.append(path)
             continue
-        inside = [file for file in sorted(path.rglob("*.yaml")) if not any(map(is_result, file.parents))]
+        written = sorted(file for file in below(path) if file.suffix == ".yaml")
+        inside = [file for file in written if not any(map(is_result, file.parents))]
         if not inside:
             raise SpecError(str(path), "holds no problem file", "name a folder with *.yaml files")
         found += inside
@@ -104,20 +114,34 @@ def jobs_of(
         If a folder holds no problem file.
     """
     taken = {name.casefold() for name in SUMMARY}  # the summary files are beside the result folders
+    key = _key_of(output)
     for path in problem_files(paths):
         try:
             file = read_problems(path, overrides.sweep, overrides.epsilon)
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        data = [_digest_of_data(named) for named in file.data]
+        data = _digests_of_data(file, Key(key))
         inputs = digest_of(file, overrides, data)
         questions = questions_of(file, overrides, data)
         # The problem of a result is not solved into the folder that it is read from.
         here = {path.parent.name} if file.saved is not None and _same_folder(output, path.parent.parent) else set()
         for index, (name, question) in enumerate(zip(file.names, questions, strict=True)):
             folder = output / _folder_name(name, overrides.suffix, taken, here)
-            yield Job(path, index, name, folder, overrides, f"{inputs} {index}", question, force), file
+            yield (
+                Job(
+                    path,
+                    index,
+                    name,
+                    folder,
+                    overrides,
+                    f"{inputs} {index}",
+                    question,
+                    force,
+                    b"" if file.saved is not None or not data else key,
+                ),
+                file,
+            )
 
 
 def unreadable(file: Path, error: SpecError) -> Done:
@@ -174,13 +198,41 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _digest_of_data(path: Path) -> str:
-    """Return the SHA-256 of a data file, "missing" if it cannot be read; the job that reads it then says why not."""
-    try:
-        with open_file(path, MOST_TABLE) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except (OSError, ValueError):
-        return "missing"
+def _digests_of_data(file: ProblemFile, key: Key) -> list[str]:
+    """Return a digest of each data file, "missing" if it cannot be read; the job that reads it then says why not.
+
+    They are written into result folders, which may be published, and so are under the key of the output folder:
+    nobody else can try out what was in a file. Those of a result's own arrays, which are published, need none.
+    """
+    found: list[str] = []
+    for path in file.data:
+        try:
+            with open_file(path, MOST_TABLE) as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+        except (OSError, ValueError):
+            content = "missing"
+        found.append(content if file.saved is not None else key.digest("dxopt data", content).hex())
+    return found
+
+
+def _key_of(output: Path) -> bytes:
+    """Return the key in an output folder, or a new one where there is none."""
+    with suppress(OSError, SpecError):
+        content = (output / KEY).read_bytes()
+        Key(content)
+        return content
+    return token_bytes(32)
+
+
+def keep_key(job: Job) -> None:
+    """Write the key of a job into its output folder, if its digests have one, for its owner alone."""
+    file = job.folder.parent / KEY
+    with suppress(OSError):
+        if job.key and not (file.exists() and file.read_bytes() == job.key):
+            hidden = file.with_name(f"{KEY}.{token_hex(8)}")
+            with open_private(hidden) as stream:
+                stream.write(job.key)
+            hidden.replace(file)
 
 
 def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> list[Question]:

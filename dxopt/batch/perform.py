@@ -49,6 +49,8 @@ def perform(
         if file is None:  # the digest of a job is that of its file and options, a blank, and its index
             file = _read_once(job.file, job.digest.partition(" ")[0], job.overrides.sweep, job.overrides.epsilon)
         task = job.overrides.apply(_build_once(file)[job.index])
+    except KeyboardInterrupt:
+        return replace(job.not_started(), interrupted=True)
     except SpecError as error:
         return unreadable(job.file, error)
     except Exception as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import dxopt
-from dxopt.batch.jobs import Job, Question
+from dxopt.batch.jobs import Job, Question, keep_key
 from dxopt.batch.outcome import Done, Line
 from dxopt.errors import Option, PlausibilityWarning, SpecError
 from dxopt.results.folder import is_result, put_back, write_json
@@ -50,6 +50,7 @@ def write_record(job: Job, done: Done, folder: Path) -> None:
         "line": asdict(done.line),
         "error": done.error,
     }
+    keep_key(job)
     write_json(folder / RECORD, content)
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.reports import pack_reports, unpack_reports
+from dxopt.numerics.coerce import as_weights
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT, deficit, row_sums
 from dxopt.runtime.archive import Arrays, nested, part
@@ -162,7 +163,8 @@ class KernelMechanism(Mechanism):
         # "level" is the name of ε' in saved files; their "epsilon" is the one that is proven.
         return self.packed_common() | {"weights": self.weights, "level": self.epsilon, "slack": self.slack}
 
-    def correct(self, prior: Array) -> float:
+    def correct(self, prior: ArrayLike) -> float:
+        prior = as_weights(prior, "prior", "give a probability for each secret", len(self.space))
         # max_x π_x T[x, z] for all z at once, by structure; the column of the slack report has the rest as well.
         best = self.kernel.closure(prior) * self.weights
         with_rest = self.kernel.row(self.slack) * self.weights[self.slack] + self.rest
@@ -461,7 +463,7 @@ def remapped(base: KernelMechanism, table: Indices, reports: Reports, epsilon: f
     """Replace the reports of a kernel mechanism `(n, n)` by a table `(n,)`, proven private at ε.
 
     An entry of the remap is the sum of the base's entries over the reports that become one, and sums obey the same
-    inequalities (CABP13 §3). In doubles each sum is off by 2^-53 relative and a little more, for which the ε of the
+    inequalities (HLM14 Thm 4). In doubles each sum is off by 2^-53 relative and a little more, for which the ε of the
     base, at most `epsilon_of_base`, leaves room. Row sums stay within 2^-50 of 1, as those of the base are within
     2^-52. No entry of the base underflows. CertificateError where there is no such room, or the table does not fit.
     """

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import CertificateError, UnsupportedError
 from dxopt.mechanisms.kernel import PAIRED_POINTS, lowered_epsilon, private_rest
 from dxopt.model.factors import error_of_sums, marginals, product_of
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
+from dxopt.numerics.coerce import as_weights
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT, deficit
 from dxopt.proofs.privacy import ROW_SUM_ERROR
@@ -118,9 +119,10 @@ class ProductMechanism(Mechanism):
             parts.append(own * (1 - self.held) + _distances_to(space, at) * self.held)
         return reduce(np.add.outer, parts).reshape(-1)
 
-    def correct(self, prior: Array) -> float:
+    def correct(self, prior: ArrayLike) -> float:
         """Return Σ_z max_x π_x K[x, z] by factors, to 1e-11, where the prior is a product to 1e-12; else by rows."""
         # max over tuples of a product of non-negative numbers is the product of the maxima, in every report.
+        prior = as_weights(prior, "prior", "give a probability for each secret", len(self.space))
         parts = marginals(prior, self._shape)
         if np.abs(product_of(parts) - prior).sum() > 1e-12:
             self._require_pairs("utility")

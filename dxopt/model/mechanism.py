@@ -19,7 +19,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
-from dxopt.numerics.coerce import as_distributions
+from dxopt.numerics.coerce import as_distributions, as_numbers, as_weights
 from dxopt.numerics.draws import by_rows
 from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
 from dxopt.runtime.archive import Arrays, read, write
@@ -160,7 +160,7 @@ class Mechanism(Sampler):
         return arrays
 
     def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process: report `table[z]`, an index among `reports`, instead of z; prove the level anew (CABP13 §3).
+        """Post-process: report `table[z]`, an index among `reports`, for z; prove the level anew (HLM14 Thm 4).
 
         Raises
         ------
@@ -174,10 +174,12 @@ class Mechanism(Sampler):
         >>> print(mechanism.remap([0, 0, 2]).row(label="0").round(3).tolist())
         [0.901, 0.0, 0.099]
         """
+        fix = "give one index per report"
+        shape = as_numbers(table, "table", fix).shape
         target = np.asarray(table)
         reports = reports or self.reports
-        if target.shape != (len(self.reports),) or not np.issubdtype(target.dtype, np.integer):
-            raise SpecError("table", f"has shape {target.shape}", "give one index per report")
+        if shape != (len(self.reports),) or not np.issubdtype(target.dtype, np.integer):
+            raise SpecError("table", f"has shape {shape} and numbers of type {target.dtype}", fix)
         if target.min() < 0 or target.max() >= len(reports):
             raise SpecError("table", "has an index out of range", f"indices run from 0 to {len(reports) - 1}")
         remapped = post_processed(self.matrix, target, len(reports))
@@ -200,9 +202,8 @@ class Mechanism(Sampler):
         >>> print(mechanism.compose([[1, 0], [0, 1], [0, 1]], yes_or_no).matrix.round(3).tolist())
         [[0.731, 0.269], [0.269, 0.731], [0.099, 0.901]]
         """
-        channel = np.asarray(then, dtype=float)
-        if channel.ndim != 2 or channel.shape[0] != len(self.reports):
-            raise SpecError("then", f"has shape {channel.shape}", f"give {len(self.reports)} rows")
+        fix = f"give a matrix with {len(self.reports)} rows of probabilities"
+        channel = as_distributions(then, "then", fix, len(self.reports), None)
         if reports is None:
             columns = channel.shape[1]
             reports = self.reports if columns == len(self.reports) else Reports(tuple(map(str, range(columns))))
@@ -313,7 +314,7 @@ class Mechanism(Sampler):
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         return by_rows(secrets, lambda secret: self.rows(np.array([secret]))[0], rng)
 
-    def correct(self, prior: NDArray[np.float64]) -> float:
+    def correct(self, prior: ArrayLike) -> float:
         """Return Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right.
 
         Examples
@@ -324,6 +325,7 @@ class Mechanism(Sampler):
         >>> print(round(mechanism.correct(np.array([0.6, 0.2, 0.2])), 3))
         0.687
         """
+        prior = as_weights(prior, "prior", "give a probability for each secret", len(self.space))
         # The best joint probability of each report so far; blocks of rows pass one at a time.
         best = np.zeros(len(self.reports))
         for secrets, rows in self.blocks():

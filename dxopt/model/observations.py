@@ -113,7 +113,8 @@ def frequencies(
     observations are labels, else coordinates.
     """
     if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        found = [_place_of(space, label, "" if at is None else f"{at(i)}: ") for i, label in enumerate(observed)]
+        say = at or "number {}".format
+        found = [_place_of(space, label, say(i)) for i, label in enumerate(observed)]
         return np.bincount(found, minlength=len(space))
     try:
         located = np.array(observed, dtype=float).reshape(len(observed), -1)
@@ -149,10 +150,10 @@ def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> 
 
 
 def _place_of(space: MetricSpace, label: Any, where: str) -> int:
-    """Return the index of the point with a label; errors begin with `where`."""
+    """Return the index of the point with a label; errors begin with `where`, and never show it."""
     try:
         return space.naming.one(label=label)
     except SeveralPoints as error:
-        raise SpecError("samples", where + error.wrong, "use labels of one point each") from None
+        raise SpecError("samples", f"{where} {error.said} points", "use labels of one point each") from None
     except SpecError:
-        raise SpecError("samples", f"{where}{label!r} is no point of the space", "use its labels") from None
+        raise SpecError("samples", f"{where} is no point of the space", "use its labels") from None

@@ -39,7 +39,8 @@ def checked_delta(delta: float) -> float:
     """Return δ as a float; SpecError unless it is from 0 to below 1."""
     relaxed = as_number(delta, "delta", "give a number from 0 to below 1")
     if not 0 <= relaxed < 1:
-        raise SpecError("delta", f"is {relaxed:g}", "give a number from 0 to below 1")
+        nothing = ", which promises nothing" if relaxed == 1 else ""
+        raise SpecError("delta", f"is {relaxed:g}{nothing}", "give a number from 0 to below 1")
     return relaxed
 
 

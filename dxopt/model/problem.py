@@ -23,6 +23,7 @@ from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.hockey_stick import PAIRS
 from dxopt.numerics.number_syntax import Written, shortened
+from dxopt.spaces.distances import FEWER
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
@@ -133,7 +134,7 @@ class Problem:
         vars(self).update(space=space, epsilon=level, within=within, prior=_one_prior(prior, space), priors=several)
         vars(self).update(loss=losses, objective=wanted, delta=checked_delta(delta), pairs=pairs, beliefs=beliefs)
         vars(self).update(name=name)
-        self._check(max_loss)
+        self._check(None if max_loss is None else float(max_loss))
 
     def _check(self, max_loss: float | None) -> None:
         """Raise SpecError where parts that are sound by themselves do not fit together or the space."""
@@ -295,7 +296,7 @@ class Problem:
             raise UnsupportedError(
                 "space",
                 f"needs a matrix of {rows:,} by {columns:,}, over the limit of {PROBLEM_CELLS:,} entries",
-                "take fewer points, or a line or product, which need no matrix",
+                FEWER,
             )
 
 

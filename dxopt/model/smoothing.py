@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.numerics.coerce import as_weights
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.lattices import line, torus
 from dxopt.spaces.space import MetricSpace
@@ -103,11 +104,13 @@ class Smoothing:
         parts = [f"{self.kernel} kernel of bandwidth {self.bandwidth:g}"] if self.kernel else []
         return ", ".join([*parts, f"{self.add:g} added"] if self.add else parts)
 
-    def smoothed(self, space: MetricSpace, counts: Array) -> Array:
+    def smoothed(self, space: MetricSpace, counts: ArrayLike) -> Array:
         """Return the smoothed counts `(n,)` of counts `(n,)` of 0 or more.
 
         Raises
         ------
+        SpecError
+            If counts are not as many finite numbers of 0 or more as there are points.
         UnsupportedError
             If a kernel would need more than a billion pairs of a secret with data and a secret.
 
@@ -118,6 +121,7 @@ class Smoothing:
         >>> print(dx.Smoothing(add=0.5).smoothed(dx.line(3), np.array([2.0, 0.0, 1.0])).tolist())
         [2.5, 0.5, 1.5]
         """
+        counts = as_weights(counts, "counts", "give a number for each point", len(space))
         spread = counts if self.kernel is None else _spread_out(space, counts, self.kernel, self.bandwidth or 1.0)
         return spread + self.add
 

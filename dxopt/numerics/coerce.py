@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+from datetime import date, time
+from numbers import Integral, Number
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,15 @@ _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 """Types that Python turns into numbers, but nobody means as numbers."""
 
 
+VALUE = str | bytes | Number | date | time | UUID | np.generic | None
+"""Types of single values; what others say of themselves may be an address in memory."""
+
+
 def short_repr(given: Any) -> str:
-    """Return the repr of anything on one short line, as messages quote it."""
+    """Return the repr of a value, or of several, on one short line, as messages quote it; else the type."""
+    several = given if isinstance(given, list | tuple | set | frozenset | np.ndarray) else [given]
+    if not all(isinstance(one, VALUE) for one in several):
+        return f"of type {type(given).__name__}"
     try:
         return " ".join(repr(given).split())[:_LONGEST]
     except ValueError:
@@ -41,7 +50,7 @@ def as_number(given: Any, field: str, fix: str) -> float:
         raise SpecError(field, "is a number too large to compute with", fix) from None
     except (TypeError, ValueError):
         pass
-    raise SpecError(field, f"{short_repr(given)} is not a number", fix)
+    raise SpecError(field, f"is {short_repr(given)}, which is not a number", fix)
 
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
@@ -65,7 +74,8 @@ def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDA
         raise SpecError(field, f"has {len(array):,} entries, not {size:,}", fix)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
-        raise SpecError(field, f"number {bad[0]} is {array[bad[0]]:g}", "give finite numbers of 0 or more")
+        wrong = "negative" if array[bad[0]] < 0 else "not finite"
+        raise SpecError(field, f"number {bad[0]} is {wrong}", "give finite numbers of 0 or more")
     return array
 
 
@@ -104,7 +114,7 @@ def ragged(given: Any) -> str:
 
 
 def _what_is_wrong(given: Any) -> str:
-    """Return what is wrong with an argument that is no array of real numbers."""
+    """Return what is wrong with an argument that is no array of numbers; no entry is quoted, as it may be secret."""
     if found := ragged(given):
         return f"has {found}"
     try:
@@ -117,5 +127,5 @@ def _what_is_wrong(given: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"entry {list(index)} is {short_repr(entry)}, which is no real number"
+            return f"entry {list(index)}, of type {type(entry).__name__}, is no real number"
     return "has entries that are no real numbers"

@@ -27,9 +27,11 @@ from dxopt.spaces.archive import are_same
 from dxopt.spaces.space import MetricSpace, required_space
 
 ROUNDING = 1e-9
-"""Entries that a repair moves by no more were wrong by rounding alone."""
+"""Levels and entries that are off by no more are wrong by rounding alone."""
 DUST = 1e-6
-"""Solvers return entries below 0, and rows off 1, by no more; a repair may move entries of theirs as far unasked."""
+"""Solvers return entries below 0, and rows off 1, by no more."""
+_UNASKED = 1e-3
+"""Probability of reports that a repair may move unasked, whatever the secret."""
 _EXACT = Context(prec=60)
 
 
@@ -78,10 +80,13 @@ def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice:
         budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
         allowed = _EXACT.exp(budget)
         found = _EXACT.divide(Decimal(float(matrix[x, report])), Decimal(float(matrix[other, report])))
+        fix = "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
+        if found < allowed * (1 - Decimal(ROUNDING)):
+            faint = matrix[matrix > 0].min()
+            return SpecError("matrix", f"has entries of {faint:.3g}, too small for a proof in doubles", fix)
         near = "above" if found > allowed else "too close to"
         limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
         wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
-        fix = "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
         return SpecError("matrix", wrong, fix)
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratio:.6g} where {allowed:.6g} is allowed"
@@ -187,13 +192,16 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
     return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
 
 
-def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """Return a mechanism as `proven_as_it_is` does, or repaired where that moves no entry by more than 1e-9.
+def proven_or_mended(
+    problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None
+) -> tuple[Mechanism, float]:
+    """Return a mechanism as `proven_as_it_is` does, or as `certify` repairs it, and by how much entries moved.
 
-    Matrices with the dust of solvers may move by 1e-6; `privacy.how` states by how much entries moved.
+    A repair is refused that changes more than one report in a thousand, whatever the secret: what it makes would be
+    another mechanism than what a solver, or rounding, left.
     """
     try:
-        return proven_as_it_is(problem, mechanism, name)
+        return proven_as_it_is(problem, mechanism, name), 0.0
     except SpecError:
         if not problem.private:
             raise
@@ -203,10 +211,10 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
     asked = _problem_for_repair(alone, given)
     channel = brought_to_privacy(asked, matrix)
-    dusty = matrix.min() < 0 or np.abs(matrix.sum(axis=1) - 1).max() > ROUNDING
-    if np.abs(channel - matrix).max() > (DUST if dusty else ROUNDING):
+    moved = np.abs(channel - matrix)
+    if moved.sum(axis=1).max() > _UNASKED:
         raise refusal(asked, given.matrix)
-    return proven_repair(asked, matrix, channel, name or given.name)[0]
+    return proven_repair(asked, matrix, channel, name or given.name)[0], float(moved.max())
 
 
 def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
@@ -221,15 +229,23 @@ def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
 
 
 def without_dust(given: Mechanism | ArrayLike) -> Mechanism | ArrayLike:
-    """Return a matrix without what solvers leave, entries just below 0 and rows just off 1; all else as it is."""
+    """Return a matrix without what solvers leave, entries just below 0 and rows just off 1; all else as it is.
+
+    SpecError where an entry is further below, or a row further off.
+    """
     matrix = _as_given(given)
     if isinstance(given, Mechanism) or matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all():
         return given
+    if (least := matrix.min()) < -DUST:
+        wrong = f"entry {np.argwhere(matrix == least)[0].tolist()} is {least:.6g}"
+        raise SpecError("matrix", wrong, f"give probabilities, from {-DUST:g} on")
+    sums = matrix.sum(axis=1)
+    if (off := np.abs(sums - 1)).max() > DUST:
+        worst = int(off.argmax())
+        wrong = f"row {worst} sums to {sums[worst]:.9g}, off by more than {DUST:g}"
+        raise SpecError("matrix", wrong, "divide each row by its sum")
     cleared = np.maximum(matrix, 0.0)
-    sums = cleared.sum(axis=1, keepdims=True)
-    if matrix.min() < -DUST or np.abs(matrix.sum(axis=1) - 1).max() > DUST:
-        return given
-    return cleared / sums
+    return cleared / cleared.sum(axis=1, keepdims=True)
 
 
 def _as_given(given: Mechanism | ArrayLike) -> NDArray[np.float64]:

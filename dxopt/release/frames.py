@@ -6,7 +6,7 @@ labels=frame.index)`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from dxopt.errors import SpecError, optional
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
+from dxopt.spaces.naming import Naming, SeveralPoints, written
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -102,12 +103,11 @@ def mechanism_from_frame(
     [[0.75, 0.25], [0.25, 0.75]]
     """
     _require_pandas(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
-    columns = list(map(str, frame.columns))
     if reports is None:
-        same = sorted(columns) == sorted(space.labels)
-        reports = Reports.of(space) if same else Reports(tuple(columns))
-    rows = _positions(space.labels, list(map(str, frame.index)), "index")
-    order = _positions(reports.labels, columns, "columns")
+        same = {*_rows(space.labels, frame.columns, "columns")} == {*range(len(space))}
+        reports = Reports.of(space) if same else Reports(tuple(map(str, frame.columns)))
+    rows = _positions(space.labels, frame.index, "index")
+    order = _positions(reports.labels, frame.columns, "columns")
     return Mechanism.from_matrix(space, _require_numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
 
 
@@ -140,17 +140,16 @@ def prior_from_frame(
     [0.25, 0.75, 0.0]
     """
     _require_pandas(series, "series", "Series", ("index", "dtype", "to_numpy"))
-    labels = list(map(str, series.index))
     weights = _require_numbers(series, "series")
-    known = set(labels)
-    lacking = [label for label in space.labels if label not in known]
+    rows = _rows(space.labels, series.index, "index")
+    lacking = [label for point, label in enumerate(space.labels) if point not in rows]
     if lacking and missing is None:
         more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
         fix = "write missing=0 to give weight 0 to what it lacks, or add them"
         raise SpecError("index", f"lacks label {lacking[0]!r}{more}", fix)
-    weights = np.concatenate([weights, np.full(len(lacking), missing, dtype=float)])  # without `missing` none lacks
-    order = _positions(space.labels, [*labels, *lacking], "index")
-    return Prior.from_weights(space, weights[order], name=name)
+    _require_known(rows, "index")
+    weights = np.append(weights, np.nan if missing is None else missing)  # without `missing` none lacks
+    return Prior.from_weights(space, weights[[rows.get(point, -1) for point in range(len(space))]], name=name)
 
 
 def _require_pandas(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
@@ -167,19 +166,33 @@ def _require_numbers(given: Any, field: str) -> NDArray[np.float64]:
         raise SpecError(field, "has entries that are not numbers", "give numbers only") from None
 
 
-def _positions(wanted: Sequence[str], labels: list[str], field: str) -> list[int]:
-    """Return the place in `labels` of each label that is wanted; SpecError unless both have the same, once each."""
-    positions = {label: position for position, label in enumerate(labels)}
-    if len(positions) < len(labels):
-        twice = next(label for position, label in enumerate(labels) if positions[label] != position)
-        raise SpecError(field, f"has the label {twice!r} twice", "give each label once")
-    known = set(wanted)
-    if len(known) < len(wanted):
-        raise SpecError(
-            field, "is matched with labels some of which are alike", "give the points labels of their own"
-        )
-    for some, others, wrong in ((wanted, positions, "lacks"), (labels, known, "has an unknown")):
-        for label in some:
-            if label not in others:
-                raise SpecError(field, f"{wrong} label {label!r}", "give one for each point and no others")
-    return [positions[label] for label in wanted]
+def _rows(labels: Sequence[str], names: Iterable[Any], field: str) -> dict[int | str, int]:
+    """Return the row of each point that a name is the label of, and of other names; SpecError where one is twice."""
+    naming = Naming(labels)
+    found: dict[int | str, int] = {}
+    for row, name in enumerate(names):
+        try:
+            point = naming.with_label(name)
+        except SeveralPoints:
+            fix = "give the points labels of their own"
+            raise SpecError(field, "is matched with labels some of which are alike", fix) from None
+        if found.setdefault(written(name) if point is None else point, row) != row:
+            raise SpecError(field, f"has the label {written(name)!r} twice", "give each label once")
+    return found
+
+
+def _require_known(found: dict[int | str, int], field: str) -> None:
+    """Raise SpecError if a name is no label."""
+    for name in found:
+        if isinstance(name, str):
+            raise SpecError(field, f"has an unknown label {name!r}", "give one for each point and no others")
+
+
+def _positions(labels: Sequence[str], names: Iterable[Any], field: str) -> list[int]:
+    """Return the place in `names` of each label; SpecError unless both have the same, once each."""
+    found = _rows(labels, names, field)
+    lacking = next((label for point, label in enumerate(labels) if point not in found), None)
+    if lacking is not None:
+        raise SpecError(field, f"lacks label {lacking!r}", "give one for each point and no others")
+    _require_known(found, field)
+    return [found[point] for point in range(len(labels))]

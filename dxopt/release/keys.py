@@ -7,10 +7,11 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dxopt.errors import SpecError, required
 from dxopt.runtime.atomic_write import replacing
+from dxopt.runtime.identity import composed
 from dxopt.runtime.reading import MOST_KEY, as_path, open_file, require_private
 
 VARIABLE = "DXOPT_KEY"
@@ -80,9 +81,7 @@ class Key:
         SpecError
             If the file cannot be read, others than its owner may read it, or it holds no key.
         """
-        path = as_path(file, "file")
-        if _LIKE_A_KEY.search(path.name):
-            raise SpecError("key", "the name of the file may be a key itself", "name a file that has the key in it")
+        path = _path_of(file)
         try:
             with open_file(path, MOST_KEY) as stream:
                 mode = os.fstat(stream.fileno()).st_mode
@@ -131,7 +130,7 @@ class Key:
             If there is such a file, as what was drawn with the key in it could not be repeated; or it cannot be
             written.
         """
-        path = as_path(file, "file")
+        path = _path_of(file)
         with replacing(path, "key", private=True) as stream:
             stream.write(f"{self._content.hex()}\n".encode("ascii"))
         return path
@@ -170,3 +169,20 @@ class Key:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a key is not pickled; load it from its file where it is needed")
+
+
+def require_release(name: Any) -> None:
+    """Raise SpecError unless this is the name of a release in its one spelling, as another one draws anew."""
+    if not isinstance(name, str) or not composed(name):
+        raise SpecError("release", "has no name", "name what is published by a text, such as 'autumn'")
+    if composed(name) != name:
+        wrong = f"is {name!r}, with blanks, marks that are not seen, or letters in parts"
+        raise SpecError("release", wrong, f"write {composed(name)!r}")
+
+
+def _path_of(file: str | Path) -> Path:
+    """Return the name of a file of a key as a path; SpecError, which hides it, where it may be a key itself."""
+    path = as_path(file, "file")
+    if _LIKE_A_KEY.search(path.name):
+        raise SpecError("key", "the name of the file may be a key itself", "name a file that has the key in it")
+    return path

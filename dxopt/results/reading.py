@@ -17,7 +17,7 @@ from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
-from dxopt.proofs.duals import unpack_dual
+from dxopt.proofs.duals import pack_dual, unpack_dual
 from dxopt.results.claims import Claims, Notes, read_typed, undamaged
 from dxopt.results.comparison_folder import difference, read_comparison
 from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
@@ -94,7 +94,10 @@ def _read_report(folder: Path) -> Report:
             f"{CLAIMS}: problem.units are {units} by the arrays, but {claims.problem.units} was saved"
         )
     problem = _with_optima(folder, problem)
-    dual = unpack_dual(read_arrays(folder / DUAL))
+    stored = read_arrays(folder / DUAL)
+    dual = unpack_dual(stored)
+    if other := {*pack_dual(dual, len(problem.space))} ^ {*stored}:
+        raise SpecError(f"{DUAL}: {min(other)}", "is unknown or missing", "solve the problem again")
     proven = certify(problem, Candidate(mechanism, dual, claims.found.claim))
     proof = proven.certificate
     optimal = is_optimal(problem, proven.mechanism, proof.value, proof.bound, claims.tolerance)
@@ -155,6 +158,8 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
         mechanism = Mechanism.from_matrix(space, stored["matrix"], reports, name=str(stored["name"]))
     else:
         mechanism = unpacked(stored)
+    if other := {*mechanism.packed(), "format"} ^ {*stored}:
+        raise SpecError(f"{MECHANISM}: {min(other)}", "is unknown or missing", "solve the problem again")
     return _problem_from(claims, asked, mechanism), mechanism
 
 

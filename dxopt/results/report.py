@@ -344,6 +344,7 @@ class Report(Result):
 
 MOST = 10
 """Lines of the short form, but for warnings."""
+_BY_ROUNDING = "value and bound are apart by rounding alone"
 _CONTINUING = ("auto", "columns")
 """Solvers that may begin with an earlier answer."""
 _SHORT = ("radius", "worst off", "largest error", "prior 0", "never reported", "positions", "places", "delta")
@@ -381,7 +382,8 @@ def _status_text(report: Report) -> str:
     """Return how the solve ended, how much better another mechanism may be, and how to go on looking for it."""
     gap = report.certificate.gap
     if report.status is Status.OPTIMAL:
-        return f"optimal (gap {gap:.1e})"
+        close = f"gap {gap:.1e}" if gap <= report.tolerance else _BY_ROUNDING
+        return f"optimal ({close})"
     certified = "" if report.delivered else " (not certified optimal)"
     told = f"{report.status}{certified}: {report.mechanism.name}; {say.gap_text(gap)}"
     stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
@@ -395,8 +397,9 @@ def all_lines(report: Report) -> Lines:
     """Return the lines of `details`: all that is known, with all digits, also routes, refusals and proofs."""
     problem, proof, found = report.problem, report.certificate, report.explanation
     # `gap` is relative to the value or to 1e-12; of a smaller value `is_optimal` asks that for 1e-12 of the losses
-    open_still = proof.gap <= report.tolerance and report.status is not Status.OPTIMAL
-    above = "; above it in units of the losses" if open_still else ""
+    above, optimal = "", report.status is Status.OPTIMAL
+    if optimal != (proof.gap <= report.tolerance):
+        above = f"; {_BY_ROUNDING}" if optimal else "; above it in units of the losses"
     lines = [
         *(("warning", str(warning)) for warning in report.warnings),
         ("problem", say.question_text(problem, found.noun)),

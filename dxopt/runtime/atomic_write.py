@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,14 +16,13 @@ from dxopt.errors import Option, SpecError
 
 @contextmanager
 def replacing(
-    file: Path, field: str, fix: str = "name another file", *, hidden: Path | None = None, private: bool = False
+    file: Path, field: str, fix: str = "name another file", *, private: bool = False
 ) -> Iterator[IO[bytes]]:
     """Yield a stream whose content becomes the file, in place of an earlier one, once the context ends without error.
 
     Until then the content is in a hidden file beside it, which must be new: nothing that somebody else has put there,
-    such as a link, is written to. An error removes it. `hidden` may name it, if nobody else makes files of that name;
-    by default the name is one that nobody can guess. A `private` file is for its owner alone, and replaces none.
-    `field` and `fix` are those of errors.
+    such as a link, is written to, as nobody can guess its name; its owner alone may read it. An error removes it. A
+    `private` file stays for its owner alone, and replaces none. `field` and `fix` are those of errors.
 
     Raises
     ------
@@ -29,12 +30,8 @@ def replacing(
         If the file cannot be written; an earlier one is then as it was.
     """
     try:
-        hidden = hidden or file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
-        # the mode is set as the file is made: nobody else can read it in between
-        mode = 0o600 if private else 0o666
-        stream = open(  # noqa: SIM115
-            hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode)
-        )
+        hidden = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+        stream = open_private(hidden)
     except (OSError, ValueError) as error:
         raise unwritable(field, file, error, fix) from None
     try:
@@ -46,7 +43,7 @@ def replacing(
             os.link(hidden, file)
             hidden.unlink()
         else:
-            hidden.replace(file)
+            put_in_place(hidden, file)
     except FileExistsError:
         with suppress(OSError):
             hidden.unlink()
@@ -59,16 +56,47 @@ def replacing(
         raise
 
 
+def open_private(file: Path) -> IO[bytes]:
+    """Open a stream to a new file that its owner alone may read, from the moment on at which it is made."""
+    return open(file, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
+
+
+def put_in_place(hidden: Path, file: Path) -> None:
+    """Give a private file that is whole its name, and before that the mode that a new file has in its folder.
+
+    OSError where the name is that of a device, a pipe or a folder.
+    """
+    if not is_replaceable(file):
+        raise OSError(errno.EINVAL, "it is no plain file")
+    probe = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+    with probe.open("xb") as stream:
+        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+    probe.unlink()
+    if stat.S_IMODE(hidden.stat().st_mode) != mode:  # some file systems have one mode for all, and let nobody set it
+        hidden.chmod(mode)
+    hidden.replace(file)
+
+
+def is_replaceable(file: Path) -> bool:
+    """Return whether a name is free, or that of a plain file or a link: no device, pipe or folder."""
+    with suppress(FileNotFoundError):
+        mode = file.lstat().st_mode
+        return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+    return True
+
+
 def require_free(file: Path, *, force: bool) -> None:
     """Raise SpecError unless an output may be written: in a folder that exists, and new, or a file with `force`."""
     try:
-        there = file.exists()
+        there, replaceable = file.exists(), is_replaceable(file)
     except (OSError, ValueError) as error:
         raise unwritable("output", file, error) from None
     if not file.parent.is_dir():
         raise SpecError("output", f"there is no folder {file.parent}", "make it, or name another file")
     if file.is_dir():
         raise SpecError("output", f"{file} is a folder", "name a file")
+    if not replaceable:
+        raise SpecError("output", f"{file} is a device or a pipe", "name a file")
     if there and not force:
         wrong = f"{file} is there already"
         raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
+from dxopt.runtime.identity import composed
 
 _ROLES = {
     "latitude": (
@@ -28,7 +30,8 @@ _ROLES = {
         "mgrs utm easting northing place location locality city town village municipality county district "
         "ward neighborhood neighbourhood coordinate coordinates coords position gps ip pluscode what3words "
         "w3w cell station home verbatim elevation altitude adresse direccion dirección indirizzo rue strasse "
-        "straße calle via ville stadt ort ciudad comune commune lieu"
+        "straße calle via ville stadt ort ciudad comune commune lieu latlng latlon coord loc quadkey olc "
+        "hexid hexagon anschrift gridref maidenhead point centroid bbox cellid streetname"
     ),
 }
 """Words of names, in small letters and apart by blanks, by what they mean."""
@@ -54,6 +57,27 @@ _OF_DATES = re.compile(
 _MISSING = ("", "-", "?", "na", "n/a", "null", "none", "nil", "missing", "unknown", "undefined")
 _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 """Letters in numbers, in degrees with a direction and in times."""
+
+
+def as_asked(names: Iterable[str], asked: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of columns as they are asked for; blanks around them and letters that nobody sees aside.
+
+    SpecError if one is no text that can be written.
+    """
+    wanted = {composed(name): name for name in asked}
+    found = tuple(wanted.get(plain, plain) for plain in map(composed, names))
+    try:
+        "".join(found).encode()
+    except UnicodeEncodeError:
+        raise SpecError("data", "has a column whose name has half of a surrogate pair", "rename it") from None
+    return found
+
+
+def require_distinct(names: Sequence[str]) -> None:
+    """Raise SpecError if two columns have one name."""
+    twice = next((name for name, often in Counter(names).items() if often > 1), None)
+    if twice is not None:
+        raise SpecError("data", f"has two columns {twice!r}", "rename one")
 
 
 def words_of(name: str) -> list[str]:
@@ -126,6 +150,14 @@ def is_name(name: str) -> bool:
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong, and the fix, for the error about a table with these columns that lacks one."""
     return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
+
+
+def no_such_column(field: str, name: str, names: Sequence[str] | None) -> SpecError:
+    """Return the error about people's data that lack a column; `names` are None where they may be data themselves."""
+    if names is not None:
+        return SpecError(field, *no_column(name, names))
+    fix = "name one of the first line, or say whether that has names: "
+    return SpecError(field, f"there is no column {name!r}", fix, Option("header"))
 
 
 def require_header(names: Sequence[str], asked: Iterable[str], header: bool | None, *, proven: bool) -> None:

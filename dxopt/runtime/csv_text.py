@@ -10,7 +10,6 @@ import codecs
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,8 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from dxopt.errors import Option, SpecError, required_choice
-from dxopt.runtime.column_names import is_data, is_name, require_header
-from dxopt.runtime.identity import identity
+from dxopt.runtime.column_names import as_asked, is_data, is_name, require_distinct, require_header
 from dxopt.runtime.reading import MOST_ROW, BoundedLines, TooLarge, open_file, require_few, too_long
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -130,10 +128,11 @@ class CsvText:
         )
         if not matrix:
             require_header(text.names, columns, said.header, proven=named)
-        twice = next((name for name, often in Counter(text.names).items() if often > 1), None)
-        if twice is not None and not matrix:
-            raise SpecError("data", f"has two columns {twice!r}", "rename one")
+            require_distinct(text.names)
         cells = text._cells(rows, text.names if matrix else numbers)
+        if text.delimiter != "," and not any("." in cell or "," in cell for cell in cells):
+            # numbers may be names of persons, too
+            cells = list(filter(has_comma, text._cells(rows, columns)))
         return replace(text, decimal=said.decimal or decimal_of(cells), named=named)
 
     def _cells(self, rows: Iterable[Sequence[str]], columns: Iterable[str]) -> list[str]:
@@ -161,8 +160,7 @@ class CsvText:
         """Return the names of the columns: those of the first row, as they are asked for; or else column_1, ..."""
         if not self.header:
             return tuple(f"column_{place}" for place in range(1, len(first) + 1))
-        asked = {identity(name, "data"): name for name in columns}
-        return tuple(asked.get(name, name) for name in (identity(cell, "data") for cell in first))
+        return as_asked(first, columns)
 
     def opened(self) -> io.TextIOWrapper:
         """Return a stream of the text of the file, with line ends as they are."""
@@ -174,6 +172,7 @@ class CsvText:
 
         Quoted text may have several lines.
         """
+        csv.field_size_limit(max(csv.field_size_limit(), MOST_ROW))  # of the process: rows are bounded here
         lines = BoundedLines(stream, MOST_ROW)
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:

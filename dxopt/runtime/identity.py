@@ -2,7 +2,7 @@
 
 Numbers and texts are the same person where a file writes one as the other: 7, 7.0, "7" and "7.0". All other text
 stays as it is, such as "007" and "1e3", but for its encoding: it is composed (NFC), without blanks around it, blanks
-within it are single spaces, and marks that nobody sees are removed.
+within it are single spaces, and marks that nobody sees are removed. A time at midnight is the day.
 """
 
 from __future__ import annotations
@@ -11,21 +11,32 @@ import re
 import unicodedata
 from datetime import date, time
 from decimal import Decimal
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?")
 """A number in digits, without leading zeros: its whole part, and the rest without the zeros at its end."""
-_EXACT = 2**53
-"""Whole numbers up to this one have doubles of their own."""
+_WITH_COMMA = re.compile(r"-?[0-9]+,[0-9]*([eE][-+]?[0-9]+)?")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*)?")
+ROUNDED = r"-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9][0-9]{16,})[.]0)"
+"""A float from 2^53 or thereabouts on as programs write it, or any that has an exponent, as a regular expression."""
+_ROUNDED = re.compile(ROUNDED)
+_MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?")
+"""A day and a time, whose seconds are without the zeros at their end."""
+_DIGITS = 4300
+"""Most digits of a number, as Python writes no more of an integer."""
+NARROW = np.float16, np.float32
+"""Floats that are not to become doubles, which write them otherwise and hide that they stand for several numbers."""
 UNSEEN = (
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff]"
 )
 """Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode), as a regular expression."""
 _UNSEEN = re.compile(UNSEEN)
@@ -35,11 +46,11 @@ def is_missing(value: Any) -> bool:
     """Return whether a value is missing: None, or not equal to itself, as NaN and NA are."""
     try:
         return value is None or bool(value != value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         return True
 
 
-def identity(value: Any, field: str = "person") -> str:
+def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
     """Return the text that stands for a person or a label; empty for nobody.
 
     Parameters
@@ -48,6 +59,8 @@ def identity(value: Any, field: str = "person") -> str:
         As a file or frame has it; bytes are UTF-8. Empty, blank and missing values are nobody.
     field : str
         What errors are about.
+    decimal : str
+        The decimal mark of numbers in text, a point or a comma: with a comma 7,0 is 7, and 1.000 is refused.
 
     Raises
     ------
@@ -67,13 +80,40 @@ def identity(value: Any, field: str = "person") -> str:
         text.encode()
     except UnicodeEncodeError:
         raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
-    plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
-    text = " ".join(unicodedata.normalize("NFC", plain).split())
+    text = composed(text)
+    if decimal == "," and isinstance(value, str):
+        if _THOUSANDS.fullmatch(text):
+            raise SpecError(
+                field, "is a number with points, where commas are decimal ones", "write it without points"
+            )
+        if _WITH_COMMA.fullmatch(text):
+            text = text.replace(",", ".")
+    if isinstance(value, str) and _ROUNDED.fullmatch(text):
+        raise _rounded(field)
+    if moment := _MOMENT.fullmatch(text):
+        day, at, part = moment.groups()
+        return f"{day} {at}.{part}" if part else day if at == "00:00:00" else f"{day} {at}"
     number = _NUMBER.fullmatch(text)
     if number is None:
         return text
     whole, rest = number.groups()
     return f"{whole}.{rest}" if rest else "0" if whole == "-0" else whole
+
+
+def composed(text: str) -> str:
+    """Return a text composed (NFC), with single blanks within it, and without marks that nobody sees."""
+    plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
+    return " ".join(unicodedata.normalize("NFC", plain).split())
+
+
+def _rounded(field: str) -> SpecError:
+    fix = "write all its digits, as an integer or as text"
+    return SpecError(field, "is a float too large, or with too few digits, to stand for one whole number", fix)
+
+
+def each(values: NDArray[Any]) -> list[Any]:
+    """Return the values of an array as Python has them; floats of fewer bits than its own keep their type."""
+    return list(values) if values.dtype in NARROW else values.tolist()
 
 
 def _written(value: Any, field: str) -> str:
@@ -82,15 +122,23 @@ def _written(value: Any, field: str) -> str:
         return str(value)
     if isinstance(value, bytes):
         try:
-            return value.decode()
+            text = value.decode()
         except UnicodeDecodeError:
-            raise SpecError(field, "is bytes that are no text in UTF-8", "give text or a number") from None
+            text = "\0"
+        if any(unicodedata.category(one) == "Cc" for one in text):
+            raise SpecError(field, "is bytes that are no text in UTF-8", "give text or a number")
+        return text
     if not isinstance(value, Real | Decimal):
         raise SpecError(field, f"is of type {type(value).__name__}", "give text or a number")
-    if isinstance(value, Real) and not isinstance(value, Integral) and abs(float(value)) > _EXACT:
-        fix = "read the column as integers or as text"
-        raise SpecError(field, "is a float too large to stand for one whole number", fix)
+    if isinstance(value, float | np.floating):
+        if abs(float(value)) >= 2.0 ** (np.finfo(type(value)).nmant + 1):
+            raise _rounded(field)
+        return str(int(value) if value == int(value) else value)
     try:
-        return format(value, "f") if isinstance(value, Decimal) else str(value)
+        if not isinstance(value, Decimal):
+            return str(value)
+        if value.is_finite() and abs(value.adjusted()) <= _DIGITS:
+            return format(value, "f")
     except ValueError:
-        raise SpecError(field, "is a number of too many digits", "give it as text") from None
+        pass
+    raise SpecError(field, "is infinite, or a number of too many digits", "give it as text")

@@ -13,6 +13,7 @@ import os
 import stat
 import zipfile
 from collections.abc import Iterator, Sized
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,6 +53,8 @@ MOST_OF_GROUP = 256_000_000
 """Bytes that a group of rows of Parquet has, unless the file has a hundredth: they may be unpacked all at once."""
 MOST_KEY = 1_000
 """Bytes of the file of a key: 64 digits, and the end of a line."""
+MOST_LETTERS = 1_000_000
+"""Letters of a text in arrays, all of which take as much memory as the longest."""
 MOST_MEMBERS = 20_000
 """Arrays of a file: products of many factors have a few for each factor."""
 
@@ -82,6 +85,17 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def below(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder at any depth; nothing behind links, or in folders that cannot be read."""
+    waiting = [folder]
+    while waiting:
+        with suppress(OSError):
+            for entry in os.scandir(waiting.pop()):
+                yield Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
 
 
 def no_result(path: Path, field: str, wrong: str, fix: str) -> SpecError:
@@ -170,10 +184,13 @@ def open_file(path: Path, most: int) -> io.BufferedReader:
 def content(path: Path, most: int) -> bytes:
     """Return the bytes of a file of at most `most` bytes; the errors are those of `open_file`."""
     with open_file(path, most) as stream:
-        found = stream.read(most + 1)  # the file may have grown since it was opened
-    if len(found) > most:
+        # no more memory than the file has bytes, which may have grown since it was opened
+        pieces = [stream.read(os.fstat(stream.fileno()).st_size + 1)]
+        while pieces[-1] and (left := most + 1 - sum(map(len, pieces))) > 0:
+            pieces.append(stream.read(min(left, MOST_CHUNK)))
+    if sum(map(len, pieces)) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
-    return found
+    return b"".join(pieces)
 
 
 def read_json(path: Path) -> Any:
@@ -236,6 +253,8 @@ def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         shape, by_columns, dtype = read(stream)
         if dtype.kind not in "biufSU" or not dtype.itemsize:
             raise ValueError(f"{member.filename} is no array of numbers or text")
+        if dtype.kind in "SU" and dtype.itemsize > 4 * MOST_LETTERS:
+            raise TooLarge(f"{member.filename} has texts of more than {MOST_LETTERS:,} letters")
         size = math.prod(shape) * dtype.itemsize
         if size + stream.tell() != member.file_size:
             raise ValueError(f"{member.filename} has not the size of its shape {shape}")

@@ -15,13 +15,16 @@ from typing import TypeVar
 
 from dxopt.errors import Interrupted, SpecError
 
-ENDING = (signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") else []))  # pyright: ignore[reportAttributeAccessIssue]
-"""Signals by which a program is asked to end, besides Ctrl-C."""
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+"""Signals by which a program is asked to end, besides Ctrl-C: also as its terminal is closed."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Handle SIGTERM (on Windows Ctrl-Break as well) as Ctrl-C in this context; nothing outside the main thread."""
+    """Handle SIGTERM and SIGHUP (on Windows Ctrl-Break) as Ctrl-C in this context; nothing outside the main thread.
+
+    Those that are ignored, as after `nohup`, stay so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -29,7 +32,7 @@ def terminable() -> Iterator[None]:
     def ask(signum: int, frame: FrameType | None) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    previous = {number: signal.signal(number, ask) for number in ENDING}
+    previous = {number: signal.signal(number, ask) for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     try:
         yield
     finally:
@@ -147,6 +150,20 @@ class Stop:
                 print(ASKED if self._partial else RAISING, file=sys.stderr, flush=True)
         if self._breaking:
             raise StoppedError
+
+
+@contextmanager
+def stopping_at_once() -> Iterator[None]:
+    """Let the first Ctrl-C raise KeyboardInterrupt within a `Stop`, while there is no answer yet to be kept."""
+    asking = isinstance(getattr(signal.getsignal(signal.SIGINT), "__self__", None), Stop)
+    if not asking or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 class StoppedError(Exception):

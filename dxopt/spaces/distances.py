@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 TRIANGLE_SLACK = 1e-12  # the relative error of distances up to which the triangle inequality counts as kept
+FEWER = "take fewer points, or dx.tight_constraints, which needs no matrix on lines, grids and products"
+"""The fix for a space that is too large for a matrix."""
 MATRIX_POINTS = 20_000
 """The most points of a matrix of distances that is computed, not given: 3.2 GB."""
 BLOCK_CELLS = 4_000_000
@@ -75,7 +77,7 @@ def require_few(size: int) -> None:
     """Raise UnsupportedError where points are too many for a matrix of their distances."""
     if size > MATRIX_POINTS:
         wrong = f"has {size:,} points, too many for a matrix of distances ({MATRIX_POINTS:,} at most)"
-        raise UnsupportedError("space", wrong, "use fewer, or dx.tight_constraints, which needs no matrix")
+        raise UnsupportedError("space", wrong, FEWER)
 
 
 class BrokenTriangle(SpecError):
@@ -247,8 +249,6 @@ def nodes_and_edges(
         np.minimum.at(shortest, pair.reshape(-1), lengths)
         order = np.argsort(first)
         edges, lengths = edges[first[order]], shortest[order]
-    edges.flags.writeable = False
-    lengths.flags.writeable = False
     return tuple(map(str, nodes)), edges, lengths
 
 

@@ -11,13 +11,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
-from dxopt.runtime.identity import identity
+from dxopt.numerics.coerce import VALUE, require_eager
+from dxopt.runtime.identity import each, identity
 from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
@@ -27,12 +28,23 @@ _ROUNDING = 1e-9
 """The largest error of coordinates, in parts of the largest coordinate."""
 
 
-class NoSuchPoint(SpecError):
+class NotOnePoint(SpecError):
+    """A value that does not name one point; `position` is where it stands in a list of labels, None without one."""
+
+    position: int | None = None
+    said: ClassVar[str]
+
+
+class NoSuchPoint(NotOnePoint):
     """A label, an index or coordinates that no point has."""
 
+    said = "is none of the"
 
-class SeveralPoints(SpecError):
+
+class SeveralPoints(NotOnePoint):
     """A label or coordinates that several points have."""
+
+    said = "names several"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +55,10 @@ class Naming:
     points: NDArray[Any] | None = field(default=None, repr=False)
     noun: str = "point"
 
-    def with_label(self, given: Any) -> int | None:
+    def with_label(self, given: Any, decimal: str = ".") -> int | None:
         """Return the index of the point with a label, given as text, a number or a tuple; None where there is none.
 
-        SeveralPoints where several points have it.
+        Text that is no label may be a number with this decimal mark. SeveralPoints where several points have it.
         """
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
@@ -60,7 +72,7 @@ class Naming:
             # a number of more digits than Python writes
             return None
         if found is None and not isinstance(given, tuple):
-            found = self._identified(given)
+            found = self._identified(given, decimal)
         if found == _SEVERAL:
             raise self.repeated(given)
         return found
@@ -74,15 +86,28 @@ class Naming:
         except ValueError:
             return None
 
-    def _identified(self, given: Any) -> int | None:
+    def _identified(self, given: Any, decimal: str) -> int | None:
         """Return the point whose label has the same identity, as 7 has that of 7.0."""
         try:
-            text = identity(given)
+            text = identity(given, decimal=decimal)
         except SpecError:
             return None
         if isinstance(self.labels, Numbers | Tuples):
             return self._written(text)
         return self._identities.get(cell_id(text) or text)
+
+    def require_distinct(self) -> None:
+        """Raise SpecError where labels have one identity, so that a file decides which of them a number is."""
+        for part in self._parts:
+            part.require_distinct()
+        if self._parts or isinstance(self.labels, Numbers):
+            return
+        found: dict[str, str] = {}
+        for label in self.labels:
+            first = found.setdefault(_key(label), label)
+            if first is not label:
+                wrong = f"{first!r} and {label!r} are one label in data"
+                raise SpecError("labels", wrong, "give the points labels that differ in more than blanks and digits")
 
     @cached_property
     def aligned(self) -> bool:
@@ -101,8 +126,7 @@ class Naming:
     @cached_property
     def _identities(self) -> dict[str, int]:
         """The point of each label by its identity; -1 where there are several."""
-        texts = map(identity, self.labels)
-        return _indexed((x, cell_id(text) or text) for x, text in enumerate(texts))
+        return _indexed(enumerate(map(_key, self.labels)))
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
         """Return the indices `(k,)` of points with these coordinates, up to rounding where none has them exactly."""
@@ -149,12 +173,15 @@ class Naming:
             wrong = "is given twice" if given else "is missing"
             raise SpecError(called, wrong, "give a label, ", Option("index"), " or ", Option("point"))
         ((value, read),) = given
+        require_eager(value, called)
         try:
             return read(value)
         except SpecError as error:
-            if not quoted and isinstance(error, NoSuchPoint | SeveralPoints):
-                wrong = "names several" if isinstance(error, SeveralPoints) else "is none of the"
-                raise type(error)(called, f"{wrong} {self.noun}s", *self._otherwise()) from None
+            if not quoted and isinstance(error, NotOnePoint):
+                where = "" if error.position is None else f"number {error.position} "
+                unquoted = type(error)(called, f"{where}{error.said} {self.noun}s", *self._otherwise())
+                unquoted.position = error.position
+                raise unquoted from None
             raise error.at(called) from None
 
     def one(
@@ -184,7 +211,11 @@ class Naming:
                 kind = "missing" if name is None else f"a {type(name).__name__}"
                 raise SpecError("secret", f"is no list of labels: number {position} is {kind}", *self._otherwise())
             if key not in known:
-                known[key] = self._labelled(name)
+                try:
+                    known[key] = self._labelled(name)
+                except NotOnePoint as error:
+                    error.position = position
+                    raise
             found[position] = known[key]
         return found
 
@@ -203,7 +234,7 @@ class Naming:
         if not isinstance(several, np.ndarray):
             raise SpecError("index", "is no list of whole numbers", "give whole numbers")
         if not self._are_indices(several):
-            raise NoSuchPoint("index", "has an index out of range", f"indices run from 0 to {last}")
+            raise SpecError("index", "has an index out of range", f"indices run from 0 to {last}")
         return several.astype(np.int64, copy=False)
 
     def _by_point(self, given: Any) -> Indices:
@@ -226,7 +257,10 @@ class Naming:
     def _labelled(self, given: Any) -> int:
         found = self.with_label(given)
         if found is None:
-            raise NoSuchPoint("secret", f"there is no {self.noun} {shown(given)}", *self._otherwise(given))
+            text = given if isinstance(given, str) else shown(given)
+            close = next((label for label in self.labels if is_written_otherwise(text, label)), None)
+            meant = () if close is None else (f"write {close!r}, if that is meant, or ",)
+            raise NoSuchPoint("secret", f"there is no {self.noun} {shown(given)}", *meant, *self._otherwise(given))
         return found
 
     def _otherwise(self, given: Any = None) -> tuple[str | Option, ...]:
@@ -245,7 +279,7 @@ class Naming:
         found = self.candidates(row)
         if not len(found):
             fix = "exchange the two coordinates" if self._fits_swapped(row) else "give the coordinates of one"
-            raise NoSuchPoint("point", f"there is no {self.noun} at {row}", fix)
+            raise NoSuchPoint("point", f"there is no {self.noun} at [{', '.join(map(shown, row))}]", fix)
         if len(found) > 1:
             raise self.repeated(tuple(row))
         return int(found[0])
@@ -261,6 +295,12 @@ class Naming:
         return within == [False, True]
 
 
+def is_written_otherwise(one: str, other: str) -> bool:
+    """Return whether two names differ by upper and lower case, zeros at the beginning, or blanks."""
+    alike = ["".join(name.split()).lstrip("0").casefold() for name in (one, other)]
+    return alike[0] == alike[1] != ""
+
+
 _CELL = re.compile(r"8[0-9a-f]{14}")
 _DECIMAL = re.compile(r"[1-9][0-9]{17}")
 """All numbers of cells have so many digits: their four bits of mode are 1."""
@@ -269,7 +309,7 @@ _DECIMAL = re.compile(r"[1-9][0-9]{17}")
 def cell_id(given: Any) -> str | None:
     """Return the id of a cell of H3 as it is written in text, from text or from its number; None where it is none."""
     try:
-        text = str(given).strip().lower()
+        text = str(given).strip().lower().removeprefix("0x")
     except ValueError:  # too many digits
         return None
     if _DECIMAL.fullmatch(text):
@@ -294,6 +334,15 @@ def _indexed(names: Iterable[tuple[int, Any]]) -> dict[Any, int]:
     return found
 
 
+def _key(label: str) -> str:
+    """Return the identity of a label, or the label where that is refused of a person."""
+    try:
+        text = identity(label)
+    except SpecError:
+        return label
+    return cell_id(text) or text
+
+
 def written(label: Any) -> str:
     """Write a label as text; numbers of NumPy in a tuple are written as those of Python."""
     if not isinstance(label, tuple):
@@ -302,7 +351,14 @@ def written(label: Any) -> str:
 
 
 def shown(given: Any) -> str:
-    """Write a label, an index or coordinates for a message: numbers of NumPy as those of Python."""
+    """Write a label, an index or coordinates for a message, numbers of NumPy as those of Python; else its type."""
+    if isinstance(given, tuple):
+        return f"({', '.join(map(shown, given))}{',' * (len(given) == 1)})"
+    return text_of(given) if isinstance(given, VALUE) else f"of type {type(given).__name__}"
+
+
+def text_of(given: Any) -> str:
+    """Return the text of anything, numbers of NumPy as those of Python; one text for all of too many digits."""
     try:
         return repr(tuple(map(plain, given)) if isinstance(given, tuple) else plain(given))
     except ValueError:
@@ -343,7 +399,7 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
         raise SpecError("secret", wrong, "give one axis of them, or rows of coordinates as ", Option("point"))
     if not array.ndim:
         return None
-    return array if array.dtype.kind in "iu" or not len(array) else array.tolist()
+    return array if array.dtype.kind in "iu" or not len(array) else each(array)
 
 
 def _hashable(given: Any) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import as_numbers, ragged, require_eager
+from dxopt.numerics.coerce import VALUE, as_numbers, ragged, require_eager
 from dxopt.runtime.column_names import in_degrees as degrees_in
 from dxopt.runtime.column_names import latitude_first, means
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
@@ -111,6 +111,10 @@ def coordinates_of(given: ArrayLike) -> NDArray:
         located = located[:, None]
     if located.ndim != 2 or not located.size:
         raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
+    other = None if located.dtype != object else next((e for e in located.flat if not isinstance(e, VALUE)), None)
+    if other is not None:
+        fix = "give one row of coordinates per point, or a data frame"
+        raise SpecError("points", f"have an entry of type {type(other).__name__}", fix)
     objects = located.dtype == object and all(isinstance(entry, Real) for entry in located.flat)
     if objects or np.issubdtype(located.dtype, np.number) or located.dtype == bool:
         located = located.astype(float, copy=False)
@@ -120,10 +124,9 @@ def coordinates_of(given: ArrayLike) -> NDArray:
 
 def names_of(given: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame or a table; none for all else, and for points of GeoPandas."""
-    columns = getattr(given, "column_names", getattr(given, "columns", None))
-    if columns is None or len(getattr(given, "shape", ())) != 2 or has_geometry(given):
+    if len(getattr(given, "shape", ())) != 2 or has_geometry(given):
         return ()
-    return tuple(map(str, columns))
+    return tuple(map(str, getattr(given, "column_names", getattr(given, "columns", ()))))
 
 
 def are_degrees(names: Sequence[str]) -> bool:

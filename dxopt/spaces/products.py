@@ -81,8 +81,8 @@ class ProductSpace(MetricSpace):
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Return the distances `(p, q)` from the points `rows` to `columns` (indices), sums over the factors."""
-        starts = self._in_factors(rows)
-        ends = self._in_factors(columns)
+        starts = self._in_factors(self._indices(rows, "rows"))
+        ends = self._in_factors(self._indices(columns, "columns"))
         distances = np.zeros((np.size(rows), np.size(columns)))
         for factor, start, end in zip(self.structure.factors, starts, ends, strict=True):
             # many points of the product share a point of the factor: its distances are read once, then repeated
@@ -99,10 +99,10 @@ class ProductSpace(MetricSpace):
             distances = np.add.outer(distances, factor.row(index=int(at))).reshape(-1)
         return distances
 
-    def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
+    def distances_to(self, targets: ArrayLike, rows: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the distances `(p, q)` from the points `rows`, by default all, to any coordinates `(q, k)`."""
-        self._located()  # raises SpecError if there are none
-        starts = self._in_factors(np.arange(len(self)) if rows is None else rows)
+        targets = self._targets(targets)
+        starts = self._in_factors(np.arange(len(self)) if rows is None else self._indices(rows, "rows"))
         distances = np.zeros((len(starts[0]), len(targets)))
         # the columns of `targets` are those of the factors, side by side
         column = 0

@@ -26,7 +26,7 @@ from dxopt.spaces.distances import (
 from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, OnEarth, metric_named
 from dxopt.spaces.naming import Naming, checked_labels
-from dxopt.spaces.positions import Positions, located_under, names_of
+from dxopt.spaces.positions import Positions, coordinates, located_under, names_of
 from dxopt.spaces.units import in_unit, unit_of
 
 if TYPE_CHECKING:
@@ -290,9 +290,7 @@ class MetricSpace:
         """
         names, edges, lengths = nodes_and_edges(graph, weight)
         names = checked_labels(names, len(names))
-        paths = Paths.along(edges, lengths, len(names), directed=graph.is_directed())
-        structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
-        return cls(names, structure=structure, given=paths, unit=unit)
+        return space_of_edges(names, edges, lengths, directed=graph.is_directed(), unit=unit)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -323,18 +321,23 @@ class MetricSpace:
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices).
 
+        Raises
+        ------
+        SpecError
+            If one is no index.
+
         Examples
         --------
         >>> import dxopt as dx
         >>> dx.line(5).block([0, 1], [3, 4]).tolist()
         [[3.0, 4.0], [2.0, 3.0]]
         """
-        rows, columns = np.asarray(rows), np.asarray(columns)
+        rows, columns = self._indices(rows, "rows"), self._indices(columns, "columns")
         if isinstance(self.given, Paths):
             return self.given.block(rows, columns)
         if self.given is not None:
             return self.given[np.ix_(rows, columns)]
-        return self.distances_to(self._located()[columns], rows)
+        return between(self._located()[rows], self._located()[columns], self._metric)
 
     def row(self, x: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> NDArray[np.float64]:
         """Return the distances `(n,)` from a point, named as for `index`, to every point, in O(n) memory.
@@ -350,15 +353,31 @@ class MetricSpace:
     def _row(self, index: int) -> NDArray[np.float64]:
         if self.given is not None:
             return self.block([index], np.arange(len(self)))[0]
-        return self.distances_to(self._located(), np.array([index]))[0]
+        return between(self._located()[[index]], self._located(), self._metric)[0]
 
-    def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
+    def _indices(self, given: ArrayLike, field: str) -> NDArray[np.int64]:
+        """Return indices `(p,)` of points; SpecError where one is none."""
+        found = np.asarray(given)
+        whole = found.ndim == 1 and found.dtype.kind in "iu"
+        if found.shape == (0,) or (whole and found.min() >= 0 and found.max() < len(self)):
+            return found.astype(np.int64, copy=False)
+        raise SpecError(field, "are no indices of points", f"give whole numbers from 0 to {len(self) - 1}")
+
+    @property
+    def _metric(self) -> Metric:
+        """The metric; SpecError where there is none."""
+        if self.metric is None:
+            raise SpecError("reports", "the space has no metric between points", "give the loss as a matrix")
+        return self.metric
+
+    def distances_to(self, targets: ArrayLike, rows: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the distances `(p, q)` from the points `rows`, by default all, to any points `(q, k)` of this kind.
 
         Raises
         ------
         SpecError
-            If the space has no metric, as where its distances were given, or come from a graph.
+            If the space has no metric, as where its distances were given, or come from a graph; if targets are no
+            finite coordinates, as many as points have; if a row is no index.
 
         Examples
         --------
@@ -367,10 +386,20 @@ class MetricSpace:
         >>> dx.line(3).distances_to(np.array([[0.5], [10.0]])).tolist()
         [[0.5, 10.0], [0.5, 9.0], [1.5, 8.0]]
         """
-        if self.metric is None:
-            raise SpecError("reports", "the space has no metric between points", "give the loss as a matrix")
-        sources = self._located() if rows is None else self._located()[rows]
-        return between(sources, targets, self.metric)
+        metric, points = self._metric, self._located()
+        sources = points if rows is None else points[self._indices(rows, "rows")]
+        return between(sources, self._targets(targets), metric)
+
+    def _targets(self, given: ArrayLike) -> NDArray:
+        """Return rows of coordinates `(q, k)` of the kind that points have; SpecError where they are none."""
+        points = self._located()
+        if points.dtype.kind == "f":
+            return coordinates(given, points.shape[1], "targets")
+        found = np.asarray(given)
+        if found.ndim != 2 or found.shape[1] != points.shape[1]:
+            fix = f"give rows of {points.shape[1]} coordinates"
+            raise SpecError("targets", f"have shape {found.shape}", fix)
+        return found
 
     @cached_property
     def symmetric(self) -> bool:
@@ -426,3 +455,13 @@ def _recognised(points: NDArray, metric: Metric, unit: str) -> Structure:
         return Structure()
     factors = tuple(MetricSpace.from_points(column, metric, unit=unit) for column in columns)
     return Structure("product", tuple(map(len, factors)), factors=factors)
+
+
+def space_of_edges(
+    labels: Sequence[str], edges: NDArray[np.int64], lengths: NDArray[np.float64], *, directed: bool, unit: str
+) -> MetricSpace:
+    """Return the space of shortest paths along edges `(m, 2)` of some lengths `(m,)` between points with labels."""
+    edges.flags.writeable = lengths.flags.writeable = False
+    paths = Paths.along(edges, lengths, len(labels), directed=directed)
+    structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
+    return MetricSpace(labels, structure=structure, given=paths, unit=unit)

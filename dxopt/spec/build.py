@@ -14,6 +14,7 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.results.measures import ERROR_BOUND, MEASURES, Beliefs
 from dxopt.results.reading import read_problem
+from dxopt.runtime.stopping import stopping_at_once
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES
 from dxopt.spaces.geo.reach import across
 from dxopt.spec import objectives as o
@@ -89,6 +90,7 @@ def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
     return build_tasks(read_problems(Path(path), sweep))
 
 
+@stopping_at_once()
 def build_tasks(file: ProblemFile) -> list[Task]:
     """Return the tasks of a problem file that was read; see `load`. They share one space.
 

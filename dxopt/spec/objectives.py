@@ -14,6 +14,7 @@ from dxopt.model.loss import LOSS_NAMES
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.results.measures import MEASURES, Beliefs
 from dxopt.spaces.geo.points import known as positions_on_earth
+from dxopt.spaces.naming import NotOnePoint
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec.fields import bad
@@ -185,7 +186,13 @@ def _read_held_out(source: Source, asked: HeldOut, space: MetricSpace, *where: s
             given["point"] = table.places(columns, earth=earth, axes=space.axes)
         else:
             given["label"] = table.labels(asked.label or "", blame("label"), space)
-        return observed(space, **given)
+        try:
+            return observed(space, **given)
+        except NotOnePoint as error:
+            if error.position is None:
+                raise
+            line = f"{table.name} line {table.lines[error.position]}"
+            raise error.at(error.field, f"{line} {error.said} {space.naming.noun}s") from None
 
 
 Labels = Annotated[list[f.Named], Field(min_length=1)]

@@ -20,6 +20,7 @@ from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as ModelSmoothing
 from dxopt.spaces.geo.points import known as positions_on_earth
 from dxopt.spaces.metrics import OnEarth
+from dxopt.spaces.naming import SeveralPoints, is_written_otherwise
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
@@ -203,23 +204,20 @@ def _order_warnings(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning
 
 def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
     """Return the row of each point of the space, found by its name in a column; no name may be there twice."""
-    found: dict[str, int] = {}
+    found: dict[int | str, int] = {}
     for row, name in enumerate(table.labels(column, blame, secrets.space)):
-        if name in found:
+        try:
+            point = secrets.space.naming.with_label(name, table.said.decimal or ".")
+        except SeveralPoints:
+            point = None
+        if found.setdefault(name if point is None else point, row) != row:
             raise blame(f"{table.name} line {table.lines[row]} names {name!r} again", "keep one row for each")
-        found[name] = row
-    missing = next((name for name in secrets.space.labels if name not in found), None)
+    missing = next((name for point, name in enumerate(secrets.space.labels) if point not in found), None)
     if missing is not None:
-        close = next((name for name in found if _is_written_otherwise(name, missing)), None)
+        close = next((one for one in found if isinstance(one, str) and is_written_otherwise(one, missing)), None)
         fix = "add it" if close is None else f"write {missing!r} for {close!r}, if that is meant, or add it"
         raise blame(f"{table.name} has no row for {missing!r}", fix)
-    return [found[name] for name in secrets.space.labels]
-
-
-def _is_written_otherwise(one: str, other: str) -> bool:
-    """Return whether two names differ by upper and lower case, zeros at the beginning, or blanks."""
-    alike = ["".join(name.split()).lstrip("0").casefold() for name in (one, other)]
-    return alike[0] == alike[1] != ""
+    return [found[point] for point in range(len(secrets.space))]
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:

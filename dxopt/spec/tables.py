@@ -84,7 +84,9 @@ class Table:
     def column(self, name: str, blame: Blame) -> list[str]:
         """Return the cells of one column, without blanks around them; refuse a column that is not there."""
         if name not in self.text.names:
-            raise blame(f"{self.name} has no column {name!r}", f"its columns are {listed(self.text.names)}")
+            # a first line in which no column has numbers may be somebody's data
+            listing = f"its columns are {listed(self.text.names)}" if self.text.named or self.said.header else _LOOK
+            raise blame(f"{self.name} has no column {name!r}", listing)
         index = self.names.index(name)
         return [row[index].strip() for row in self.rows]
 
@@ -202,9 +204,10 @@ def _parse_cell(
     fix = f"give a finite number{also}"
     if has_comma(cell):
         fix = f"write it without comma, or, where commas are decimal ones, {Option('decimal', ',').in_file()}"
-    raise blame(f"{file} line {line}, column {column}: {cell!r} is not a number", fix)
+    raise blame(f"{file} line {line}, column {column} is not a number", fix)
 
 
+_LOOK = f"name one of the first line, or say whether that has names: {Option('header', True).in_file()}"
 _TELL = "write {{lat: {}, lon: {}}}, or the other way round"
 
 

@@ -21,7 +21,7 @@ from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.reading import is_file
+from dxopt.runtime.reading import is_file, is_folder
 from dxopt.studies.sweeps import sweep
 from dxopt.words.result import Explanation
 
@@ -142,6 +142,8 @@ def load_explainable(folder: str | Path) -> Report | EpsilonSweep:
     SpecError where it holds nothing that can be explained, and CertificateError where something does not hold.
     """
     path = Path(folder)
+    if not is_folder(path):
+        raise SpecError("result", f"{path} is no folder", "give one that `dxopt solve` wrote, or a problem file")
     if holds_report(path):
         return load(path)
     if is_file(path / SWEEP):

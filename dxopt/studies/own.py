@@ -13,7 +13,7 @@ from dxopt.errors import CertificateError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.repair import expected_above
-from dxopt.proofs.user_channel import proven_but_for_rounding
+from dxopt.proofs.user_channel import proven_or_mended
 from dxopt.results.comparison import OPTIMAL
 from dxopt.runtime.plugins import error_text
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
@@ -38,10 +38,10 @@ class Own:
     name: str
     given: Given
 
-    def proven(self, problem: Problem) -> Mechanism:
-        """Prove the mechanism as private as the problem asks for, and within its budget.
+    def proven(self, problem: Problem) -> tuple[Mechanism, float]:
+        """Prove the mechanism as private as the problem asks for, and within its budget; by how much entries moved.
 
-        Where privacy fails by rounding alone, entries are moved by 1e-9 at most. SpecError where it does not fit the
+        They are moved where privacy fails by what a solver, or rounding, left. SpecError where it does not fit the
         problem, is not private, or its expected loss is over the budget.
         """
         given = self.given
@@ -60,14 +60,14 @@ class Own:
                 wrong = f"the function of {self.name!r} gives {type(given).__name__}"
                 raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
         try:
-            found = proven_but_for_rounding(problem, given, self.name)
+            found, moved = proven_or_mended(problem, given, self.name)
         except CertificateError as error:
             raise SpecError("mechanism", str(error)) from None
         budget = problem.objective.max_loss
         if budget < np.inf and (spent := expected_above(problem, found.matrix)) > budget:
             wrong = f"the expected loss {spent:.6g} is over its budget {budget:.6g}"
             raise SpecError("mechanism", wrong)
-        return found
+        return found, moved
 
 
 Method = str | Given | tuple[str, Given] | Own

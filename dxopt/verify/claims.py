@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
 from dxopt.verify.described import points_of, require_described, require_distances
+from dxopt.verify.entries import require_entries
 from dxopt.verify.exact import total
 from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
@@ -24,21 +26,37 @@ from dxopt.verify.privacy import LEAST_DELTA, ROW_SUM, Levels, Triple, excess, i
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
-_ENTRIES = {
-    (): "format problem certificate status tolerance found table evaluation beliefs rests_on",
-    ("problem",): "name objective pairs prior loss loss_by_distance units within",
-    ("problem", "units"): "distance loss value",
-    ("certificate",): "private epsilon delta value bound gap belief_level",
-    ("found",): "claim method solver spanner",
+_NUMBER, _NUMBER_OR_NULL, _TEXT_OR_NULL = int | float, int | float | None, str | None
+_ENTRIES: dict[tuple[str, ...], dict[str, Any]] = {
+    (): {
+        "format": int,
+        "problem": dict,
+        "certificate": dict,
+        "status": str,
+        "tolerance": _NUMBER,
+        "found": dict,
+        "table": _TEXT_OR_NULL,
+        "evaluation": dict,
+        "beliefs": list,
+        "rests_on": dict,
+    },
+    ("problem",): {
+        **dict.fromkeys(("name", "objective", "pairs", "prior", "loss"), str),
+        "loss_by_distance": bool,
+        "units": dict,
+        "within": dict | None,
+    },
+    ("problem", "units"): dict.fromkeys(("distance", "loss", "value"), str),
+    ("certificate",): {
+        "private": bool,
+        "epsilon": _NUMBER_OR_NULL,
+        "belief_level": _NUMBER_OR_NULL,
+        **dict.fromkeys(("delta", "value", "bound", "gap"), _NUMBER_OR_NULL),
+    },
+    ("found",): {**dict.fromkeys(("claim", "method", "solver"), str), "spanner": _NUMBER_OR_NULL},
 }
-"""The entries of claims.json and of the objects in it."""
-_ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
-"""Beginnings of the names of arrays in problem.npz."""
-_MECHANISM = re.compile(
-    r"(\d+/)*(format|name|epsilon|how|delta|pairs|reports|secrets|report_points|matrix|weights|level|slack|table|which"
-    r"|doubt|held|noise|space\..*)"
-)
-"""Names of the arrays in mechanism.npz."""
+"""The entries of claims.json and of the objects in it, and their types."""
+_FOUND = ("exact", "bound", "valid")
 _SPACE = re.compile(r"(\d+/)*space\.kind")
 """Names of the arrays that say what a space is: of the mechanism, and of its parts."""
 _WHERE = "arrays: problem.npz\n"
@@ -52,25 +70,30 @@ _APART_BY_ROUNDING = 2.0**-46
 
 def check_schema(result: Result) -> str:
     """Check that the files have the entries that are derived here and no others."""
-    for path, names in _ENTRIES.items():
+    for path, kinds in _ENTRIES.items():
         content = result.claims
         for key in path:
             content = content[key]
-        if not isinstance(content, dict) or {*content} != {*names.split()}:
-            wrong = ", ".join(sorted({*content} ^ {*names.split()}))
+        if {*content} != {*kinds}:
+            wrong = ", ".join(sorted({*content} ^ {*kinds}))
             raise Broken(f"{': '.join((CLAIMS, *path))}: {wrong} is unknown or missing")
+        for key, kind in kinds.items():
+            if not isinstance(content[key], kind) or (isinstance(content[key], bool) and kind is not bool):
+                raise Broken(f"{': '.join((CLAIMS, *path, key))} is {str(content[key])[:40]!r}")
+    if result.claims["found"]["claim"] not in _FOUND:
+        raise Broken(f"{CLAIMS}: found.claim is {result.claims['found']['claim']!r:.40}")
+    if result.named["loss_by_distance"] and result.named["loss"] not in NAMED:
+        raise Broken(f"{CLAIMS}: no loss {result.named['loss']!r:.40} follows from distances")
+    for beliefs_of in result.claims["beliefs"]:
+        if not isinstance(beliefs_of, dict) or {*beliefs_of} != {"name", "places", "hiding"}:
+            raise Broken(f"{CLAIMS}: beliefs are {str(beliefs_of)[:40]!r}")
     if int(result.mechanism.get("format", np.int64(0))) != 1:
         raise Broken(f"mechanism.npz: the format is {result.mechanism.get('format')}, not 1")
     if not (result.folder / DESCRIPTION).exists():
         raise Broken(f"{DESCRIPTION} is missing")
     if plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8") != _WHERE:
         raise Broken(f"{DESCRIPTION} says something else than where the arrays are")
-    unknown = sorted(key for key in result.problem if not key.startswith(_ARRAYS))
-    if unknown:
-        raise Broken(f"problem.npz: {unknown[0]} is unknown")
-    unknown = sorted(key for key in result.mechanism if not _MECHANISM.fullmatch(key))
-    if unknown:
-        raise Broken(f"mechanism.npz: {unknown[0]} is unknown")
+    require_entries(result.problem, result.mechanism, result.dual)
     units = result.named["units"]
     for prefix in (key.removesuffix(".kind") for key in result.mechanism if _SPACE.fullmatch(key)):
         unit = require_described(result.mechanism, prefix)

@@ -11,10 +11,11 @@ import io
 import json
 import math
 import re
+import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -40,6 +41,10 @@ _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
 DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
 _LARGEST = 1 << 31
 _LARGEST_DIRECTORY = 8_000_000
+_LARGEST_JSON = 20_000_000
+_LONGEST_TEXT = 1_000_000
+_LOCAL, _CENTRAL, _END = struct.Struct("<4s22xHH"), 46, 22
+"""Sizes of headers in a zip file: the local one ends with the lengths of a name and of what is added to it."""
 _MOST_ARRAYS = 20_000
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -53,6 +58,14 @@ def is_file(path: Path) -> bool:
     """Return whether there is such a file; a name that is too long is none."""
     try:
         return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether there is such a folder; a name that is too long is none."""
+    try:
+        return path.is_dir()
     except OSError:
         return False
 
@@ -80,9 +93,11 @@ def unique_entries(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return the object in a JSON file; Broken where it is none."""
     try:
-        content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=unique_entries)
+        content = json.loads(
+            plain_file(folder, name, _LARGEST_JSON).read_text(encoding="utf-8"), object_pairs_hook=unique_entries
+        )
     except Exception as error:  # what a damaged file raises is up to its readers
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
     if not isinstance(content, dict):
         raise Broken(f"{name} holds no object")
     return content
@@ -109,12 +124,27 @@ def read_arrays(folder: Path, name: str) -> Arrays:
                 raise ValueError(f"an array is there twice, or it has more than {_MOST_ARRAYS:,}")
             if sum(member.file_size for member in members.values()) > _LARGEST:
                 raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
+            _require_bare(stream, stored)
             return {key: _read_array(stored, member) for key, member in members.items()}
     except Exception as error:
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
 
 
-def _unreadable(name: str, error: Exception) -> Broken:
+def _require_bare(stream: IO[bytes], stored: zipfile.ZipFile) -> None:
+    """ValueError where a zip file has bytes or comments beside its members, which follow each other."""
+    place = directory = 0
+    for member in stored.infolist():
+        stream.seek(member.header_offset)
+        _, name, added = _LOCAL.unpack(stream.read(_LOCAL.size))
+        if member.header_offset != place or member.comment or member.extra or member.filename != member.orig_filename:
+            raise ValueError(f"{member.filename} has more than an array")
+        place += _LOCAL.size + name + added + member.compress_size
+        directory += _CENTRAL + name
+    if stored.comment or place != stored.start_dir or stream.seek(0, io.SEEK_END) != place + directory + _END:
+        raise ValueError("it has more than its arrays")
+
+
+def unreadable(name: str, error: Exception) -> Broken:
     """Return the error to raise for a file that cannot be read, with the reason."""
     if isinstance(error, FileNotFoundError):
         return Broken(f"{name} is missing")
@@ -138,6 +168,8 @@ def _read_array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any
     with stored.open(member) as stream:
         read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
         shape, _, dtype = read(stream)
+        if dtype.kind == "U" and dtype.itemsize > 4 * _LONGEST_TEXT:
+            raise ValueError(f"{member.filename} has texts of more than {_LONGEST_TEXT:,} letters")
         if math.prod(shape) * dtype.itemsize + stream.tell() != member.file_size:
             raise ValueError(f"{member.filename} has not the size of its shape {shape}")
     with stored.open(member) as stream:

@@ -22,6 +22,7 @@ from dxopt.verify.files import (
     check_digests,
     holds_result,
     is_file,
+    is_folder,
     unclaimed_files,
 )
 from dxopt.verify.folder import Result
@@ -107,7 +108,7 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
     Parameters and errors are those of `verify`; SpecError also if there is no result at any depth.
     """
     path = Path(folder)
-    if path.suffix == SUFFIX and not path.is_dir():
+    if path.suffix == SUFFIX and not is_folder(path):
         return verify_table(path)
     if is_file(path):
         fix = "name a result folder or a table *.dxt; for a file that dxopt apply wrote, add --result FOLDER"
@@ -170,13 +171,15 @@ def _repeated(tell: Tell) -> Iterator[Tell]:
 
 def _results(folder: Path) -> Iterator[Path]:
     """Yield the results in a folder, sorted; none that are hidden, inside of results or behind links to folders."""
-    for path in _contents(folder):
-        if path.name.startswith(".") or not path.is_dir():
+    waiting = _contents(folder)[::-1]
+    while waiting:
+        path = waiting.pop()
+        if path.name.startswith("."):
             continue
         if holds_result(path):
             yield path
-        elif not path.is_symlink():
-            yield from _results(path)
+        elif is_folder(path) and not path.is_symlink():
+            waiting += _contents(path)[::-1]
 
 
 def _contents(folder: Path) -> list[Path]:

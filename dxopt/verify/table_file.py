@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.described import require_described, require_distances
-from dxopt.verify.files import DAMAGED, plain_file, unique_entries
+from dxopt.verify.files import DAMAGED, plain_file, unique_entries, unreadable
 from dxopt.verify.folder import label
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import parameters_of
@@ -59,11 +59,21 @@ class TableFile:
         if written[:8] != MAGIC:
             raise Broken("it does not begin as a table file does")
         length = int.from_bytes(written[8:16], "little")
-        head = json.loads(written[16 : 16 + length].decode("utf-8"), object_pairs_hook=unique_entries)
+        text = written[16 : 16 + length].decode("utf-8")
+        head = json.loads(text, object_pairs_hook=unique_entries)
         if head.get("format") != "dxopt table" or head.get("version") != 1 or head.get("bits") not in _BITS:
             raise Broken(f"it is {head.get('format')!r} {head.get('version')!r} out of 2^{head.get('bits')}")
+        again = json.dumps(head, ensure_ascii=False)
+        whole = type(head["version"]) is type(head["bits"]) is int
+        if (
+            not whole
+            or length % 8
+            or text != again + " " * (length - len(again.encode()))
+            or length - len(again.encode()) > 7
+        ):
+            raise Broken("its head is not as it is written")
         body = written[16 + length : -_DIGEST]
-        _require_sections(head["sections"], len(body))
+        _require_sections(head["sections"], body)
         stored = {name: body[place : place + size] for name, (place, size) in head["sections"].items()}
         size = len(head["secrets"])
         starts = np.frombuffer(stored["starts"], dtype="<u8").astype(np.int64).tolist()
@@ -94,7 +104,12 @@ class TableFile:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its space, as the arrays of mechanism.npz; given distances, and their points, are elsewhere in the file."""
         found = {f"space.{key}": np.asarray(value) for key, value in self.head["space"].items()}
+        for key, value in self.head["space"].items():
+            if _text(found[f"space.{key}"].tolist()) != _text(value):
+                raise Broken(f"its space.{key} is no array as it is written")
         if self.head["space"]["kind"] == "distances":
+            if "space.distances" in found:
+                raise Broken("the distances are there twice")
             found["space.distances"] = self.distances
             if self.head["secret_points"] is not None:
                 if "space.points" in found:
@@ -126,13 +141,20 @@ class TableFile:
 
 
 def bytes_of(file: Path) -> bytes:
-    """Read a file; ValueError where it is no plain one, or too large."""
-    return plain_file(file.parent, file.name).read_bytes()
+    """Read a file; Broken where it is no plain one, too large, or cannot be read."""
+    try:
+        return plain_file(file.parent, file.name).read_bytes()
+    except (OSError, ValueError, MemoryError) as error:
+        raise unreadable(file.name, error) from None
 
 
 def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     """Yield the claims of a table file by name, each to be called."""
-    written = bytes_of(file)
+    try:
+        written = bytes_of(file)
+    except Broken as error:
+        yield "file", partial(_fail, str(error))
+        return
     yield "digest", partial(check_digest, written)
     try:
         table = TableFile.of(written)
@@ -153,8 +175,8 @@ def _fail(reason: str) -> str:
     raise Broken(reason)
 
 
-def _require_sections(sections: dict[str, Any], room: int) -> None:
-    """Broken unless sections follow each other, each at a multiple of 8 bytes, and fill the room."""
+def _require_sections(sections: dict[str, Any], body: bytes) -> None:
+    """Broken unless sections follow each other, each filled up with zeros to a multiple of 8 bytes."""
     if not set(_SECTIONS) <= set(sections) <= {*_SECTIONS, "prior"}:
         raise Broken(f"its sections are {', '.join(sections)}")
     end = 0
@@ -162,8 +184,10 @@ def _require_sections(sections: dict[str, Any], room: int) -> None:
         if type(place) is not int or type(size) is not int or place != end or size < 0:
             raise Broken(f"section {name} is not where the one before it ends")
         end = place + size + -size % 8
-    if end != room:
-        raise Broken(f"its sections take {end:,} bytes, and there are {room:,}")
+        if any(body[place + size : end]):
+            raise Broken(f"section {name} is not filled up with zeros")
+    if end != len(body):
+        raise Broken(f"its sections take {end:,} bytes, and there are {len(body):,}")
 
 
 def check_digest(written: bytes) -> str:
@@ -186,7 +210,7 @@ def check_names(table: TableFile) -> str:
             raise Broken(f"{points} are not one for each of {len(head[key])}")
     if head["secrets_are_reports"] and head["secrets"] != head["reports"]:
         raise Broken("reports are said to be the secrets, but have other names")
-    if head["secrets_are_reports"] and head["secret_points"] != head["report_points"]:
+    if head["secrets_are_reports"] and _text(head["secret_points"]) != _text(head["report_points"]):
         raise Broken("reports are said to be the secrets, but are elsewhere")
     if type(head["secrets_are_reports"]) is not bool or not isinstance(head["name"], str):
         raise Broken("its name is no text, or whether reports are the secrets is not said")
@@ -200,11 +224,16 @@ def check_names(table: TableFile) -> str:
     points = table.arrays.get("space.points")
     if kind not in ("points", "distances"):
         points = Space.read(table.arrays).places
-    if head["secret_points"] != coordinates_in_head(points):
+    if _text(head["secret_points"]) != _text(coordinates_in_head(points)):
         raise Broken("secret_points are not the points of its space")
     if [head["metric"], head["unit"]] != _metric_of(table):
         raise Broken(f"the metric is {head['metric']!r} in {head['unit']!r}, which its space has not")
     return f"{len(head['secrets']):,} secrets, {len(head['reports']):,} reports"
+
+
+def _text(content: object) -> str:
+    """Return JSON, in which 0.0, -0.0, 0 and false are not the same."""
+    return json.dumps(content)
 
 
 def coordinates_in_head(points: NDArray[Any] | None) -> list[Any] | None:

@@ -11,6 +11,7 @@ from dxopt.analysis.radii import several as radii_of_several
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.numerics.number_syntax import at_most, factor, floor_of, three_digits
+from dxopt.proofs.certify import LEAST_VALUE
 from dxopt.runtime.display import Shown, as_html, as_html_table
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
@@ -433,8 +434,12 @@ def value_sentence(found: Explanation) -> str:
     if not found.optimal:
         past = "above" if found.title == "adversary's error" else "below"
         return f"{text}; no mechanism with this privacy gets {past} {amount(found.bound, found.value_unit)}."
-    gap = abs(found.value - found.bound) / max(abs(found.value), 1e-12)
-    close = f", up to {at_most(100 * gap)} %" if gap > _CLOSE else ""
+    apart, size = abs(found.value - found.bound), abs(found.value)
+    close = ""
+    if apart > _CLOSE * size:
+        # a share of next to nothing says nothing
+        share = f"{at_most(100 * apart / size)} %" if size >= LEAST_VALUE else amount_at_most(apart, found.value_unit)
+        close = f", up to {share}"
     return f"{text}: proven to be the best possible{close}."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -208,3 +209,45 @@ def test_a_swap_counts_only_where_nothing_else_is_hidden_further() -> None:
 def test_bad_input(make, message: str) -> None:
     with pytest.raises(dx.SpecError, match=message):
         make()
+
+
+@pytest.mark.parametrize("members", [[-1, 0], [0, 9], ["0", "9"], [], [[0], [1, 2]], [0.5], None])
+def test_members_that_are_no_secrets(members: Any) -> None:
+    space = dx.line(4)
+    mechanism = dx.classic.geometric(space, epsilon=1.0)
+    calls = [
+        lambda: dx.characterise.diameter(space, members),
+        lambda: dx.characterise.within(mechanism, "uniform", members),
+        lambda: dx.characterise.neighbourhood_tightness(space, [members]),
+        lambda: dx.characterise.posterior(mechanism, "uniform", members),
+    ]
+    for call in calls:
+        with pytest.raises(dx.SpecError) as refused:
+            call()
+        assert refused.value.field in ("members", "reports")
+
+
+def test_members_by_label() -> None:
+    space = dx.MetricSpace.from_distances(dx.line(4).distances, labels=["a", "b", "c", "d"])
+    mechanism = dx.classic.exponential(space, epsilon=1.0)
+    assert dx.characterise.diameter(space, ["b", "d"]) == dx.characterise.diameter(space, [1, 3]) == 2
+    named, placed = (dx.characterise.within(mechanism, "uniform", names) for names in (["b", "d"], [1, 3]))
+    assert named == placed
+
+
+@pytest.mark.parametrize("hiding", [[0, 0], [-1, 0, 0, 0], ["0"] * 4, [0.0] * 4, [[0], [1, 2]], None])
+def test_hidings_that_are_none(hiding: Any) -> None:
+    space = dx.line(4)
+    for call in (
+        dx.characterise.hiding_distance,
+        lambda space, hiding: dx.characterise.hiding_tightness(space, [hiding]),
+    ):
+        with pytest.raises(dx.SpecError):
+            call(space, hiding)
+
+
+@pytest.mark.parametrize("wrong", [[0.2, 0.3, 0.5], [0.5, -0.5], [np.nan, 0.5], ["x", 0.5], [[0.5, 0.5]], 1.0, None])
+def test_the_multiplicative_distance_is_of_probabilities(wrong: Any) -> None:
+    for pair in (([0.5, 0.5], wrong), (wrong, [0.5, 0.5])):
+        with pytest.raises(dx.SpecError):
+            dx.characterise.multiplicative_distance(*pair)

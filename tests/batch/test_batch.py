@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_a_fault_of_ours_is_reported_and_the_rest_goes_on(tmp_path: Path, monkey
     assert [line.status for line in outcome.lines] == ["crashed", "optimal"]
     assert "\n" not in outcome.errors[0]
     assert "ZeroDivisionError" in (tmp_path / "out" / "a.crash.txt").read_text(encoding="utf-8")
-    assert outcome.exit_code == 1
+    assert not outcome.bad_input
 
 
 def test_folders_are_told_apart_and_there_on_every_system(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_a_value_that_is_not_the_expected_one_fails(tmp_path: Path) -> None:
     outcome = batch.run([tmp_path], tmp_path / "out")
     assert outcome.lines[0].status == "optimal"
     assert outcome.lines[0].expected.startswith("off by")
-    assert outcome.exit_code == 1
+    assert not outcome.bad_input
 
 
 def test_families_and_equal_names_get_their_own_folders(tmp_path: Path) -> None:
@@ -203,3 +204,22 @@ def test_names_and_errors_are_no_html_in_the_summary(tmp_path: Path) -> None:
     assert error.startswith("- ``` ")
     assert error.endswith(" ```")
     assert "```" not in error[5:-4]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_making_of_a_problem(
+    sign: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    went_on = []
+
+    def build(*given: object) -> None:
+        signal.raise_signal(sign)
+        went_on.append(given)
+
+    monkeypatch.setattr("dxopt.spec.build.build_space", build)
+    files = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for file in files:
+        file.write_text("space: {kind: line, size: 3}\nepsilon: 1\n", encoding="utf-8")
+    outcome = batch.run(files, tmp_path / "results")
+    assert not went_on and [line.status for line in outcome.lines] == ["not started"] * 2
+    assert not outcome.bad_input

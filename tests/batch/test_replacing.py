@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
+from dxopt.batch.jobs import KEY, Job, jobs_of, keep_key
 from dxopt.cli.application import app
 from tests.material.batches import SMALL, write
 
@@ -138,3 +141,46 @@ def test_one_that_is_refused_leaves_the_others(tmp_path: Path) -> None:
         "1 earlier results are of problems that have changed since, and are replaced",
     ]
     assert batch.run_apart(files, tmp_path / "out", force=True).exit_code == 0
+
+
+FILES = {
+    "space": "space: {kind: points, file: a.csv, columns: [x]}\n",
+    "prior": "space: {kind: line, size: 3}\nprior: {kind: column, file: a.csv, column: weight}\n",
+    "evaluate": "space: {kind: line, size: 3}\nevaluate: {file: a.csv, label: x, name: seen}\n",
+}
+
+
+@pytest.mark.parametrize("named", FILES)
+def test_whoever_has_a_guess_of_a_data_file_cannot_confirm_it(named: str, tmp_path: Path) -> None:
+    """Another person in a column that nobody uses is nothing that a record shows to who has no key of the folder."""
+    write(tmp_path, town="epsilon: 1\n" + FILES[named])
+
+    def records(output: str, person: str) -> list[str]:
+        text = f"x,weight,person\n0,2,{person}\n1,3,bob\n2,4,carl\n"
+        (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+        jobs = [job for job, _ in jobs_of([tmp_path], tmp_path / output, batch.Overrides()) if isinstance(job, Job)]
+        (tmp_path / output).mkdir(exist_ok=True)
+        keep_key(jobs[0])
+        return [jobs[0].digest, *(f"{key} {digest}" for key, digest in sorted(jobs[0].question.items()))]
+
+    truth, again, guessed, other = (
+        records("out", "ann"),
+        records("out", "ann"),
+        records("x", "ann"),
+        records("x", "eve"),
+    )
+    assert truth == again != records("out", "eve")
+    pairs = zip(truth, guessed, other, strict=True)
+    assert [said for said, guess, wrong in pairs if said == guess != wrong] == []
+    assert stat.S_IMODE((tmp_path / "out" / KEY).stat().st_mode) == 0o600 or os.name == "nt"
+
+
+def test_without_its_key_a_folder_is_solved_again_when_asked(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x\n0\n1\n", encoding="utf-8")
+    files = write(tmp_path, town="epsilon: 1\n" + FILES["space"], other=SMALL)
+    for damage in (lambda key: key.unlink(), lambda key: key.write_bytes(b"")):
+        batch.run_apart(files, tmp_path / "out", resume=True)
+        assert batch.run_apart(files, tmp_path / "out", resume=True).notes == ["2 of 2 were finished before"]
+        damage(tmp_path / "out" / KEY)
+        assert [line.status for line in batch.run_apart(files, tmp_path / "out").lines] == ["optimal", "bad input"]
+        assert batch.run_apart(files, tmp_path / "out", resume=True).notes[0] == "1 of 2 were finished before"

@@ -42,6 +42,21 @@ def test_the_version_is_printed_and_is_that_of_the_citation() -> None:
     assert f"\nversion: {dx.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("arguments", [["--version"], ["solve", "none.yaml"], ["nonsense"]], ids=" ".join)
+def test_the_package_runs_as_the_command_does(arguments: list[str], tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("dxopt")
+    programs = ([sys.executable, "-m", "dxopt"], [sys.executable, "-m", "dxopt.cli"], [str(command)])
+    if not command.exists():
+        programs = programs[:2]
+    done = [
+        subprocess.run([*program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        for program in programs
+    ]
+    assert len({one.returncode for one in done}) == 1 and done[0].returncode == 2 * (arguments != ["--version"])
+    assert len({one.stdout for one in done}) == 1
+    assert all("Traceback" not in one.stderr for one in done)
+
+
 @pytest.mark.parametrize(
     "command", ["solve", "batch", "compare", "sweep", "apply", "map", "report", "verify", "schema"]
 )

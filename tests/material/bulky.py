@@ -118,6 +118,9 @@ QUICK: dict[str, Callable[[Path], None]] = {
     "names.geojson": partial(many_names, features=9_000, names=20_000),
     "text.parquet": lambda file: parquet(file, lambda pa: _repeated(pa, _TEXT, _ROWS), _ROWS),
     "row.parquet": lambda file: parquet(file, lambda pa: _repeated(pa, "x" * 9 * _MB, 20), 20),
+    "one.parquet": lambda file: parquet(file, lambda pa: ["x" * 150 * _MB], 1),
+    "one of many.parquet": lambda file: parquet(file, lambda pa: ["x" * 150 * _MB, *"abcdefgh" * 100], 801),
+    "zeros.parquet": lambda file: parquet(file, lambda pa: _numbers(pa, 20 * _MB), 2),
     "list.parquet": lambda file: parquet(file, lambda pa: _numbers(pa, 40 * _MB), 2),
 }
 """Those that take a second or so, most of which are refused."""

@@ -117,3 +117,26 @@ FLOATS: dict[str, Carrier] = {
     "arrow": lambda folder, rows: arrow_of(rows, pa.float64()),
 }
 """Those that hold floats, as columns of numbers with gaps do."""
+
+NARROW: dict[str, Carrier] = {
+    "parquet": parquet_of(pa.float32()),
+    "pandas float32": pandas_of("float32"),
+    "pandas Float32": pandas_of("Float32"),
+    "pandas index": pandas_of("float32", index=True),
+    "pandas category": lambda folder, rows: pandas_of("float32")(folder, rows).astype({"person": "category"}),
+    "pandas Arrow": pandas_of(pd.ArrowDtype(pa.float32())),
+    "polars": polars_of(pl.Float32),
+    "arrow": lambda folder, rows: arrow_of(rows, pa.float32()),
+}
+"""Those that hold floats of 32 bits."""
+TIMES: dict[str, Carrier] = {
+    "csv": csv_of,
+    "parquet": parquet_of(pa.timestamp("us")),
+    "parquet ns": parquet_of(pa.timestamp("ns")),
+    "pandas object": pandas_of(),
+    "pandas": pandas_of("datetime64[ns]"),
+    "pandas category": pandas_of("category"),
+    "polars": polars_of(pl.Datetime("ms")),
+    "arrow": lambda folder, rows: arrow_of(rows, pa.timestamp("s")),
+}
+"""Those that hold times."""

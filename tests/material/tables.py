@@ -6,14 +6,18 @@ import copy
 import hashlib
 import json
 import math
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
 import dxopt as dx
+from dxopt.release.exports.export import sampler
 from dxopt.spaces.metrics import Haversine, NormalisedManhattan
 from dxopt.spaces.positions import Positions
 
@@ -98,7 +102,11 @@ def parts_of(written: bytes) -> tuple[dict[str, Any], bytes]:
 def written_of(head: dict[str, Any], body: bytes) -> bytes:
     """A table file with its digest."""
     text = json.dumps(head, ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
+    return sealed(text + b" " * (-len(text) % 8), body)
+
+
+def sealed(text: bytes, body: bytes) -> bytes:
+    """A table file of the text of a head and sections, with its digest."""
     written = b"dxtable1" + len(text).to_bytes(8, "little") + text + body
     return written + hashlib.sha256(written).digest()
 
@@ -182,3 +190,27 @@ def _scaled(head: dict[str, Any], body: bytes, factor: float) -> bytes:
     distances = (np.frombuffer(body[first : first + size]) * factor).tobytes()
     scaled = {**head, "epsilon": head["epsilon"] / factor}
     return written_of(scaled, body[:first] + distances + body[first + size :])
+
+
+NODE = shutil.which("node")
+
+
+def taken_by_javascript(folder: Path) -> set[str]:
+    """The names of the table files in a folder that the script takes."""
+    code = """
+        const fs = require("fs");
+        const taken = fs.readdirSync(__dirname).filter((name) => {
+            if (!name.endsWith(".dxt")) return false;
+            try {
+                return new dxopt.Table(fs.readFileSync(`${__dirname}/${name}`));
+            } catch (error) {
+                // not one of the language's own
+                if (error.constructor !== Error) throw new Error(`${name}: ${error}`);
+                return false;
+            }
+        });
+        console.log(JSON.stringify(taken));
+    """
+    (folder / "taken.js").write_text(sampler() + code, encoding="utf-8")
+    done = subprocess.run([str(NODE), str(folder / "taken.js")], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))

@@ -33,8 +33,17 @@ PERSONS = {
     "\u061c7.": "7",
     "\U000e0041x\ufe0f": "x",
     "10.010": "10.01",
+    "2024-01-02": "2024-01-02",
+    "2024-01-02 00:00:00.000": "2024-01-02",
+    "2024-01-02T03:00:00.500": "2024-01-02 03:00:00.5",
+    "2024-01-02 03:00:00": "2024-01-02 03:00:00",
+    "\U0001bca0x\U0001d17a": "x",
+    "1.5e-05": "1.5e-05",
+    "9007199254740993": "9007199254740993",
 }
 """Names, and the identities that they have in every language."""
+ROUNDED = ("9.223372036854776e+18", "9.2e18", "1e+05", "-1E+16", "9007199254740992.0", "12345678901234567.0")
+"""Names that are refused in every language: floats that may stand for several whole numbers."""
 
 
 def tables() -> dict[str, dx.IntegerTable]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import dxopt as dx
+from tests.material.spec_files import task_of
 
 WEIGHTS = [1.0, 2, 3, 4]
+SPELT = [[2.0, 1.0, 0.0, 3.0], ["2.0", "1", " 0 ", "3.00"], [Decimal("2.00"), 1, "0\u200b", np.float32(3)]]
 TOWN = dx.geo.points([[45.7, 4.8], [45.8, 4.8], [45.7, 4.9], [45.8, 4.9]], labels="ABCD")
 
 
@@ -76,3 +82,24 @@ def test_a_series_of_other_labels_is_refused(space: dx.MetricSpace, index: list[
         dx.Prior.from_weights(space, pd.Series(WEIGHTS, index=index))
     assert caught.value.field == "prior"
     assert "dx.prior_from_frame" in str(caught.value)
+
+
+@pytest.mark.parametrize("spelt", SPELT, ids=["float", "text", "mixed"])
+def test_labels_of_frames_and_files_are_found_by_their_identity(spelt: list[Any], tmp_path: Path) -> None:
+    line = dx.line(4)
+    expected = np.array([3.0, 2, 1, 4]) / 10
+    series = pd.Series(WEIGHTS, index=pd.Index(spelt, dtype=None if spelt is SPELT[0] else object))
+    assert np.allclose(dx.prior_from_frame(line, series).probabilities, expected)
+    assert np.allclose(dx.prior_from_frame(line, series.iloc[:3], missing=4).probabilities, expected)
+    matrix = dx.classic.exponential(line, epsilon=1.0).matrix
+    order = [2, 1, 0, 3]
+    frame = pd.DataFrame(matrix[np.ix_(order, order)], index=series.index, columns=series.index)
+    found = dx.mechanism_from_frame(line, frame)
+    assert found.reports.secrets and np.array_equal(found.matrix, matrix)
+    rows = "".join(f'"{name}",{weight}\n' for name, weight in zip(spelt, WEIGHTS, strict=True))
+    (tmp_path / "w.csv").write_text(f"place,w\n{rows}", encoding="utf-8")
+    task = task_of(
+        tmp_path,
+        "space: {kind: line, size: 4}\nepsilon: 1\nprior: {kind: column, file: w.csv, column: w, label: place}\n",
+    )
+    assert np.allclose(task.problem.prior.probabilities, expected)

@@ -45,10 +45,18 @@ def test_a_key_is_shown_nowhere() -> None:
 
 
 @pytest.mark.parametrize("digits", ["ab" * 32, "0F" * 31, "0x" + "1e" * 32, "folder/" + "77" * 32])
-def test_a_key_given_for_the_name_of_its_file_is_in_no_message(digits: str, tmp_path: Path) -> None:
-    with pytest.raises(dx.SpecError) as caught:
-        dx.Key.load(digits)
-    assert caught.value.field == "key" and digits[-32:] not in str(caught.value)
+def test_a_key_given_for_the_name_of_its_file_is_in_no_message(
+    digits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    for use in (dx.Key.load, dx.Key.new().save):
+        with pytest.raises(dx.SpecError) as caught:
+            use(digits)
+        assert caught.value.field == "key" and digits[-32:] not in str(caught.value)
+    done = CliRunner().invoke(app, ["key", digits])
+    assert done.exit_code == 2 and digits[-32:] not in done.output
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
     (data := tmp_path / "data.csv").write_text("beds\n1\n", encoding="utf-8")
     with dx.Budgets.open(ledger := tmp_path / "ledger.sqlite", create=True):
         pass
@@ -158,7 +166,7 @@ def test_what_draws_for_persons_refuse(table: dx.IntegerTable) -> None:
         with pytest.raises(dx.SpecError) as caught:
             table.sample_for(persons, index=[1], key=KEY, release="r")  # pyright: ignore[reportArgumentType]
         assert caught.value.field == "persons"
-    with pytest.raises(dx.SpecError, match="release: is 7"):
+    with pytest.raises(dx.SpecError, match="release: has no name"):
         table.sample_for(["ann"], index=[1], key=KEY, release=7)  # pyright: ignore[reportArgumentType]
     with pytest.raises(dx.SpecError, match="returns: is 'name'"):
         table.sample_for(["ann"], index=[1], key=KEY, release="r", returns="name")  # pyright: ignore

@@ -66,6 +66,8 @@ def test_names_that_tell_no_order(first: str, second: str) -> None:
 
 def test_places_under_other_names() -> None:
     assert all(map(locates, ("home_address", "h3_9", "plusCode", "PLZ", "zip code", "geometry", "what3words")))
+    joined = ("latlng", "lat_lon", "coord", "quadkey", "hexId", "hexagon", "anschrift", "gridref", "bbox", "cellid")
+    assert all(map(locates, joined))
     assert not any(map(locates, ("person", "beds", "age", "created_at", "plate", "cancellation")))
     assert has_role("home_address", "place") and not has_role("home_address", "latitude")
 

@@ -275,3 +275,25 @@ def test_names_that_are_years_are_said_to_be_names(tmp_path: Path) -> None:
     assert refused.value.field == "header" and refused.value.options == {"header"}
     dx.apply(table, tmp_path / "in.csv", tmp_path / "out.csv", column="2024", columns=dx.Columns(header=True))
     assert (tmp_path / "out.csv").read_bytes().startswith(b"ward,2023,2024,report")
+
+
+@pytest.mark.parametrize("size", [131_073, 3_900_000])
+@pytest.mark.parametrize("where", ["cell", "quoted", "name"])
+def test_a_cell_may_fill_its_row(where: str, size: int, tmp_path: Path) -> None:
+    name, cell = ("x" * size, "0") if where == "name" else ("shape", "x" * size)
+    data, output = tmp_path / "data.csv", tmp_path / "out.csv"
+    quote = '"' if where == "quoted" else ""
+    data.write_text(f"lat,lon,{name}\n48.85,2.25,{quote}{cell}{quote}\n", encoding="utf-8")
+    dx.apply(TABLE, data, output, lat="lat", lon="lon")
+    assert "x" * size in output.read_text(encoding="utf-8")
+    table = TABLE.save(tmp_path / "table.dxt")
+    assert verify_published(output, table).outcome == "holds"
+
+
+@pytest.mark.parametrize("line", ["lat,lon,{long}", "lat,lon\n48.85,{long}", 'lat,lon\n48.85,"{long}'])
+def test_a_row_too_long_is_called_that(line: str, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(line.format(long="x" * 4_000_001) + "\n", encoding="utf-8")
+    with pytest.raises(dx.SpecError, match=r"line \d has more than 4,000,000 letters") as refused:
+        dx.apply(TABLE, data, tmp_path / "out.csv", lat="lat", lon="lon")
+    assert "delimiter" not in str(refused.value)

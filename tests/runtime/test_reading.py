@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -98,3 +101,24 @@ def test_neither_objects_nor_empty_entries_nor_a_bare_array(tmp_path: Path) -> N
         np.save(stream, np.eye(2))
     with pytest.raises(zipfile.BadZipFile):
         read_arrays(tmp_path / "bare.npz")
+
+
+@pytest.mark.parametrize("size", [0, 1, 1_000, 9_000_000])
+def test_a_small_file_takes_little_memory_whatever_is_allowed(tmp_path: Path, size: int) -> None:
+    file = tmp_path / "some"
+    file.write_bytes(bytes(size))
+    tracemalloc.start()
+    try:
+        assert content(file, 1 << 40) == bytes(size)
+        assert tracemalloc.get_traced_memory()[1] < 2 * size + 2**25
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_grows_is_read_up_to_what_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "some"
+    file.write_bytes(b"abcdef")
+    monkeypatch.setattr(reading.os, "fstat", lambda number: os.stat_result((stat.S_IFREG, *[0] * 9)))
+    assert content(file, 6) == b"abcdef"
+    with pytest.raises(reading.TooLarge):
+        content(file, 5)

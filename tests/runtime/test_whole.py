@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.errors import SpecError
-from dxopt.release.applying.files import publish, whole
+from dxopt.release.applying.files import held, whole
 from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.locking import locked
 
@@ -53,18 +53,17 @@ def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
 def test_no_link_that_somebody_put_there_is_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
-    for planted in (".a.part", ".a.part.lock", ".b.part"):
+    file = tmp_path / "a.csv"
+    for planted in (".a.csv.part", ".a.csv.dxopt.json.part", ".a.csv.part.lock"):
         (tmp_path / planted).symlink_to(victim)
-    with pytest.raises(SpecError), whole(tmp_path / "a", bool):  # the lock is a link
+    with pytest.raises(SpecError), held(file, victim.with_suffix(".csv"), force=False):  # the lock is a link
         pass
-    (tmp_path / ".a.part.lock").unlink()
-    with whole(tmp_path / "a", bool) as stream:
+    (tmp_path / ".a.csv.part.lock").unlink()
+    with whole(file, lambda: None) as stream:
         stream.write(b"new")
-    with pytest.raises(SpecError), replacing(tmp_path / "b", "output", hidden=tmp_path / ".b.part"):
-        pass
-    assert not publish(tmp_path / "b", "0" * 64)
     assert victim.read_bytes() == b"precious"
-    assert (tmp_path / "a").read_bytes() == b"new" and not (tmp_path / "a").is_symlink()
+    assert file.read_bytes() == b"new" and not file.is_symlink()
+    assert names(tmp_path) == ["a.csv", "victim"]
 
 
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
@@ -75,17 +74,6 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), locked(tmp_path / "no" / ".lock"):
         pass
     assert names(tmp_path) == []
-
-
-def test_what_a_killed_run_left_is_published_once(tmp_path: Path) -> None:
-    (tmp_path / ".c.json.part").write_bytes(b"")
-    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    with locked(tmp_path / ".c.json.part.lock"):
-        assert not publish(tmp_path / "c.json", empty)
-    assert not publish(tmp_path / "c.json", empty[::-1])
-    assert publish(tmp_path / "c.json", empty)
-    assert not publish(tmp_path / "c.json", empty)
-    assert names(tmp_path) == ["c.json"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need a privilege")
@@ -104,3 +92,25 @@ def test_no_export_follows_a_link_of_the_name_that_it_writes_to(tmp_path: Path, 
         assert done.exit_code == 0, done.output
     assert victim.read_text() == "precious"
     assert output.is_file() and not output.is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("how", ["export", "apply", "save", "key"])
+def test_no_device_or_pipe_is_replaced(tmp_path: Path, how: str) -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=1.0))
+    source = table.save(tmp_path / "t.dxt")
+    (tmp_path / "p.csv").write_text("beds\n1\n")
+    os.mkfifo(output := tmp_path / "out.csv")
+    calls = {
+        "export": ["export", str(source), "--to", "js", "-o", str(output), "--force"],
+        "apply": ["apply", str(source), str(tmp_path / "p.csv"), "-o", str(output), "--column", "beds", "--force"],
+        "key": ["key", str(output)],
+    }
+    if how == "save":
+        with pytest.raises(SpecError) as raised:
+            table.save(output)
+        assert raised.value.field in ("path", "file", "output")
+    else:
+        assert CliRunner().invoke(app, calls[how]).exit_code == 2
+    assert output.is_fifo()
+    assert sorted(names(tmp_path)) == ["out.csv", "p.csv", "t.dxt"]

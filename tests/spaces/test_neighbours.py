@@ -300,3 +300,39 @@ def test_one_sided_and_individual_privacy_are_solved_like_any_other() -> None:
 def test_bad_input(make, message: str) -> None:
     with pytest.raises(dx.SpecError, match=message.replace("(", r"\(")):
         make()
+
+
+@pytest.mark.parametrize(
+    "universe, relation, options",
+    [
+        (dx.Universe.databases([0, 1], 4), "group", {"size": 2}),
+        (dx.Universe.databases([0, 1], 4), "dependent", {"related": [[1], [0], [3], [2]], "size": 2}),
+        (dx.Universe.databases([0, 1], 4), "both", {}),
+        (dx.Universe.words("ab", 4), "free_lunch", {}),
+        (dx.Universe.words("ab", 4), "generic", {"holds": lambda one, other: True}),
+        (dx.Universe.graphs(4), "node", {}),
+        (dx.Universe.streams("ab", 3), "w_event", {"window": 2}),
+    ],
+)
+def test_too_many_steps_are_refused_while_they_are_counted(
+    universe: dx.Universe, relation: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = RELATIONS.get(relation)(**options).steps
+    number = sum(len(list(steps(universe, secret))) for secret in universe.secrets)
+    monkeypatch.setattr("dxopt.spaces.neighbours.base.MOST_STEPS", number)
+    assert len(dx.neighbours(universe, relation, **options)) == len(universe)
+    monkeypatch.setattr("dxopt.spaces.neighbours.base.MOST_STEPS", number - 1)
+    with pytest.raises(dx.SpecError) as refused:
+        dx.neighbours(universe, relation, **options)
+    assert refused.value.field == "neighbours"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_steps_of_a_group_are_met_once(size: int) -> None:
+    universe = dx.Universe.databases([0, 1, 2], 3)
+    group: Any = RELATIONS.get("group")
+    found: list[Any] = list(group(size).steps(universe, (0, 1, 2)))
+    secrets: list[Any] = list(universe.secrets)
+    steps = (sum(a != b for a, b in zip(other, (0, 1, 2), strict=True)) for other in secrets)
+    near = [other for other, step in zip(secrets, steps, strict=True) if 0 < step <= size]
+    assert sorted(found) == near

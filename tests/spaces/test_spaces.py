@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -204,3 +206,46 @@ def test_distances_are_copied() -> None:
     space = dx.MetricSpace.from_distances(source)
     source[0, 1] = 7.0
     assert space.distances[0, 1] == 1.0
+
+
+SPACES = {
+    "line": dx.line(4),
+    "grid": dx.grid((2, 2)),
+    "torus": dx.torus((3, 4)),
+    "product": dx.product(dx.line(2), dx.grid((2, 2))),
+    "graph": dx.MetricSpace.from_graph(nx.path_graph(4)),
+    "given": dx.MetricSpace.from_distances(1 - np.eye(4)),
+    "text": dx.MetricSpace.from_points([["a", "b"], ["a", "c"], ["b", "c"]], metric="hamming"),
+    "earth": dx.geo.points([[45.5, -73.6], [45.5, -73.5]]),
+}
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+@pytest.mark.parametrize(
+    "wrong",
+    [[-1], [99], [0.0], ["0"], 0, [[0]], [True], [None]],
+    ids=["-1", "99", "0.0", "text", "0", "[[0]]", "True", "None"],
+)
+def test_a_block_takes_indices_alone(space: dx.MetricSpace, wrong: Any) -> None:
+    assert space.block([0, 1], np.array([1], dtype=np.uint8)).shape == (2, 1)
+    assert space.block([], [0]).shape == (0, 1)
+    for rows, columns in ((wrong, [0]), ([0], wrong)):
+        with pytest.raises(dx.SpecError) as refused:
+            space.block(rows, columns)
+        assert refused.value.field in ("rows", "columns")
+
+
+@pytest.mark.parametrize("space", [one for one in SPACES.values() if one.points is not None])
+def test_distances_are_to_points_of_the_space_alone(space: dx.MetricSpace) -> None:
+    points: Any = space.points
+    assert space.distances_to(points.tolist()).tolist() == space.distances.tolist()
+    assert space.distances_to(points, [1]).tolist() == space.distances[[1]].tolist()
+    wide, bent = np.hstack([points, points]), points.reshape(-1)
+    wrong = [wide, points[:, :-1], bent, points[None]]
+    if points.dtype.kind == "f":
+        wrong += [np.full(points.shape, number) for number in (np.nan, np.inf)] + [points.astype(str) + "x"]
+    for targets in wrong:
+        with pytest.raises(dx.SpecError):
+            space.distances_to(targets)
+    with pytest.raises(dx.SpecError):
+        space.distances_to(points, [-1])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import dxopt as dx
 from dxopt.errors import SpecError
 from dxopt.spec.build import load
 from tests.material.advice import followed, written, yaml
@@ -245,6 +246,26 @@ def test_a_row_that_is_missing_is_looked_for_under_names_like_it(own: Path, labe
     assert error is not None and near in error.fix and "upper" not in error.fix
     (own / "weights2.csv").write_text(f"place,w\n{label},1\nz,2\n", encoding="utf-8")
     assert wrong(own, text) is None
+
+
+@pytest.mark.parametrize(("label", "near"), [("01001", "1001"), ("Mill", "mill"), ("a b", "ab"), ("007", "7")])
+def test_a_point_that_is_missing_is_looked_for_under_names_like_it(own: Path, label: str, near: str) -> None:
+    (own / "places3.csv").write_text(f"place,x\n{label},0\nz,1\n", encoding="utf-8")
+    text = (
+        "space: {kind: points, file: places3.csv, columns: [x], label: place}\nepsilon: 1\n"
+        "prior: {kind: corner, point: %s}\n"
+    )
+    error = wrong(own, text % near)
+    assert error is not None and repr(label) in error.fix
+    assert wrong(own, text % f"'{label}'") is None
+    named = dx.MetricSpace.from_points([[0], [1]], "euclidean", labels=[label, "z"])
+    for given in (near, int(near)) if near.isdigit() else (near,):
+        with pytest.raises(dx.SpecError) as caught:
+            named.index(given)
+        assert repr(label) in caught.value.fix
+        with pytest.raises(dx.SpecError) as caught:
+            dx.integer_table(dx.classic.exponential(named, epsilon=1.0)).sample(given)
+        assert label not in str(caught.value)
 
 
 def test_doubled_labels_are_wrong_at_their_own_key(own: Path) -> None:

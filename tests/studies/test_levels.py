@@ -175,7 +175,7 @@ def test_few_solves() -> None:
         (0.5, {"low": -1.0}, "^low: is -1; give a positive finite number$"),
         (0.5, {"high": "big"}, "^high: is the text 'big'; give a number"),
         (math.nan, {}, "^max_loss: is nan; give a finite number$"),
-        ("little", {}, "^max_loss: 'little' is not a number"),
+        ("little", {}, "^max_loss: is 'little', which is not a number"),
         (0.5, {"accuracy": 0.0}, "^accuracy: is 0; give a number between 0 and 1$"),
         (0.5, {"tolerance": 2.0}, "^tolerance: is 2"),
         (0.5, {"solver": "oracle"}, "^solver: "),

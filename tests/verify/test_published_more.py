@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.verify import verify_published
+from dxopt.verify.published.rows import read_rows
 from tests.material.people import counts, people, town, write_geojson
 
 pd = pytest.importorskip("pandas")
@@ -50,6 +52,8 @@ MEMBERS: dict[str, Callable[[dict[str, Any]], object]] = {
 TEXTS = {
     "coordinates twice": ('"coordinates":', '"coordinates": [4.8, 45.7], "coordinates":'),
     "properties twice": ('"properties":', '"properties": {"home": 1}, "properties":'),
+    **{f"property {name}": ('"person": "[^"]*"', f'"person": {name}') for name in ("NaN", "Infinity", "-Infinity")},
+    **{f"within {name}": ('"person": "[^"]*"', f'"person": [{name}]') for name in ("NaN", "Infinity")},
     "features twice": ('"features":', '"features": [], "features":'),
 }
 
@@ -63,11 +67,12 @@ def test_geojson(name: str, tmp_path: Path) -> None:
     if name in MEMBERS:
         content = json.loads(text)
         MEMBERS[name](content)
-        output.write_text(json.dumps(content), encoding="utf-8")
+        features = [json.dumps(feature, ensure_ascii=False) for feature in content.pop("features")]
+        head = json.dumps({**content, "features": []})[:-2]
+        output.write_text(head + "\n" + ",\n".join(features) + "\n]}\n", encoding="utf-8")
     else:
         before, after = TEXTS.get(name, ("", ""))
-        spaced = text.replace('":', '": ').replace('":  ', '": ')
-        output.write_text(spaced.replace(before, after, 1) if before else text, encoding="utf-8")
+        output.write_text(re.sub(before, after, text, count=1) if before else text, encoding="utf-8")
     said_to_be(output)
     assert verify_published(output, table).exit_code == (0 if name == "untouched" else 1)
 
@@ -100,3 +105,168 @@ def test_parquet(name: str, tmp_path: Path) -> None:
     pq.write_table(TABLES[name](pq.read_table(output)), output)
     said_to_be(output)
     assert verify_published(output, table).exit_code == (0 if name == "untouched" else 1)
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "digits that no double has": lambda text: f"{text}{'0' * 20}45684" if "." in text else f"{text}.{'0' * 20}45684",
+    "a zero more": lambda text: f"{text}0" if "." in text else f"{text}.0",
+    "an exponent": lambda text: f"{text}e0",
+    "text": lambda text: f'"{text}"',
+    "a comma": lambda text: text.replace(".", ",") if "." in text else f"{text},0",
+    "a blank": lambda text: f" {text}",
+}
+
+
+@pytest.mark.parametrize("way", SPELLINGS)
+@pytest.mark.parametrize("column", ["lat", "epsilon", "coordinateUncertaintyInMeters"])
+@pytest.mark.parametrize("ending", ["csv", "geojson"])
+def test_numbers_have_one_spelling(ending: str, column: str, way: str, tmp_path: Path) -> None:
+    """Also in a row that alone has its report, so that there is no other one to compare with."""
+    table = town().save(tmp_path / "town.dxt")
+    output = tmp_path / f"out.{ending}"
+    rows = people(2)
+    if ending == "csv":
+        pd.DataFrame(rows).to_csv(tmp_path / "in.csv", index=False)
+        dx.apply(town(), tmp_path / "in.csv", output, lat="lat", lon="lon")
+    else:
+        dx.apply(town(), write_geojson(tmp_path / "in.geojson", rows), output)
+    assert verify_published(output, table).exit_code == 0
+    lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
+    if ending == "csv":
+        place = lines[0].strip().split(",").index(column)
+        found = lines[1].split(",")[place]
+    else:
+        feature = json.loads(lines[1].rstrip(",\n"))
+        found = json.dumps(feature["properties"].get(column, feature["geometry"]["coordinates"][1]))
+    assert found in lines[1]
+    lines[1] = lines[1].replace(found, SPELLINGS[way](found))
+    output.write_text("".join(lines), encoding="utf-8")
+    said_to_be(output)
+    assert verify_published(output, table).exit_code == 1
+
+
+@pytest.mark.parametrize("way", [float, bool, str, lambda number: -0.0 if number == 0 else float(number)])
+@pytest.mark.parametrize("every", [True, False])
+def test_equal_values_of_other_types_are_others(every: bool, way: Callable[[int], Any], tmp_path: Path) -> None:
+    table = counts().save(tmp_path / "beds.dxt")
+    output = tmp_path / "out.geojson"
+    features = [{"type": "Feature", "properties": {"beds": row % 2}, "geometry": None} for row in range(60)]
+    (tmp_path / "in.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    dx.apply(counts(), tmp_path / "in.geojson", output, column="beds")
+    assert verify_published(output, table).exit_code == 0
+    begin, *lines, end = output.read_text(encoding="utf-8").splitlines()
+    changed = []
+    for number, line in enumerate(lines):
+        feature = json.loads(line.removesuffix(","))
+        if every or number % 2:
+            feature["properties"]["beds"] = way(feature["properties"]["beds"])
+        changed.append(json.dumps(feature, ensure_ascii=False) + ("," if line.endswith(",") else ""))
+    output.write_text("\n".join([begin, *changed, end, ""]), encoding="utf-8")
+    said_to_be(output)
+    assert verify_published(output, table).exit_code == 1
+
+
+@pytest.mark.parametrize("crlf", [True, False])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("names", [("lat", "lon"), ("latitudeE7", "longitudeE7")])
+def test_what_is_written_holds(names: tuple[str, str], decimal: str, mark: bytes, crlf: bool, tmp_path: Path) -> None:
+    data, output, rows = tmp_path / "in.csv", tmp_path / "out.csv", people(6)
+    scale, digits = (10**7, 0) if "E7" in names[0] else (1, 9)
+    found = zip(rows["lat"], rows["lon"], rows["note"], strict=True)
+    lines = [f'{lat * scale:.{digits}f};{lon * scale:.{digits}f};"{note[:4]};1";' for lat, lon, note in found]
+    text = "\n".join([";".join([*names, "note", "rest"]), *lines, "", ""]).replace(".", decimal)
+    data.write_bytes(mark + text.replace("\n", "\r\n" if crlf else "\n").encode())
+    dx.apply(town(), data, output, lat=names[0], lon=names[1], columns=dx.Columns(worst=True))
+    table = town().save(tmp_path / "town.dxt")
+    assert verify_published(output, table).exit_code == 0
+    text = output.read_bytes()
+    others = {text.replace(b"\n", b"\n\n", 1), text[:-1], text.replace(b"note", b'"note"')}
+    if b"1,2" in text:
+        others.add(text.replace(b"1,2", b"1.2", 1))
+    for other in others:
+        output.write_bytes(other)
+        said_to_be(output)
+        assert verify_published(output, table).exit_code == 1
+
+
+def _rewritten(table: Any, **options: Any) -> bytes:
+    stream = pa.BufferOutputStream()
+    pq.write_table(table, stream, **options)
+    return stream.getvalue().to_pybytes()
+
+
+def _with_unused(table: Any, name: str, value: Any) -> Any:
+    """A table whose column has a value in its dictionary that no row has."""
+    column = table[name].combine_chunks().dictionary_encode()
+    values = pa.array([*column.dictionary.to_pylist(), value], column.dictionary.type)
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, name, pa.DictionaryArray.from_arrays(column.indices, values))
+
+
+def _end(content: bytes) -> int:
+    """Where the footer begins."""
+    return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+
+
+BYTES: dict[str, Callable[[Any, bytes], bytes]] = {
+    "untouched": lambda table, content: content,
+    "written again": lambda table, content: _rewritten(table),
+    "groups of rows": lambda table, content: _rewritten(table, row_group_size=7),
+    "a column twice": lambda table, content: _rewritten(table.append_column("ward", pa.array(["home"] * len(table)))),
+    "before the footer": lambda table, content: content[: _end(content)] + b"home" + content[_end(content) :],
+    "the file twice": lambda table, content: content + content,
+    "another file before": lambda table, content: _rewritten(table.slice(0, 3)) + content,
+    "at the end": lambda table, content: content + b"home",
+    "an unused text": lambda table, content: _rewritten(_with_unused(table, "ward", "home")),
+    "an unused text made": lambda table, content: _rewritten(_with_unused(table, "report", "home")),
+    "an unused number": lambda table, content: _unused_number(table),
+    "an index of pages": lambda table, content: _rewritten(table, write_page_index=True),
+}
+
+
+def _unused_number(table: Any) -> bytes:
+    """A file whose dictionary has one number twice, so that the second one is only there in places."""
+    content = bytearray(_rewritten(table, use_dictionary=["age"], compression="none"))
+    column = pq.ParquetFile(pa.BufferReader(bytes(content))).metadata.row_group(0).column(1)
+    first = content.index((30).to_bytes(8, "little"), column.dictionary_page_offset)
+    second = content.index((31).to_bytes(8, "little"), first)
+    assert second == first + 8
+    content[second : second + 8] = (30).to_bytes(8, "little")
+    return bytes(content)
+
+
+def test_parquet_without_rows_and_of_many_types(tmp_path: Path) -> None:
+    """What pyarrow writes of any type is reachable; columns of lists too."""
+    file = tmp_path / "out.parquet"
+    size = 3000
+    columns = {
+        "number": [0.0, -0.0, float("nan"), None] * (size // 4),
+        "text": [f"{row % 7}" for row in range(size)],
+        "long": [f"{'y' * 1000}{row}" for row in range(size)],
+        "truth": [True, None] * (size // 2),
+        "list": [[1, 2], None] * (size // 2),
+        "object": [{"x": {"y": 1}}] * size,
+        "bytes": [b"ab", b"c"] * (size // 2),
+        "time": pa.array(range(size), pa.timestamp("ns")),
+        "fixed": pa.array([b"ab"] * size, pa.binary(2)),
+        "half": pa.array([1, 2] * (size // 2), pa.int16()),
+        "none": pa.nulls(size),
+    }
+    for table in (pa.table(columns), pa.table(columns).slice(0, 0)):
+        for options in ({}, {"row_group_size": 700}, {"data_page_version": "2.0"}, {"data_page_size": 500}):
+            pq.write_table(table, file, store_schema=False, **options)
+            assert read_rows(file, []).names == tuple(columns)
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_bytes_of_parquet(name: str, tmp_path: Path) -> None:
+    table = counts().save(tmp_path / "beds.dxt")
+    output = tmp_path / "out.parquet"
+    frame = pd.DataFrame({"ward": ["a", "b"] * 20, "age": [30, 31] * 20, "beds": [0, 1] * 20})
+    frame.to_parquet(tmp_path / "in.parquet")
+    dx.apply(counts(), tmp_path / "in.parquet", output, column="beds")
+    output.write_bytes(BYTES[name](pq.read_table(output), output.read_bytes()))
+    said_to_be(output)
+    allowed = name in ("untouched", "written again", "groups of rows")
+    assert verify_published(output, table).exit_code == (0 if allowed else 1)

@@ -1,14 +1,12 @@
-"""Rows of published files are read piece by piece: whatever a piece ends with, the rows are the same."""
+"""Rows of published files are read line by line, and refused where they are not as they are written."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dxopt.verify.published import bounded
 from dxopt.verify.published.rows import read_rows
 from dxopt.verify.verdict import Broken
 
@@ -25,16 +23,36 @@ FEATURES = [
 ROWS = [(feature["properties"]["t"], feature["id"], feature["properties"]["n"]) for feature in FEATURES]
 
 
-@pytest.mark.parametrize("ways", [{}, {"indent": 3}, {"separators": (",", ":")}, {"ensure_ascii": False}], ids=str)
-@pytest.mark.parametrize("first", ["type", "features"])
-def test_pieces_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ways: Any, first: str) -> None:
-    collection = {first: None, "type": "FeatureCollection", "features": FEATURES}
+def collection(features: list[str]) -> str:
+    """As `apply` writes it."""
+    return '{"type": "FeatureCollection", "features": [\n' + ",\n".join(features) + "\n]}\n"
+
+
+def test_features_that_are_written(tmp_path: Path) -> None:
     file = tmp_path / "out.geojson"
-    file.write_text(f"\n {json.dumps(collection, **ways)} \n", encoding="utf-8")
-    for size in range(1, 30):
-        monkeypatch.setattr(bounded, "_BLOCK", size)
-        found = list(read_rows(file, ["t"]).entries(["t", "id", "n"]))
-        assert found == list(enumerate(ROWS, 1))
+    features = [json.dumps(feature, ensure_ascii=False) for feature in FEATURES]
+    file.write_text(collection(features), encoding="utf-8")
+    assert list(read_rows(file, ["t"]).entries(["t", "id", "n"])) == list(enumerate(ROWS, 1))
+    changes = {
+        "blank": features[0].replace(": ", ":", 1),
+        "digits": features[1].replace("-1.5e-07", "-1.500000000000000045684e-07"),
+        "whole": features[1].replace('"id": 1', '"id": 1.0e0'),
+        "escape": features[0].replace("plain", "pl\\u0061in"),
+        "order": json.dumps(dict(sorted(FEATURES[0].items()))),
+    }
+    for name, changed in changes.items():
+        assert changed not in features, name
+        file.write_text(collection([changed]), encoding="utf-8")
+        with pytest.raises(Broken):
+            read_rows(file, ["t"])
+    for text in (
+        collection(features).replace("\n", "\r\n"),
+        "\ufeff" + collection(features),
+        collection(features)[:-1],
+    ):
+        file.write_bytes(text.encode())
+        with pytest.raises(Broken):
+            read_rows(file, ["t"])
 
 
 ONE = json.dumps(FEATURES[0])
@@ -65,16 +83,18 @@ KIND = '"type": "FeatureCollection"'
         f'{{{KIND}, "features": [{ONE[:-1]}, "type": "Feature"}}]}}',
     ],
 )
-def test_no_collections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+def test_no_collections(tmp_path: Path, content: str) -> None:
     file = tmp_path / "out.geojson"
-    file.write_text(content, encoding="utf-8")
-    for size in (1, 7, 1 << 20):
-        monkeypatch.setattr(bounded, "_BLOCK", size)
+    begins = f'{{{KIND}, "features": ['
+    for text in (content, content.replace(begins, f"{begins}\n", 1)):
+        file.write_text(text, encoding="utf-8")
         with pytest.raises(Broken):
             read_rows(file, ["t"])
 
 
-@pytest.mark.parametrize("text", ["report\n" + "x" * 200_000, "x" * 200_000 + ",report\n1,2\n", '"report\n1\n2\n'])
+@pytest.mark.parametrize(
+    "text", ["report\n" + "x" * 8_000_001, "x" * 8_000_001 + ",report\n1,2\n", '"report\n1\n2\n']
+)
 def test_fields_that_are_too_long(tmp_path: Path, text: str) -> None:
     file = tmp_path / "out.csv"
     file.write_text(text, encoding="utf-8")

@@ -232,7 +232,7 @@ def test_nothing_that_they_give_is_trusted(tmp_path: Path, monkeypatch: pytest.M
     assert notes == {
         "truth": f" its matrix is private at no epsilon: {least}",
         "nothing": " its matrix is of type NoneType, not numbers",
-        "too_much": " its matrix row 0 sums to 2, not to 1",
+        "too_much": " its matrix row 0 sums to 2, off by more than 1e-06",
         "minus": " its matrix entry [0, 1] is -1",
         "raises": " ValueError: not today nor tomorrow",
     }

@@ -89,7 +89,7 @@ def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "b
     if isinstance(gain, str):
         if gain != "binary":
             raise SpecError("gain", f"there is no {gain!r}", "use binary, a matrix or a function of secret and guess")
-        return Leakage(float(believed.max()), mechanism.correct(believed))
+        return Leakage(float(believed.max()), min(1.0, mechanism.correct(believed)))
     try:
         gains = Loss.of(gain, mechanism.space).matrix
     except SpecError as error:
@@ -97,7 +97,8 @@ def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "b
     if not np.isfinite(gains).all():
         raise SpecError("gain", "is infinite for some guess", "give finite gains")
     after = math.fsum((gains.T @ (believed[:, None] * mechanism.matrix)).max(axis=0))
-    return Leakage(float((believed @ gains).max()), after)
+    # rounding may leave more than there is to gain
+    return Leakage(float((believed @ gains).max()), min(after, float(gains.max())))
 
 
 def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:

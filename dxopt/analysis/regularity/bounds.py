@@ -101,8 +101,8 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
     if found.x is None:
         raise SolveError(f"the linear program of the utility bound failed: {found.message}")
     mu = quotient.spread(np.maximum(np.asarray(found.x, dtype=float), 0.0) * scale, len(space))
-    # Made feasible with every rounding counted. μ = π is feasible as well, so that Σπ is always a bound.
-    return min(_raised(mu, probabilities, space, epsilon), math.fsum(probabilities) * (1 + 2 * UNIT))
+    # Made feasible with every rounding counted. μ = π is feasible as well, so that 1 is always a bound.
+    return min(1.0, _raised(mu, probabilities, space, epsilon))
 
 
 def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written) -> float:
@@ -161,7 +161,7 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
     epsilon = checked_level(epsilon)
     for name, count in (("values", values), ("individuals", individuals)):
         whole = as_number(count, name, "give a positive integer")
-        if whole != int(whole) or whole < 1:
+        if not (1 <= whole < math.inf and whole == int(whole)):
             raise SpecError(name, f"is {count}", "give a positive integer")
     nats = math.log(values) - math.log1p((values - 1) * math.exp(-epsilon))
     return individuals * (nats / math.log(2)) * (1 + 16 * UNIT) + individuals * 64 * UNIT

@@ -326,7 +326,7 @@ def threshold(
     evaluations: int = 400,
     progress: Progress | bool | None = None,
 ) -> Threshold:
-    """Return the least ε from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
+    """Return the least ε from which on a prior, uniform by default, is regular (ECP14 §6.1, after Prop 8; §7).
 
     A proof, not a table of samples. With E = Φ - I ≥ 0, at large ε Eπ < π in every entry, that is
     Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x. This stays true at larger ε, as E falls, and makes the prior regular: the

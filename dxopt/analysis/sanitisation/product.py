@@ -17,6 +17,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import CHANNEL_CELLS, Mechanism, Privacy
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_delta
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.universes import Universe
@@ -178,8 +179,7 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
     >>> print(survey.sample(["no", "yes", "yes", "no"], rng=np.random.default_rng(2)))
     [[0 1 1 0]]
     """
-    if records != int(records) or records < 1:
-        raise SpecError("records", f"are {records}", "give 1 or more")
+    records = checked_count("records", records)
     # The factor's own proof serves if it is for this δ and for all pairs; otherwise ε is measured on its matrix.
     stated = factor.privacy
     relaxed = checked_delta(delta if delta is not None else stated.delta if stated else 0.0)

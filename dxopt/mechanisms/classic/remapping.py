@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import optimal_random_remap, optimal_remap
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstLoss
@@ -28,7 +28,7 @@ def remapped(
     reports: Reports | None = None,
     objective: str = "expected_loss",
 ) -> Mechanism:
-    """Replace each report by the best one for a prior and a loss, proven private as before (ECP14 §3.4; CABP13 §3).
+    """Replace each report by the best one for a prior and a loss, proven private as before (ECP14 §3.4; HLM14 Thm 4).
 
     Post-processing keeps privacy. On a line, the geometric mechanism remapped for a prior and a monotone loss is the
     optimum (Ghosh, Roughgarden and Sundararajan 2009); so it is for the worst loss, where the best remap draws what
@@ -79,7 +79,7 @@ def remapped(
 
 
 def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Mechanism:
-    """Replace each report by the nearest of some others, proven private as before (CABP13 §3; Feyisetan et al. 2020).
+    """Replace each report by the nearest of some others, private as before (HLM14 Thm 4; Feyisetan et al. 2020).
 
     Post-processing keeps privacy, whatever the others are: the words of a vocabulary, say, where a mechanism reports
     points between them.
@@ -109,6 +109,7 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
     _require_proof(mechanism)
     space = mechanism.space
     targets = Reports.of(space) if reports is None else reports
+    required("reports", targets, Reports, "give dx.Reports, such as dx.Reports.at(points)")
     if space.metric is None:
         raise SpecError("space", "has no metric between points", "use remapped, for a prior and a loss")
     table = between(_points_of(mechanism.reports, space), _points_of(targets, space), space.metric).argmin(axis=1)

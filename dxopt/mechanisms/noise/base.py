@@ -15,6 +15,9 @@ from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]
 
+_FINEST = 2.0**-10
+"""Doubles next to a value may be so many mean errors apart."""
+
 
 class Noise(ABC):
     """Noise whose distribution does not depend on what it is added to.
@@ -63,6 +66,13 @@ class Noise(ABC):
     @abstractmethod
     def mean_error(self) -> float:
         """The expected error."""
+
+    def _fine(self, values: Array) -> Array:
+        """Return values; SpecError where doubles next to one are too far apart to hide it under the noise."""
+        if values.size and np.spacing(np.abs(values).max()) > _FINEST * self.mean_error:
+            wrong = "are too large for this noise, which doubles of their size would round away"
+            raise SpecError("values", wrong, "subtract a constant that is public, or take dx.noise.Geometric")
+        return values
 
 
 class LineNoise(Noise):
@@ -124,9 +134,9 @@ class LineNoise(Noise):
         Raises
         ------
         SpecError
-            If they are not all finite numbers.
+            If they are not all finite numbers, or doubles near one are further apart than the mean error / 1,024.
         """
-        return checked_numbers(values) + self._offsets(np.shape(values), rng)
+        return self._fine(checked_numbers(values)) + self._offsets(np.shape(values), rng)
 
     def _offsets(self, shape: tuple[int, ...], rng: np.random.Generator | None) -> Array:
         """Draw noise alone: the error by inversion, and a fair sign."""

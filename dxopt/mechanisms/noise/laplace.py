@@ -105,9 +105,10 @@ class _PointNoise(Noise):
         Raises
         ------
         SpecError
-            If they are not all finite numbers, or have another number of coordinates.
+            If they are not all finite numbers, have another number of coordinates, or doubles near one are further
+            apart than the mean error / 1,024.
         """
-        points = checked_numbers(values, self.dimensions)
+        points = self._fine(checked_numbers(values, self.dimensions))
         return points + self._offsets(points.size // self.dimensions, rng).reshape(points.shape)
 
 

@@ -117,7 +117,7 @@ class Continuous:
     def secrets(self, trace: ArrayLike) -> list[Hashable]:
         try:
             points = np.array(trace, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SpecError("trace", "is not all numbers", "give one row of coordinates per step") from None
         points = points[:, None] if self.dimension == 1 and points.ndim == 1 else points
         if points.ndim != 2 or points.shape[1] != self.dimension:

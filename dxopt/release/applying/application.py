@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dxopt.errors import SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.column_mapping import Where
-from dxopt.release.applying.files import apply_to_file, opened, require_no_csv, require_output, write_json
+from dxopt.release.applying.files import apply_to_file, held, opened, require_no_csv
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.plan import Columns, Plan, asked_radius, table_and_prior
 from dxopt.release.applying.row_checks import Moved
-from dxopt.release.applying.sidecar import sidecar
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.atomic_write import require_free
 from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.progress import Shares, showing
@@ -202,7 +202,7 @@ def apply(
     ledger : Budgets, optional
         Ledger that rows are paid from before anything is written; a draw with a key that a person has had before
         costs nothing, so that what is spent and refused depends on the true secrets. The output of a run that was
-        stopped does not exist: the same call again goes on.
+        stopped does not exist: the same call again goes on. What was paid for a frame is given back then.
     over_budget : {"refuse", "drop"}
         Treatment of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
         first rows of each person are kept in the order of the data, as many as the budget pays for.
@@ -243,6 +243,10 @@ def apply(
     """
     also = _group("columns", columns, Columns)
     where = {"lat": lat, "lon": lon, "x": also.x, "y": also.y, "column": column, "label": also.label}
+    for field, name in {**where, "person": person}.items():
+        required(field, name, str | None, "give the name of a column, as text")
+    asked = (*where.values(), person, *(also.keep or ()), *also.drop)
+    named = [name for name in asked if name is not None]
     options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
     options["persons"] = Persons.of(person, key, release, ledger, over_budget)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
@@ -252,14 +256,13 @@ def apply(
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
         require_no_csv(dialect)
-        frame = Frame(data)
+        frame = Frame(data, named)
         plan = _planned(table, also, where, frame, options)
+        record = None if to.sidecar is None else as_path(to.sidecar, "sidecar")
+        if record is not None:
+            require_free(record, force=to.force)
         with showing(progress) as tell:
-            found, layout, tally = apply_to_frame(plan, frame, tell)
-        if to.sidecar is not None:
-            said = sidecar(plan, layout, tally, frame.noun, output=None, command=to.command)
-            write_json(as_path(to.sidecar, "sidecar"), said.content())
-        return found
+            return apply_to_frame(plan, frame, record, command=to.command, progress=tell)
     if to.file is None:
         raise SpecError("output", "is missing", "name the file to write")
     if to.sidecar is not None:
@@ -267,11 +270,9 @@ def apply(
     path = as_path(data, "data")
     file = as_path(to.file, "output")
     numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
-    named = [*numeric, *(name for name in (also.label, person, *(also.keep or ()), *also.drop) if name is not None)]
     source = opened(path, dialect, named, numeric)
-    require_output(file, path, force=to.force)
-    plan = _planned(table, also, where, source, options)
-    with showing(progress) as tell:
+    with held(file, path, force=to.force), showing(progress) as tell:
+        plan = _planned(table, also, where, source, options)
         said, moved = apply_to_file(plan, source, path, file, command=to.command, progress=tell)
     return Applied(file, sidecar_of(file), said, moved)
 

@@ -13,16 +13,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
+from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.column_names import in_degrees, locates, no_column, parts_of_degree
+from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import each, identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
 from dxopt.spaces.metrics import Haversine, OnEarth
-from dxopt.spaces.positions import require_latitude_first
+from dxopt.spaces.positions import distance_of, require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.verify.published.sidecar import GENERALIZATIONS, SHARE
 
@@ -95,12 +95,6 @@ class Where:
         return cls(kind, names, decimal=decimal)
 
 
-def require_column(name: str, names: Sequence[str], field: str) -> None:
-    """Raise SpecError, which lists the data's columns `names`, if `name` is not one of them."""
-    if name not in names:
-        raise SpecError(field, *no_column(name, names))
-
-
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
     """Return the coordinates of the reports, on the Earth in degrees, `(m, k)`; None for labels.
 
@@ -166,7 +160,8 @@ class Snapper:
     def of(cls, space: MetricSpace, where: Where, within: float | None) -> Snapper:
         """Return the snapper of a space; `within` is `reach(space)` if it is not given.
 
-        SpecError if `within` is no finite number from 0, is given for labels, or does not follow from the space;
+        SpecError if `within` is no finite number from 0, or more than two positions on the Earth can be apart, is
+        given for labels, or does not follow from the space;
         UnsupportedError if SciPy is not installed, which finds the nearest secrets.
         """
         if within is not None and not (isinstance(within, int | float) and 0 <= within < math.inf):
@@ -174,6 +169,7 @@ class Snapper:
         if where.kind == "label":
             if within is not None:
                 raise SpecError("within", "is given for labels, which are secrets or not", "leave it out")
+            space.naming.require_distinct()
             return cls(space, where, 0.0, "", False)
         try:
             import_module("scipy.spatial")
@@ -183,6 +179,8 @@ class Snapper:
             ) from None
         found = known(space)
         unit = found.unit if found is not None else space.unit
+        if within is not None and where.kind == "earth" and within > distance_of(2.0, unit):
+            raise SpecError("within", f"is {within:g} {unit}, over half the circumference of the Earth", "give less")
         return cls(space, where, reach(space) if within is None else float(within), unit, within is None)
 
     def snap(self, values: Sequence[Any], *, swapped: bool = False) -> Snapped:
@@ -225,7 +223,7 @@ class Snapper:
     def _labelled(self, values: Any) -> Snapped:
         """Return the secrets of rows with these labels; each different one is looked up once."""
         met: dict[Any, tuple[int, int]] = {}
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        listed = each(values) if isinstance(values, np.ndarray) else list(values)
         index = np.zeros(len(listed), dtype=np.int64)
         code = np.zeros(len(listed), dtype=np.int8)
         for row, value in enumerate(listed):
@@ -239,12 +237,13 @@ class Snapper:
 
     def _label(self, value: Any) -> tuple[int, int]:
         """Return the secret of a label, 0 if there is none, and the code of the row."""
+        decimal = self.where.decimal
         try:
-            if not isinstance(value, tuple) and not identity(value):
+            if not isinstance(value, tuple) and not identity(value, decimal=decimal):
                 return 0, BAD
+            found = self.space.naming.with_label(value, decimal)
         except SpecError:
             return 0, BAD
-        found = self.space.naming.with_label(value)
         return (0, UNKNOWN) if found is None else (found, GOOD)
 
 
@@ -345,6 +344,8 @@ def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | N
 UNCERTAINTY = "coordinateUncertaintyInMeters"
 """A term of Darwin Core, as GENERALIZATIONS is; the others are names of dxopt's own."""
 _WORST = {UNCERTAINTY: "worstCaseUncertaintyInMeters", "uncertainty": "worst_case_uncertainty"}
+_SAID = {"report", "epsilon", "delta", *_WORST, *_WORST.values(), GENERALIZATIONS}
+"""Columns that a reader takes for those of `apply`, also where this output has none of the name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,26 +378,19 @@ class Layout:
     ) -> Layout:
         """Return the columns of an output: those of the input's `names` that are kept, and those that are `made`.
 
-        Hidden columns repeat the true position, and are never kept. SpecError if one to keep or drop is not there,
-        the input has one of the name of a new one, or none is left with the report.
+        Hidden columns repeat the true position, and are never kept. SpecError if the input has one of the name of a
+        new one, or none is left with the report.
         """
-        for field, given in (("keep", keep), ("drop", drop)):
-            if isinstance(given, str):
-                raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
-            known = {*names}
-            for name in given or ():
-                if name not in known:
-                    require_column(name, names, field)
         away = {*drop, *hidden}
         if keep is not None:
             away |= set(names) - {*keep, *where.names}
         rest = dict.fromkeys(name for name in names if name not in away)
         replaced = {*where.names, UNCERTAINTY}
-        taken = next((name for name in made if name in rest and name not in replaced), None)
+        claimed = ({*made} - replaced) | (_SAID - {*made, *(keep or ()), *where.names})
+        taken = next((name for name in rest if name in claimed), None)
         if taken is not None:
-            raise SpecError(
-                "data", f"has a column {taken!r}, as the output will", "rename it, or leave it out by drop"
-            )
+            fix = ("rename it, or leave it out: ", Option("drop", [taken]))
+            raise SpecError("data", f"has a column {taken!r}, as outputs have", *fix)
         order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
         if not {*where.names, "report"}.intersection(order):
             raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")
@@ -427,7 +421,7 @@ def columns_of_reports(
         for name, axis in zip(where.names, coordinates.T, strict=True):
             parts = parts_of_degree(name) if where.kind == "earth" else 1.0
             written = np.rint(axis * parts) if parts > 1 else axis
-            made[name] = written.astype(np.int64) if whole or parts > 1 else np.array(axis)
+            made[name] = _whole(written) if whole or parts > 1 else np.array(axis)
     every = len(labels)
     if not lean:
         if coordinates is not None:
@@ -446,8 +440,8 @@ def columns_of_reports(
 
 
 def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
-    """Return numbers as integers if all are whole, to be written without a decimal point."""
-    return numbers.astype(np.int64) if (np.isfinite(numbers) & (numbers == np.round(numbers))).all() else numbers
+    """Return numbers as integers if all are whole and doubles have each, to be written without a decimal point."""
+    return numbers.astype(np.int64) if ((abs(numbers) < 2**53) & (numbers == np.round(numbers))).all() else numbers
 
 
 def _warn_of(kept: Sequence[str]) -> None:

@@ -53,9 +53,9 @@ class CsvFile:
         return ((name, self.values(chunk, name)) for name in names)
 
     def values(self, chunk: Chunk, name: str) -> list[str]:
-        """Return a column of a chunk, as text without blanks around it."""
+        """Return a column of a chunk, as text."""
         place = self._places[name]
-        return [row[place].strip() for row in chunk.rows]
+        return [row[place] for row in chunk.rows]
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
         """Return a fingerprint for each row `(k,)`, the same for rows of the same text."""

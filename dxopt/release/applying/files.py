@@ -7,11 +7,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from dxopt.errors import BudgetExceeded, SpecError
+from dxopt.errors import SpecError
 from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
@@ -20,11 +20,14 @@ from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.runtime.atomic_write import replacing, require_free, unwritable
+from dxopt.runtime.atomic_write import open_private, put_in_place, replacing, require_free, unwritable
 from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
+
+if TYPE_CHECKING:
+    from dxopt.release.budgets.budgets import Budgets
 
 
 def partial_of(file: Path) -> Path:
@@ -33,58 +36,87 @@ def partial_of(file: Path) -> Path:
 
 
 @contextmanager
-def whole(file: Path, resumes: Callable[[], bool]) -> Iterator[IO[bytes]]:
-    """Open a stream to a file that gets its name once the context ends well, and not before.
+def held(output: Path, data: Path, *, force: bool) -> Iterator[None]:
+    """Hold an output, from before it is looked for until it is published; one run at a time has it.
 
-    If it ends badly and the run `resumes`, its hidden file is left behind, empty, which says that a run was paid for
-    and can go on; not after BudgetExceeded, as that run cannot. SpecError if it cannot be written, or another run is
-    writing it.
+    SpecError unless it may be written, in the format of the data, or where another run has it.
     """
-    partial = partial_of(file)
+    require_output(output, data, force=force)
+    partial = partial_of(output)
     with ExitStack() as stack:
         try:
-            stack.enter_context(_held(partial))
-            partial.unlink(missing_ok=True)  # what a run that was killed left
+            stack.enter_context(locked(partial.with_name(f"{partial.name}.lock")))
         except BlockingIOError:
-            raise SpecError("output", f"another run is writing {file}", "wait for it, or name another file") from None
+            raise SpecError("output", f"another run is writing {output}", "wait for it") from None
         except OSError as error:
-            raise unwritable("output", file, error) from None
-        try:
-            with replacing(file, "output", hidden=partial) as stream:
-                yield stream
-        except BaseException as error:
-            if resumes() and not isinstance(error, BudgetExceeded):
-                with suppress(OSError):
-                    partial.open("xb").close()
-            raise
+            raise unwritable("output", output, error) from None
+        require_output(output, data, force=force)  # the run that had it until now may have published it
+        yield
 
 
-def publish(file: Path, sha256: str) -> bool:
-    """Give the hidden file of a killed run its name if it has this digest and nobody writes it; True if it did."""
-    partial = partial_of(file)
-    if not is_file(partial) or partial.is_symlink():
-        return False
+@contextmanager
+def whole(output: Path, paid: Callable[[], Payment | None]) -> Iterator[IO[bytes]]:
+    """Open a stream to an output that gets its name, after its sidecar, once the context ends well, and not before.
+
+    Both are in hidden files until then, for their owner alone; whoever calls it writes that of the sidecar, and holds
+    the output. If it ends badly, the next call publishes them where all is `paid` for and written; that of the output
+    is left behind, empty, where the run goes on; else neither is. SpecError if it cannot be written.
+    """
+    partials = [partial_of(file) for file in _both(output)]
     try:
-        with _held(partial):
-            with partial.open("r+b") as stream:
-                if hashlib.file_digest(stream, "sha256").hexdigest() != sha256:
-                    return False
-                os.fsync(stream.fileno())
-            partial.replace(file)
-    except OSError:
-        return False
-    return True
+        for partial in partials:
+            partial.unlink(missing_ok=True)  # what a run that was killed left
+        stream = open_private(partial_of(output))
+    except OSError as error:
+        raise unwritable("output", output, error) from None
+    try:
+        with stream:
+            yield stream
+        publish(output)
+    except BaseException as error:
+        payment = paid()
+        if payment is None or payment.stage != "written":
+            for partial in partials:
+                with suppress(OSError):
+                    partial.unlink()
+            if payment is not None and payment.stage == "drawing":
+                with suppress(OSError):
+                    partial_of(output).open("xb").close()
+        if isinstance(error, OSError):
+            raise unwritable("output", output, error, "name another file" if payment is None else _AGAIN) from None
+        raise
 
 
-def _held(partial: Path) -> AbstractContextManager[None]:
-    """Return a lock that one run has at a time; BlockingIOError if another has it."""
-    return locked(partial.with_name(f"{partial.name}.lock"))
+_AGAIN = "make room, or see to the disk, and call it again: for this output no row is paid for twice"
+"""The fix for an output whose rows are paid for, where they would be paid for again in another file."""
+
+
+def publish(output: Path) -> None:
+    """Give the hidden files of an output their names; that of the sidecar may have it."""
+    for file in _both(output):
+        if partial_of(file).exists():
+            put_in_place(partial_of(file), file)
+
+
+def _both(output: Path) -> tuple[Path, Path]:
+    """Return the files of a publication in the order in which they appear: the sidecar, and the output."""
+    return sidecar_of(output), output
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:
     """Write JSON to a file, all at once; SpecError where it cannot be written."""
     with replacing(file, "output") as stream:
-        stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        stream.write(_encoded(content))
+
+
+def _encoded(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _flush(stream: IO[bytes]) -> None:
+    """Write what is buffered to the disk, where it stays after a power cut."""
+    stream.flush()
+    os.fsync(stream.fileno())
 
 
 def digest_of(file: Path) -> str:
@@ -118,15 +150,23 @@ def opened(data: Path, said: Dialect, columns: Sequence[str], numbers: Sequence[
     build = FORMATS.get(data.suffix.lower())
     if build is None:
         raise SpecError("data", f"{data} has the ending {data.suffix!r}", f"give one of {', '.join(FORMATS)}")
-    try:
+    with _readable(data):
         if not data.is_file():
             raise SpecError("data", f"there is no file {data}", "check its name")
         if build is CsvFile:
             return CsvFile(data, said, columns, numbers)
         require_no_csv(said)
-        return build(data)
+        return build(data, columns)
+
+
+@contextmanager
+def _readable(data: Path) -> Iterator[None]:
+    """Turn errors of the disk while data are read into SpecError."""
+    try:
+        yield
     except OSError as error:
-        raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", "check the file") from None
+        fix = "check the file, and the disk it is on"
+        raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", fix) from None
 
 
 def require_no_csv(said: Dialect) -> None:
@@ -176,7 +216,7 @@ def apply_to_file(
     if source.geometry is not None and not plan.where.geometry:
         hidden.append(source.geometry)
     beside = Beside()
-    for chunk, settled in _settled(plan, source, checked, tell, "checking"):
+    for chunk, settled in _settled(plan, source, data, checked, tell, "checking"):
         unnamed = plan.unnamed(source.names, hidden)
         beside.look(source.columns(chunk, unnamed), _secrets(plan, source, chunk))
         needed.update(settled.persons)
@@ -190,13 +230,13 @@ def apply_to_file(
     layout = plan.layout(source.names, hidden)
     drawn = plan.tally(source.noun)
 
-    # 2. reports are paid for, drawn and written; whoever writes the output is alone, and may take over its run
+    # 2. reports are paid for, drawn and written
     payment: Payment | None = None
-    with whole(output, lambda: payment is not None) as stream:
+    with whole(output, lambda: payment) as stream:
         payment = Payment.of(plan, needed, name, drawn)
         sink = source.sink(stream, layout)
         try:
-            for chunk, settled in _settled(plan, source, drawn, tell, "drawing"):
+            for chunk, settled in _settled(plan, source, data, drawn, tell, "drawing"):
                 if payment is not None:
                     settled = payment.charge(settled)
                 sink.write(chunk, settled.kept, plan.drawn(settled))
@@ -204,15 +244,19 @@ def apply_to_file(
             # also of an output that is given up, as writers of Parquet end with their file
             sink.close()
         if (checked.rows, checked.dropped, checked.outside) != (drawn.rows, drawn.dropped, drawn.outside):
+            if payment is not None:
+                payment.give_up()  # with the other data it is another run
             raise SpecError("data", "was changed while it was read", "try again")
-        stream.flush()
+        _flush(stream)
         partial = partial_of(output)
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
-        run = None if payment is None else (payment.name, payment.run)
+        run = None if payment is None else _claim(payment.ledger, payment.name, payment.run)
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
-        write_json(sidecar_of(output), said.content())
+        with open_private(partial_of(sidecar_of(output))) as beside_it:
+            beside_it.write(_encoded(said.content()))
+            _flush(beside_it)
         if payment is not None:
-            payment.ledger.finish(payment.run)  # what follows is that the output gets its name
+            payment.finish()  # what follows is that the output gets its name
     return said, drawn.moved
 
 
@@ -221,42 +265,73 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 
     Return its sidecar; None if there is no such output, so that everything is still to be done.
     """
-    if plan.persons is None or plan.persons.ledger is None or not partial_of(output).exists():
+    partial, beside_it = partial_of(output), partial_of(sidecar_of(output))
+    ledger = None if plan.persons is None else plan.persons.ledger
+    if ledger is None or not is_file(partial):
+        return None
+    if partial.is_symlink() or beside_it.is_symlink():
         return None
     try:
-        said = Sidecar.of_own(json.loads(sidecar_of(output).read_text(encoding="utf-8")))
+        named = beside_it if is_file(beside_it) else sidecar_of(output)
+        said = Sidecar.of_own(json.loads(named.read_text(encoding="utf-8")))
         if said.budgets is None or said.budgets.run is None or said.output is None:
             return None
-        asked, token = said.budgets.run
-        whole_one = asked == name() and plan.persons.ledger.finished(token)
+        claim = tuple(said.budgets.run)
+        if claim != _claim(ledger, name(), claim[1]) or not ledger.finished(claim[1]):
+            return None
+        if digest_of(partial) != said.output.sha256:
+            return None
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return said if whole_one and publish(output, said.output.sha256) else None
+    try:
+        publish(output)
+    except OSError as error:
+        raise unwritable("output", output, error, _AGAIN) from None
+    return said
+
+
+def _claim(ledger: Budgets, name: str, token: str) -> tuple[str, str]:
+    """Return what a sidecar says of its run, which never recurs: only the ledger can tell whether it is of a name."""
+    return ledger._digest("dxopt published", name, token), token
 
 
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     """Return a function that gives the name of a run: the same for the same data, table, options and output.
 
-    It is called only with a ledger, as it reads all of the data for its digest.
+    It is called only with a ledger, as it reads all of the data for its digest. Data may be guessed, so that the
+    digest is one under the secret of the ledger.
     """
 
+    persons = plan.persons
+    ledger = None if persons is None else persons.ledger
+
     def name() -> str:
+        if persons is None or ledger is None:
+            return ""
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
-        said = [digest_of(data), plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
-        if plan.persons is not None:
-            key = plan.persons.key
-            said += [plan.persons.column, plan.persons.release, "" if key is None else key.digest("dxopt run").hex()]
-        return f"apply {output.name} {hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:32]}"
+        with _readable(data):
+            digest = digest_of(data)
+        said = [digest, plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
+        key = persons.key
+        said += [persons.column, persons.release, "" if key is None else key.digest("dxopt run").hex()]
+        return f"apply {output.name} {ledger._digest('dxopt run', *said)[:32]}"
 
     return name
 
 
-def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: str) -> Iterator[tuple[Chunk, Settled]]:
+def _settled(
+    plan: Plan, source: Source, data: Path, tally: Tally, tell: Progress, stage: str
+) -> Iterator[tuple[Chunk, Settled]]:
     """Yield each chunk with the rows of it that are kept, and count all in the tally; both passes begin so."""
-    for chunk in source.chunks():
+    for chunk in _chunks(source, data):
         persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
         yield chunk, plan.settle(_secrets(plan, source, chunk), persons, chunk.lines, tally)
         tell(f"{stage}, {tally.rows:,} rows", min(1.0, chunk.share))
+
+
+def _chunks(source: Source, data: Path) -> Iterator[Chunk]:
+    with _readable(data):
+        yield from source.chunks()
 
 
 def _secrets(plan: Plan, source: Source, chunk: Chunk) -> list[Any]:

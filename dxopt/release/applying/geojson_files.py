@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +16,7 @@ from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout, number
 from dxopt.release.applying.formats import Chunk, chunked
 from dxopt.release.applying.row_checks import Fingerprints
+from dxopt.runtime.column_names import as_asked
 from dxopt.runtime.reading import MOST_ROW, require_few
 from dxopt.spaces.positions import require_geojson_in_wgs84
 from dxopt.verify.published.sidecar import Noun
@@ -140,8 +141,10 @@ class GeoJsonFile:
     hidden: tuple[str, ...] = ()
     named = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self._path = path
+        self._asked = columns
+        self._named: dict[str, str] = {}
         self._names: dict[str, None] = {GEOMETRY: None}
         self.members: dict[str, Any] = {}
 
@@ -170,6 +173,7 @@ class GeoJsonFile:
         properties = feature.get("properties") or {}
         if not isinstance(properties, dict):
             raise SpecError("data", f"feature {number} has properties that are no object", "mend it")
+        properties = self._as_asked(number, properties)
         if GEOMETRY in properties:
             raise SpecError("data", f"feature {number} has a property {GEOMETRY!r}", "rename it")
         named = isinstance(feature.get(_ID), str | int | float) and _ID not in properties
@@ -186,21 +190,30 @@ class GeoJsonFile:
         require_few(self._names)
         return {_ID: named, "properties": properties, GEOMETRY: feature.get(GEOMETRY)}
 
+    def _as_asked(self, number: int, properties: dict[str, Any]) -> dict[str, Any]:
+        """Return the properties of a feature by the names that they are asked for; SpecError if two have one name."""
+        new = [name for name in properties if name not in self._named]
+        self._named.update(zip(new, as_asked(new, self._asked), strict=True))
+        found = {self._named[name]: value for name, value in properties.items()}
+        if len(found) < len(properties):
+            raise SpecError("data", f"feature {number} has two properties of one name", "rename one")
+        return found
+
     def _check_members(self) -> None:
         """Raise SpecError unless the members besides `features` are those of a collection in WGS 84."""
         if self.members.get("type") != "FeatureCollection":
             raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
         require_geojson_in_wgs84(self.members.get("crs"))
 
-    def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
-        """Yield properties of these names; of one that most features lack, only the values that there are.
+    def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, Any]]:
+        """Yield properties of these names; of one that most features lack, the values that there are, by feature.
 
         The time so goes with what is written, however many properties few features have.
         """
-        found: dict[str, list[Any]] = {}
-        for feature in chunk.rows:
+        found: dict[str, dict[int, Any]] = {}
+        for row, feature in enumerate(chunk.rows):
             for name, value in feature["properties"].items():
-                found.setdefault(name, []).append(value)
+                found.setdefault(name, {})[row] = value
         for name in names:
             if values := found.get(name):
                 yield name, values if 2 * len(values) < len(chunk.rows) else self.values(chunk, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -19,10 +19,11 @@ from dxopt.release.applying.formats import (
     bare_array,
     bare_type,
     places_of,
+    values_of,
     written_points,
 )
-from dxopt.release.applying.row_checks import Fingerprints, of_frame
-from dxopt.runtime.column_names import is_name
+from dxopt.release.applying.row_checks import Fingerprints, fingerprints
+from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
@@ -42,32 +43,33 @@ class ParquetFile:
 
     noun: Noun = "row"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
         self._stored = path.stat().st_size
         self._broken = (pa.ArrowException, OSError, UnicodeDecodeError)
         try:
             head = pq.ParquetFile(path)
-            self._rows, packed = _unpacked(head.metadata)
+            self._rows, packed = _unpacked(head.metadata, self._stored)
             # what a dictionary has once is repeated in memory only for the rows that are wanted
             self._file = pq.ParquetFile(path, metadata=head.metadata, read_dictionary=packed, buffer_size=_BUFFER)
         except self._broken as error:
             raise self._damaged(error) from None
         stored: pa.Schema = head.schema_arrow
-        self.schema: pa.Schema = pa.schema([(field.name, bare_type(field.type)) for field in stored])
-        self.names = tuple(self.schema.names)
-        require_few(self.names)
-        if len(set(self.names)) < len(self.names):
-            raise SpecError("data", "has two columns of one name", "name each column once")
+        require_few(stored.names)
+        self.names = as_asked(stored.names, columns)
+        require_distinct(self.names)
+        named = dict(zip(stored.names, self.names, strict=True))
+        types = (bare_type(field.type) for field in stored)
+        self.schema: pa.Schema = pa.schema(zip(self.names, types, strict=True))
         # its coordinate system and encoding are checked when it is used
         self._described = _described(stored)
-        self.geometry = self._described.name if self._described.name in self.names else None
+        self.geometry = next((name for old, name in named.items() if old == self._described.name), None)
         numeric = [
             field.name for field in self.schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         ]
         self.named = self.geometry is not None or any(map(is_name, numeric))
-        beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, self.names))
-        self.hidden = tuple(name for name in beside if name in self.names)
+        beside = (*self._described.beside, *filter(_UNNAMED_INDEX.fullmatch, stored.names))
+        self.hidden = tuple(name for old, name in named.items() if old in beside)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, in batches, without metadata and dictionaries."""
@@ -80,8 +82,7 @@ class ParquetFile:
             for batch in self._file.iter_batches(batch_size=self._rows):
                 for part, size in _parts(batch, first):
                     unpacked += size
-                    if unpacked > max(MOST_UNPACKED, 1000 * self._stored):
-                        raise _too_much(unpacked, self._stored)
+                    _require_modest(unpacked, self._stored)
                     columns = [bare_array(column) for column in part.columns]
                     rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
                     yield Chunk(rows, np.arange(first, first + len(rows)), (first - 1 + len(rows)) / total)
@@ -94,15 +95,8 @@ class ParquetFile:
         return ((name, self.values(chunk, name)) for name in names)
 
     def values(self, chunk: Chunk, name: str) -> Any:
-        """Return a column of a chunk; integers stay integers where some are missing."""
-        import pyarrow as pa
-
-        column = chunk.rows.column(name)
-        try:
-            return column.to_pylist() if column.null_count else column.to_numpy(zero_copy_only=False)
-        except (ValueError, OverflowError, pa.ArrowException):
-            # dates and times that Python has none of
-            return column.cast(pa.string()).to_pylist()
+        """Return a column of a chunk."""
+        return values_of(chunk.rows.column(name))
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return latitudes and longitudes of the points of the geometry."""
@@ -110,7 +104,7 @@ class ParquetFile:
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
         """Return a fingerprint for each row `(k,)`, the same for rows equal in every column."""
-        return of_frame(chunk.rows.to_pandas(ignore_metadata=True, types_mapper=_nullable))
+        return fingerprints(chunk.rows.columns)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> ParquetSink:
         """Return a writer of rows."""
@@ -176,14 +170,16 @@ class ParquetSink:
         self._writer.close()
 
 
-def _unpacked(metadata: Any) -> tuple[int, list[int]]:
+def _unpacked(metadata: Any, whole: int) -> tuple[int, list[int]]:
     """Return the number of rows to unpack at once, and the columns to keep dictionaries of, by what a file says.
 
     Few bytes may stand for many: a text for thousands of rows, a list of a value for millions of times. SpecError
-    where a group of rows is larger than memory should be, and a hundred times as large as in the file.
+    where a group of rows is larger than memory should be, and a hundred times as large as in the file; or all groups,
+    and a thousand times as large as the `whole` file.
     """
     count, packed = ROWS, {*range(metadata.num_columns)}
     kinds = [metadata.schema.column(place) for place in range(metadata.num_columns)]
+    in_all = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         stored = unpacked = at_once = 0
@@ -201,9 +197,17 @@ def _unpacked(metadata: Any) -> tuple[int, list[int]]:
             at_once += size * group.num_rows if shared else max(size, values)
         if unpacked > max(MOST_OF_GROUP, 100 * stored):
             raise _too_much(unpacked, stored)
+        in_all += unpacked
         if at_once:
             count = min(count, MOST_UNPACKED * group.num_rows // at_once)
+    _require_modest(in_all, whole)
     return max(1, count), sorted(packed)
+
+
+def _require_modest(unpacked: int, stored: int) -> None:
+    """Raise SpecError where a file unpacks to more than memory should have at once, and a thousand times its size."""
+    if unpacked > max(MOST_UNPACKED, 1000 * stored):
+        raise _too_much(unpacked, stored)
 
 
 def _too_much(unpacked: int, stored: int) -> SpecError:
@@ -233,6 +237,9 @@ def _size(array: Any) -> int:
     pa, pc = optional("pyarrow"), optional("pyarrow.compute")
     if pa.types.is_struct(array.type):
         return sum(map(_size, array.flatten()))
+    if pa.types.is_map(array.type):
+        entries = pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])
+        array = array.cast(pa.list_(entries))
     if pa.types.is_nested(array.type):
         return 8 * len(array) + _size(array.flatten())
     if not pa.types.is_dictionary(array.type):
@@ -242,18 +249,6 @@ def _size(array: Any) -> int:
     except pa.ArrowNotImplementedError:  # numbers
         return 8 * len(array)
     return 8 * len(array) + (pc.sum(lengths.take(array.indices)).as_py() or 0)
-
-
-def _nullable(kind: pa.DataType) -> Any:
-    """Return a type of pandas that has missing values, None for the usual one, so that all batches have the same."""
-    import pandas as pd
-    from pyarrow import types
-
-    if types.is_uint64(kind):
-        return pd.UInt64Dtype()
-    if types.is_integer(kind):
-        return pd.Int64Dtype()
-    return pd.BooleanDtype() if types.is_boolean(kind) else None
 
 
 class _Described(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required, required_choice
-from dxopt.release.keys import Key
+from dxopt.release.keys import Key, require_release
 from dxopt.release.tables.table import IntegerTable
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Persons:
             return None
         if column is None:
             raise SpecError("person", "is not named", "name the column that says whose row it is")
-        if key is not None and not release:
-            raise SpecError("release", "has no name", "name what is published, such as 'autumn'")
+        if key is not None:
+            require_release(release)
         return cls(column, key, release or "", ledger)
 
     def tags(

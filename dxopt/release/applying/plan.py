@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, Option, SpecError
+from dxopt.errors import BudgetExceeded, Option, SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.release.applying.column_mapping import (
@@ -23,12 +24,11 @@ from dxopt.release.applying.column_mapping import (
     Where,
     columns_of_reports,
     radii,
-    require_column,
 )
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.column_names import no_header, require_header
+from dxopt.runtime.column_names import no_header, no_such_column, require_header
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import per
@@ -50,7 +50,7 @@ class Columns:
     label : str or None
         The column of labels of secrets.
     keep, drop : sequence of str
-        Other columns that are kept, all by default, and those that are not.
+        Other columns that are kept, all by default, and those that are not, such as `frame.columns[3:]`.
     worst : bool
         True to add the radius for the worst secret.
     lean : bool
@@ -88,6 +88,22 @@ class Columns:
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", None if self.keep is None else _names("keep", self.keep))
+        object.__setattr__(self, "drop", () if self.drop is None else _names("drop", self.drop))
+
+
+def _names(field: str, given: Any) -> tuple[str, ...]:
+    """Return the names of columns, once, as an iterator has them no second time; SpecError unless all are text."""
+    if isinstance(given, str | bytes):
+        raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
+    required(field, given, Iterable, "give a list of columns")
+    names = tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise SpecError(field, f"has something of type {type(name).__name__}", "give names of columns, as text")
+    return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +168,17 @@ class Plan:
         labelled = where.kind == "label" and self.table.space.naming.with_label(where.names[0]) is not None
         if labelled and header is None:
             raise no_header("has a label of a secret")
-        if not self.where.geometry:
-            for name in self.where.names:
-                require_column(name, names, "columns")
-        if self.persons is not None:
-            require_column(self.persons.column, names, "person")
+        known = {*names}
+        wanted = {
+            "columns": () if where.geometry else where.names,
+            "person": () if self.persons is None else (self.persons.column,),
+            "keep": self.columns.keep or (),
+            "drop": self.columns.drop,
+        }
+        for option, columns in wanted.items():
+            missing = next((name for name in columns if name not in known), None)
+            if missing is not None:
+                raise no_such_column(option, missing, names if named or header else None)
 
     def unnamed(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
         """Return the columns of the data that are kept without being named."""
@@ -177,7 +199,8 @@ class Plan:
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
             return Settled(kept, snapped.index[kept], [])
-        texts = [identity(person) for person, wanted in zip(persons, kept.tolist(), strict=True) if wanted]
+        decimal = self.where.decimal
+        texts = [identity(person, decimal=decimal) for person, one in zip(persons, kept.tolist(), strict=True) if one]
         tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
         return Settled(kept, snapped.index[kept], texts)
 
@@ -208,7 +231,8 @@ class Payment:
     """The run of a ledger that pays for the rows of a plan, one chunk after another.
 
     `name` is that by which a run that was stopped is found again. `rest` is how many rows of each person are still to
-    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row.
+    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row. `stage`
+    says what is left of a run that is stopped: one that goes on, one to publish, or none.
     """
 
     plan: Plan
@@ -218,6 +242,7 @@ class Payment:
     rest: dict[str, int] = field(default_factory=dict)
     run: str = ""
     row: int = 0
+    stage: Literal["drawing", "written", "given up"] = "drawing"
 
     @classmethod
     def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
@@ -240,7 +265,9 @@ class Payment:
         if payment.dropping:
             rest = payment.rest
             tally.add_unpaid([rows - rest[person] for person, rows in needed.items() if rows > rest[person]])
-        payment.run = payment.ledger.begin(payment.name, release=persons.release or None)
+        # the name has a digest of the data, which no ledger keeps once the run is finished
+        release = persons.release or f"{payment.name.rpartition(' ')[0]} {token_hex(16)}"
+        payment.run = payment.ledger.begin(payment.name, release=release)
         return payment
 
     def _affordable(self, needed: Counter[str]) -> dict[str, int]:
@@ -284,11 +311,20 @@ class Payment:
             if paid.persons:
                 self.ledger.charge(self.run, self.row, paid.persons, **self._cost, tags=tags, key=key)
         except BudgetExceeded:
-            # keyed draws stay paid: the next run finds them so
-            self.ledger.give_up(self.run, refund=key is None)
+            self.give_up()
             raise
         self.row += len(paid.secrets)
         return paid
+
+    def finish(self) -> None:
+        """End the run, all of which is written, before it is published."""
+        self.stage = "written"  # before: whoever is interrupted does not know whether the ledger has it already
+        self.ledger.finish(self.run)
+
+    def give_up(self) -> None:
+        """End the run, and give back what it paid, but for draws with a key: the next run finds those paid."""
+        self.ledger.give_up(self.run, refund=self.persons.key is None)
+        self.stage = "given up"
 
     def _payable(self, settled: Settled) -> Settled:
         """Return the first rows of each person, as many as can be paid for."""

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, PlausibilityWarning, SpecError, required_choice
+from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
 from dxopt.release.applying.column_mapping import BAD, COMMA, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
-from dxopt.spaces.naming import shown
+from dxopt.release.applying.formats import plain_array
+from dxopt.spaces.naming import text_of
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
 _DROP = Option("outside", "drop")
@@ -207,16 +208,39 @@ class Repeats:
         warnings.warn(PlausibilityWarning("rows_twice", "data", seen, fix), stacklevel=4)
 
 
-def of_frame(frame: Any) -> Fingerprints:
-    """Return a fingerprint for each row of a frame of pandas `(k,)`, the same for rows equal in every column."""
-    from pandas.api.types import is_object_dtype
-    from pandas.util import hash_pandas_object
+def fingerprints(columns: Iterable[Any]) -> Fingerprints:
+    """Return fingerprints of rows `(k,)`, alike where rows are, by columns: bare ones of Arrow, or of pandas."""
+    pd, util = optional("pandas"), optional("pandas.util")
+    hashed = pd.DataFrame({place: _hashed(column) for place, column in enumerate(columns)})
+    return util.hash_pandas_object(hashed, index=False).to_numpy()
 
-    # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
-    texts = {
-        name: [shown(value.tolist() if isinstance(value, np.ndarray) else value) for value in frame[name]]
-        for name, kind in frame.dtypes.items()
-        if is_object_dtype(kind)
-    }
-    found = hash_pandas_object(frame.assign(**texts), index=False)  # pyright: ignore[reportCallIssue]
-    return found.to_numpy()
+
+def _hashed(column: Any) -> Fingerprints:
+    pd, util = optional("pandas"), optional("pandas.util")
+    if not isinstance(column, pd.Series):
+        import pyarrow as pa
+
+        column = plain_array(column)
+        if pa.types.is_primitive(column.type):
+            column = pa.table({"": column}).to_pandas(types_mapper=_nullable)[""]
+        elif str(column.type) in ("binary", "large_binary"):
+            return util.hash_array(column.to_numpy(zero_copy_only=False))
+        else:
+            column = pd.Series(column.to_pylist(), dtype=object)
+    if column.dtype == object:
+        # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
+        texts = [text_of(value.tolist() if isinstance(value, np.ndarray) else value) for value in column]
+        return util.hash_array(np.array(texts, dtype=object))
+    return util.hash_pandas_object(column, index=False).to_numpy()
+
+
+def _nullable(kind: Any) -> Any:
+    """Return a type of pandas that has missing values, None for the usual one, so that all batches have the same."""
+    import pandas as pd
+    from pyarrow import types
+
+    if types.is_uint64(kind):
+        return pd.UInt64Dtype()
+    if types.is_integer(kind):
+        return pd.Int64Dtype()
+    return pd.BooleanDtype() if types.is_boolean(kind) else None

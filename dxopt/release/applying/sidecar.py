@@ -47,7 +47,7 @@ def sidecar(
 ) -> Sidecar:
     """Return the record of what was done, which is written beside an output.
 
-    `output` is None for a frame; `run` has name and token of the run that paid for it, None without a ledger.
+    `output` is None for a frame; `run` says which run of the ledger paid for it, None without a ledger.
     """
     table, space, snapper = plan.table, plan.table.space, plan.snapper
     metric = "given distances" if space.metric is None else space.metric.name
@@ -111,7 +111,7 @@ def _radius(plan: Plan, layout: Layout) -> Radius | None:
 def _draws(plan: Plan) -> Draws:
     persons = plan.persons
     if persons is None or persons.key is None:
-        return Draws(keyed=False)
+        return Draws(keyed=False, key=None, release=None, person=None)
     return Draws(keyed=True, key=persons.key.fingerprint, release=persons.release, person=persons.column)
 
 

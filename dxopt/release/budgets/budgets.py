@@ -178,10 +178,11 @@ class Budgets(Shown):
         Examples
         --------
         >>> import dxopt as dx
-        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
-        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
-        ...     print([(payment.release, float(payment.cost)) for payment in budgets.history("ann")])
+        >>> budgets = dx.Budgets.open("budget.sqlite", create=True, default=2)
+        >>> paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        >>> print([(payment.release, float(payment.cost)) for payment in budgets.history("ann")])
         [('Monday', 0.5)]
+        >>> budgets.close()
         """
         with self._file.reading() as db:
             return charges.history(db, stored([person], self._key)[0])
@@ -322,6 +323,11 @@ class Budgets(Shown):
         shown = called if release is None else text(release, "release")
         with self._file.writing() as db:
             return charges.begin(db, called, shown)
+
+    def _digest(self, *fields: str) -> str:
+        """Return the HMAC-SHA256 of texts, under the key of the ledger or a secret of its own, in hexadecimal."""
+        with self._file.writing() as db:
+            return (self._key or charges.secret(db)).digest(*fields).hex()
 
     def finish(self, run: str) -> None:
         """End a run before its output is published; the next `begin` of its name is another run, and pays anew.
@@ -543,14 +549,7 @@ class Budgets(Shown):
         return Purse(self, person, unit, text(release, "release"))
 
     def close(self) -> None:
-        """Close the file.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> budgets = dx.Budgets.open("budget.sqlite", create=True)
-        >>> budgets.close()  # a block `with` does that by itself
-        """
+        """Close the file; a block `with` does that by itself."""
         self._file.close()
 
     def __enter__(self) -> Self:

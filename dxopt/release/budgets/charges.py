@@ -22,6 +22,7 @@ from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
 from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
 from dxopt.release.budgets.accounts import Account, Payment, Totals, amount_text, sufficient_text, texts_of_shortfall
 from dxopt.release.budgets.ledger_file import NEW, Tags, key_of_payment, text
+from dxopt.release.keys import Key
 
 _AT_A_TIME = 500
 """Parameters of one statement; SQLite takes 999 everywhere."""
@@ -131,6 +132,12 @@ def setting(db: sqlite3.Connection, name: str) -> str | None:
     """Return a setting of the ledger by its name; None if it is not set."""
     row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     return None if row is None else _as_text(row[0])
+
+
+def secret(db: sqlite3.Connection) -> Key:
+    """Return the secret of a ledger, made at its first use; it leaves the ledger in no form but digests."""
+    db.execute("INSERT OR IGNORE INTO settings VALUES ('secret', ?)", (secrets.token_hex(32),))
+    return Key(bytes.fromhex(setting(db, "secret") or ""))
 
 
 def _as_text(found: Any) -> str:
@@ -413,8 +420,8 @@ def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
 
 
 def finish(db: sqlite3.Connection, run: int) -> None:
-    """End a run. Its rows are no longer kept one by one, as nothing goes on from them; its payments stay."""
-    db.execute("UPDATE runs SET finished = ? WHERE id = ?", (now(), run))
+    """End a run. Its rows are no longer kept one by one, nor its name, as nothing goes on from it; payments stay."""
+    db.execute("UPDATE runs SET finished = ?, name = release WHERE id = ?", (now(), run))
     db.execute("DELETE FROM rows WHERE run = ?", (run,))
 
 

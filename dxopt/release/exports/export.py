@@ -18,7 +18,7 @@ import numpy as np
 from dxopt.errors import SpecError
 from dxopt.release.tables import IntegerTable
 from dxopt.runtime.atomic_write import replacing, require_free
-from dxopt.runtime.identity import UNSEEN
+from dxopt.runtime.identity import ROUNDED, UNSEEN
 from dxopt.spaces.units import per
 
 
@@ -105,7 +105,15 @@ CREATE FUNCTION {name}_random() RETURNS bytea LANGUAGE sql VOLATILE AS $$
         FROM generate_series(1, {width} / 4)
 $$;
 
--- A new report of a secret.
+-- A new report of a secret. Where a query draws for many rows, name what is different in each of them, such as
+-- visits.id: without it the planner may draw once in LATERAL and subqueries, and give all rows one report.
+CREATE FUNCTION {name}_draw(of_secret text, of_row anyelement) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF of_row IS NULL THEN
+        RAISE EXCEPTION 'dxopt: name what is different in each row';
+    END IF;
+    RETURN {name}_report(of_secret, {name}_random());
+END $$;
 CREATE FUNCTION {name}_draw(of_secret text) RETURNS text LANGUAGE sql VOLATILE AS $$
     SELECT {name}_report(of_secret, {name}_random())
 $$;
@@ -115,7 +123,7 @@ CREATE FUNCTION {name}_field(content text) RETURNS bytea LANGUAGE sql IMMUTABLE 
     SELECT int4send(octet_length(convert_to(content, 'UTF8'))) || convert_to(content, 'UTF8')
 $$;
 
--- The text that stands for a person in every file and language: docs/reference/identities.md
+-- The text that stands for a person in every file and language: docs/reference/table-file.md
 CREATE FUNCTION {name}_identity(person text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
     seen text := regexp_replace(regexp_replace(person, '{unseen}', '', 'g'), '{control}', ' ', 'g');
@@ -124,7 +132,13 @@ BEGIN
     IF found = '' THEN
         RAISE EXCEPTION 'dxopt: there is no person';
     END IF;
-    IF found ~ '^-?(0|[1-9][0-9]*)([.][0-9]*)?$' THEN
+    IF found ~ '^{rounded}$' THEN
+        RAISE EXCEPTION 'dxopt: the person is a float without all digits';
+    END IF;
+    IF found ~ '^{moment}([.][0-9]*)?$' THEN
+        found := regexp_replace(replace(found, 'T', ' '), ' 00:00:00([.]0*)?$', '');
+    END IF;
+    IF found ~ '^(-?(0|[1-9][0-9]*)|{moment})([.][0-9]*)?$' THEN
         found := regexp_replace(regexp_replace(found, '([.][0-9]*[1-9])0*$', '\\1'), '[.]0*$', '');
     END IF;
     RETURN CASE WHEN found = '-0' THEN '0' ELSE found END;
@@ -151,6 +165,7 @@ BEGIN
 END $$;
 """
 
+_MOMENT = "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}"
 _CONTROL = r"[\u0001-\u001f\u007f-\u009f]"
 _BLANK = r"[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 
@@ -219,6 +234,8 @@ def _script(
         "width": table.bits // 8,
         "draw": table.DRAW,  # begins the message that keyed draws hash
         "unseen": UNSEEN,
+        "rounded": ROUNDED,
+        "moment": _MOMENT,
         "control": _CONTROL,
         "blank": _BLANK,
     }

@@ -132,12 +132,13 @@ def decoded(written: bytes) -> Parts:
 
 
 def _require_told(written: bytes, again: bytes) -> None:
-    """Raise SpecError where a file says anything else than a table that was made of it says again."""
-    (said, body), (known, same) = map(_head_and_body, (written, again))
+    """Raise SpecError where a file is another than that of a table that was made of it."""
+    if written == again:
+        return
+    said, known = (_head_and_body(one)[0] for one in (written, again))
     texts = {key: (json.dumps(said.get(key)), json.dumps(known.get(key))) for key in {**known, **said}}
     wrong = [key for key, (one, other) in texts.items() if one != other or (key in said) is not (key in known)]
-    if wrong or body != same:
-        raise SpecError("head", f"says {', '.join(wrong) or 'something'} that is not of its arrays", _AGAIN)
+    raise SpecError("head", f"says {', '.join(wrong) or 'something'} that is not of its arrays", _AGAIN)
 
 
 def _head_and_body(written: bytes) -> tuple[dict[str, Any], bytes]:
@@ -191,6 +192,8 @@ def _parts(written: bytes) -> Parts:
     found, body = _head_and_body(written)
     if found["format"] != "dxopt table" or found["version"] != VERSION:
         raise SpecError("version", f"is {found['version']!r}", _AGAIN)
+    if not isinstance(found["name"], str):
+        raise SpecError("name", "is no text", _AGAIN)
     if "source" in found:
         raise SpecError("source", "is another file, of which this one only draws", "name that one")
 
@@ -221,6 +224,8 @@ def _parts(written: bytes) -> Parts:
 
 def _counts_of(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]) -> Counts:
     """Return the counts `(n, m)`, differences of steps; row x has reports[starts[x] : starts[x + 1]]."""
+    if starts[0] or starts[-1] != len(reports) or (starts[1:] <= starts[:-1]).any():
+        raise SpecError("starts", "do not divide the reports into rows", _AGAIN)
     counts = np.zeros((len(content["secrets"]), len(content["reports"])), dtype=object)
     width = content["bits"] // 8
     numbers = steps.tobytes()

@@ -21,7 +21,7 @@ from dxopt.model.prior import Prior
 from dxopt.model.sampling import Returns, Sampler
 from dxopt.numerics.draws import places_of_each, words
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.release.keys import Key
+from dxopt.release.keys import Key, require_release
 from dxopt.release.tables import files as portable
 from dxopt.release.tables.files import DXT, load_table
 from dxopt.release.tables.proof import Counts, violation
@@ -332,8 +332,7 @@ class IntegerTable(Sampler):
         if "" in names:
             raise SpecError("persons", f"number {names.index('')} is nobody", "name a person for each secret")
         required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")
-        if not isinstance(release, str) or not release:
-            raise SpecError("release", f"is {release!r}", "give it a name, as text")
+        require_release(release)
         labels = self.space.labels
         pairs = zip(names, secrets.tolist(), strict=True)
         digests = [key.digest(self.DRAW, self.digest, release, person, str(labels[x])) for person, x in pairs]

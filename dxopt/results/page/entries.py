@@ -12,7 +12,7 @@ from dxopt.results.folder import FRONTIER, LEVEL, NOTES, PARTS, SWEEP, holds_rep
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.reading import is_file, is_folder, no_result, read_json
+from dxopt.runtime.reading import below, is_file, is_folder, no_result, read_json
 
 SUMMARY = "summary.json"
 
@@ -81,9 +81,7 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
     if not is_folder(folder):
         raise no_result(folder, "folder", "is no folder", "name a result folder, or a folder of them")
     found = sorted(
-        file
-        for file in folder.rglob("*")
-        if file.is_dir() and is_result(file) and not _is_hidden_or_part(file, folder)
+        file for file in below(folder) if is_folder(file) and is_result(file) and not _is_hidden_or_part(file, folder)
     )
     failed = _failed_problems(folder)
     if not found and not failed:

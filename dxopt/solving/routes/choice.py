@@ -48,7 +48,7 @@ from dxopt.mechanisms.classic.base import BASELINES, CLASSICS, titled
 from dxopt.mechanisms.tight import tight_candidate
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.user_channel import proven_but_for_rounding
+from dxopt.proofs.user_channel import proven_or_mended
 from dxopt.runtime.plugins import Found, OrPlugins, Plugins, error_text
 from dxopt.solving.options import Options, Route
 from dxopt.solving.reductions.possible_reports import without_impossible
@@ -60,7 +60,7 @@ from dxopt.solving.routes.structured import by_line, by_product
 
 
 def plugged_candidate(problem: Problem, found: Found) -> Candidate:
-    """Make the mechanism of a plug-in for a problem, private but for rounding, which is repaired.
+    """Make the mechanism of a plug-in for a problem, private once what solvers and rounding leave is repaired.
 
     MethodRefused names the package where it makes none, none that fits, or one that is not private enough.
     """
@@ -72,7 +72,7 @@ def plugged_candidate(problem: Problem, found: Found) -> Candidate:
         reason = error.wrong if isinstance(error, SpecError) else error_text(error)
         raise MethodRefused(name, f"{whose} makes none: {reason}") from error
     try:
-        mechanism = proven_but_for_rounding(problem, made)
+        mechanism, _ = proven_or_mended(problem, made)
     except SpecError as error:
         raise MethodRefused(name, f"{whose}: its {error.field} {error.wrong}") from error
     return require_allowed(problem, name, Candidate(mechanism.matrix, route=titled(name)))

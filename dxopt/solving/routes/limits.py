@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dxopt.errors import UnsupportedError
-from dxopt.model.problem import Problem
+from dxopt.model.problem import PROBLEM_CELLS, Problem
+from dxopt.spaces.distances import FEWER
 from dxopt.spaces.lattices import coordinates_of_line
 
 COLUMNS = "columns"
@@ -50,7 +51,8 @@ def require_few(variables: int, limit: int) -> None:
     """Raise UnsupportedError where a program would have more variables than its solver is given."""
     if variables > limit:
         wrong = f"optimal needs {variables:,} variables, over the limit of {limit:,}"
-        raise UnsupportedError("method", wrong, "take fewer points, or use method: tight")
+        fix = "take fewer points, or use method: tight" if variables <= PROBLEM_CELLS else FEWER
+        raise UnsupportedError("method", wrong, fix)
 
 
 def require_few_beliefs(problem: Problem) -> None:

@@ -29,6 +29,9 @@ _CELLS = 2.0
 _GAPS = 2.0
 """A location is outside of other points if it is more than this many of the widest gaps from the box around them,"""
 _SHARE = 0.1  # and more than this share of the diagonal of the box
+_LARGE = 400
+_FAR = 2.0**500
+"""Points are made smaller above 2 to this power, and locations cut off at that number: squares may overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +130,11 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
             chosen[some] = distances.argmin(axis=0)
             near[some] = distances.min(axis=0)
         return Near(chosen, near, np.zeros(len(located), dtype=bool), "")
-    index, apart = _by_tree(space.points, located, norm)
-    return Near(index, apart, _outside(space.points, located, norm), "")
+    scale = 2.0 ** max(0, int(np.frexp(np.abs(space.points).max())[1]) - _LARGE)  # which rounds nothing
+    points, located = space.points / scale, np.clip(located / scale, -_FAR, _FAR)
+    index, apart = _by_tree(points, located, norm)
+    with np.errstate(over="ignore"):
+        return Near(index, apart * scale, _outside(points, located, norm), "")
 
 
 def _outside(points: NDArray[np.float64], located: NDArray[np.float64], norm: float) -> NDArray[np.bool_]:

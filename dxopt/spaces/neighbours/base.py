@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields
+from itertools import islice
 from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from dxopt.errors import SpecError, required
 from dxopt.runtime.registry import Registry
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, space_of_edges
 from dxopt.spaces.universes import Universe
 
 
@@ -27,6 +30,8 @@ class Relation(Protocol):
 
 
 RELATIONS: Registry[type[Relation]] = Registry("neighbours")
+MOST_STEPS = 20_000_000
+"""Steps of all secrets together: those between any two of 4,472, the most that are solved without structure."""
 
 
 def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", **parameters: Any) -> MetricSpace:
@@ -44,7 +49,8 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     Raises
     ------
     SpecError
-        If the name or a parameter is wrong, or the relation does not suit the universe or joins none of it.
+        If the name or a parameter is wrong, or the relation does not suit the universe, joins none of it, or has
+        more than 20 million steps.
 
     Examples
     --------
@@ -54,8 +60,6 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     >>> space.row(label="{}").tolist()
     [0.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 3.0]
     """
-    import networkx as nx
-
     required("universe", universe, Universe, "give a dx.Universe, such as dx.Universe.graphs(3)")
     chosen = _named(relation, parameters) if isinstance(relation, str) else relation
     if not callable(getattr(chosen, "steps", None)):
@@ -63,16 +67,26 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
         raise SpecError("neighbours", wrong, f"choose one of {', '.join(RELATIONS)}")
     if chosen.kind not in ("", universe.kind):
         raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
-    graph = nx.DiGraph() if chosen.one_way else nx.Graph()
-    graph.add_nodes_from(range(len(universe)))
     # a step out of the universe is taken for a step to the secret itself, which is no edge
-    indices = universe.places
+    indices, size = universe.places, len(universe)
+    left = MOST_STEPS
+    listed = []
     for index, secret in enumerate(universe.secrets):
-        reached = (indices.get(other, index) for other in chosen.steps(universe, secret))
-        graph.add_edges_from((index, other) for other in reached if other != index)
-    if len(universe) > 1 and not graph.size():
+        reached = [indices.get(other, index) for other in islice(chosen.steps(universe, secret), left + 1)]
+        if (left := left - len(reached)) < 0:
+            wrong = f"have more than {MOST_STEPS:,} steps among {size:,} secrets"
+            raise SpecError("neighbours", wrong, "make the universe smaller, or choose a relation with fewer")
+        listed.append(index * size + np.array(reached, dtype=np.int64))
+    pairs = np.stack(np.divmod(np.concatenate(listed), size), axis=1)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    if len(universe) > 1 and not len(pairs):
         raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
-    return replace(MetricSpace.from_graph(graph, unit=unit), labels=universe.labels)
+    if not chosen.one_way:
+        pairs.sort(axis=1)
+    _, first = np.unique(pairs @ (size, 1), return_index=True)
+    edges = pairs[np.sort(first)]
+    edges = edges[edges[:, 0].argsort(kind="stable")]
+    return space_of_edges(universe.labels, edges, np.ones(len(edges)), directed=chosen.one_way, unit=unit)
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:

@@ -122,8 +122,15 @@ class Group(Relation):
     kind: ClassVar[str] = "databases"
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
-        for records in itertools.combinations(range(len(secret)), min(self.size, len(secret))):
-            yield from _rewritten(universe, secret, records)
+        """Yield the neighbours of a database, each once: some of its records have other values."""
+        others = [[value for value in universe.values if value != old] for old in secret]
+        for number in range(1, min(self.size, len(secret)) + 1):
+            for records in itertools.combinations(range(len(secret)), number):
+                for values in itertools.product(*(others[record] for record in records)):
+                    changed = list(secret)
+                    for record, value in zip(records, values, strict=True):
+                        changed[record] = value
+                    yield tuple(changed)
 
 
 @RELATIONS.register("dependent")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.cells import Cells
 from dxopt.verify.metrics import EARTH_RADIUS, NORMS, Measured, on_sphere, parameters_of
-from dxopt.verify.published.rows import as_double
+from dxopt.verify.published.rows import number_of
 from dxopt.verify.published.sidecar import SHARE, Near, Radius, Secret, Sidecar
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken, Unproved
@@ -152,7 +152,7 @@ class Radii:
         claimed = self.said.prior.sha256
         return next((prior for prior in some if prior is not None and _digest(prior) == claimed), None)
 
-    def check(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> str:
+    def check(self, rows: Iterable[tuple[int, Mapping[str, str]]]) -> str:
         """Check that radii hold what they are said to hold, in the sidecar and in the rows, each with its report."""
         said, wanted = self.said.radius, self._expected_radius()
         if said is None:
@@ -160,33 +160,34 @@ class Radii:
         for name in ("share", "columns", "unit"):
             if getattr(said, name) != getattr(wanted, name):
                 raise Broken(f"the sidecar says radius.{name} {getattr(said, name)!r}, not {getattr(wanted, name)!r}")
-        self._check_worst(said.worst)
+        self._check_worst(math.inf if said.worst is None else said.worst)
         for report, row in rows:
             for name in WORST:
                 if name in row:
-                    self._check_worst(row[name])
+                    self._check_worst(_number(row[name]))
             for name in BY_REPORT:
                 if name in row and self.prior is not None:
-                    self._check_given(report, row[name], self.prior)
+                    self._check_given(report, _number(row[name]), self.prior)
         held = f"each holds at least {100 * SHARE:.0f} %, by the table"
         if self.prior is not None or not set(BY_REPORT) & set(said.columns):
             return held
-        return f"the worst {held}; not proven again: radii given a report, under prior {self.said.prior.name!r}"
+        raise Unproved(
+            f"the worst {held}; radii given a report are under prior {self.said.prior.name!r}, not known here"
+        )
 
     def _expected_radius(self) -> Radius:
         """Return what the sidecar has to say of radii, without the worst one, which is checked apart."""
         columns = tuple(name for name in self.said.columns.made if name in (*BY_REPORT, *WORST))
         return Radius(SHARE, columns, "m" if self.promise.secret.kind == "earth" else self.said.privacy.unit, None)
 
-    def _check_worst(self, claimed: object) -> None:
-        """Check that every secret has its report within the radius with probability `SHARE`; None is infinite."""
-        radius = math.inf if claimed is None else _number(claimed)
+    def _check_worst(self, radius: float) -> None:
+        """Check that every secret has its report within the radius with probability `SHARE`."""
         held = np.where(self.apart <= self._distance(radius), self.chances, 0.0).sum(axis=1)
         x = int(held.argmin())
         if not held[x] >= SHARE - _ROUNDING:
-            raise Broken(f"the radius {claimed!r} for every secret holds the report of some with {held[x]:.4%} only")
+            raise Broken(f"the radius {radius!r} for every secret holds the report of some with {held[x]:.4%} only")
 
-    def _check_given(self, report: int, claimed: object, prior: NDArray[np.float64]) -> None:
+    def _check_given(self, report: int, radius: float, prior: NDArray[np.float64]) -> None:
         """Check that a radius about a report holds the secret with probability `SHARE`, given the report.
 
         A report of probability 0 under the prior must have every secret within the radius that can lead to it.
@@ -194,10 +195,10 @@ class Radii:
         chances = self.chances[:, report]
         joint = prior * chances
         weights, needed = (joint, SHARE) if joint.any() else (np.sign(chances), 1.0)
-        held = float(weights[self.apart[:, report] <= self._distance(_number(claimed))].sum() / weights.sum())
+        held = float(weights[self.apart[:, report] <= self._distance(radius)].sum() / weights.sum())
         if not held >= needed - _ROUNDING:
             name = self.promise.table.head["reports"][report]
-            raise Broken(f"the radius {claimed!r} about report {name} holds the secret with {held:.4%} only")
+            raise Broken(f"the radius {radius!r} about report {name} holds the secret with {held:.4%} only")
 
     def _distance(self, radius: float) -> float:
         """Return how far a secret may be so that its positions are within a radius, on Earth along great circles."""
@@ -217,8 +218,7 @@ def _digest(prior: Array) -> str:
     return hashlib.sha256(prior.astype("<f8").tobytes()).hexdigest()
 
 
-def _number(found: object) -> float:
-    number = as_double(found)
-    if number is None:
-        raise Broken(f"a radius is {found!r}")
+def _number(text: str) -> float:
+    if (number := number_of(text)) is None:
+        raise Broken(f"a radius is {text}")
     return number

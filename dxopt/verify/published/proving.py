@@ -18,7 +18,16 @@ from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, one_check
 from dxopt.verify.proving import check_claim, verify, verify_table
 from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii, uniform_digest
-from dxopt.verify.published.rows import REPORT, Outputs, Rows, as_double, places_of, read_rows, require_readable
+from dxopt.verify.published.rows import (
+    REPORT,
+    Outputs,
+    Rows,
+    places_of,
+    read_rows,
+    require_readable,
+    spelled,
+    spelled_with_comma,
+)
 from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
 from dxopt.verify.table_file import SUFFIX, TableFile, bytes_of
 from dxopt.verify.tables import space_in_head
@@ -75,19 +84,28 @@ class _Published:
         return Promise(self.said.secret, self.said.privacy.positions, self.table)
 
     @cached_property
-    def seen(self) -> tuple[dict[tuple[Any, ...], int], int]:
-        """The different tuples of entries in made columns, with the first row of each; and the number of all rows.
+    def seen(self) -> tuple[list[tuple[int, dict[str, str]]], int]:
+        """The first rows of different entries in made columns, as texts by name, with their numbers; and all rows.
 
-        Of tuples, at most one more than there are reports: then one has no report, or two the same.
+        At most one more than there are reports: then one has no report, or two the same. Numbers are spelled with a
+        point, so that one of another spelling, type or decimal mark is another text.
         """
-        first: dict[tuple[Any, ...], int] = {}
+        made = self.said.columns.made
+        first: dict[str, tuple[int, tuple[Any, ...]]] = {}
         most = len(self.table.head["reports"])
         total = 0
-        for number, entries in self.rows.entries(self.said.columns.made):
+        for number, entries in self.rows.entries(made):
             if len(first) <= most:
-                first.setdefault(entries, number)
+                first.setdefault(repr(entries), (number, entries))
             total += 1
-        return first, total
+        labels = (*self.outputs.columns[self.outputs.coordinates :], GENERALIZATIONS)
+        found = [(number, dict(zip(made, entries, strict=True))) for number, entries in first.values()]
+        spell: Callable[[Any], str] = spelled
+        if self.rows.noun == "line":
+            comma = any("," in row[name] for _, row in found for name in made if name not in labels)
+            spell = spelled_with_comma if comma else str
+        texts = [(number, {n: e if n in labels else spell(e) for n, e in row.items()}) for number, row in found]
+        return texts, total
 
     def _require_same(self, group: str, known: dict[str, Any]) -> None:
         """Broken unless fields of a group of the sidecar have these values, which are those of the table."""
@@ -171,28 +189,31 @@ class _Published:
         """Check that every row has a report that the table can give, and that all made of it says nothing else."""
         outputs, made = self.outputs, self.said.columns.made
         noun = self.rows.noun
-        texts = set()
-        first: dict[tuple[Any, ...], tuple[int, tuple[Any, ...]]] = {}
+        alike: dict[str, set[Any]] = {name: set() for name in made if name in (*WORST, GENERALIZATIONS)}
+        whole: dict[str, set[bool]] = {name: set() for name in made if name in BY_REPORT}
+        first: dict[tuple[str, ...], tuple[int, dict[str, str]]] = {}
         seen, total = self.seen
-        for entries, number in seen.items():
-            row = dict(zip(made, entries, strict=True))
-            report = outputs.read(row)
-            if report is None or report not in outputs.possible:
+        for number, row in seen:
+            report = tuple(row[name] for name in outputs.columns)
+            if report not in outputs.possible:
                 shown = ", ".join(f"{name} {row[name]!r}" for name in outputs.columns)
                 raise Broken(f"{noun} {number:,}: {shown} is no report that the mechanism can give")
             for name in _LEVELS:
-                known = self.table.head[name]
-                if name in row and as_double(row[name]) != known:
-                    raise Broken(f"{noun} {number:,}: {name} is {row[name]!r}, that of the table {known!r}")
-            texts.add(row.get(GENERALIZATIONS))
+                known = repr(float(self.table.head[name]))
+                if name in row and row[name] != known:
+                    raise Broken(f"{noun} {number:,}: {name} is {row[name]!r}, that of the table {known}")
+            for name, texts in alike.items():
+                texts.add(row[name])
+            for name, marks in whole.items():
+                marks.add(row[name].isdigit())
             # two secrets with one report must not be told apart by what stands beside it
-            earlier, other = first.setdefault(report, (number, entries))
-            if other != entries:
-                name = next(name for name, a, b in zip(made, other, entries, strict=True) if a != b)
+            earlier, other = first.setdefault(report, (number, row))
+            if other != row:
+                name = next(name for name in made if other[name] != row[name])
                 rows = f"{noun}s {earlier:,} and {number:,}"
                 raise Broken(f"{rows} have the same report, but another {name}, which must follow from the report")
-        if len(texts) > 1:
-            raise Broken(f"{GENERALIZATIONS} differs between rows, and is to be the same in all")
+        if differs := [name for name, found in (alike | whole).items() if len(found) > 1]:
+            raise Broken(f"{differs[0]} differs between rows, and is to be the same, or as whole, in all")
         return f"{total:,} rows, each with one of the {len(outputs.possible):,} reports that the mechanism can give"
 
     def _check_rows(self) -> str:
@@ -224,9 +245,8 @@ class _Published:
 
     def _check_radii(self) -> str:
         """Check that radii hold what they are said to hold."""
-        outputs, made = self.outputs, self.said.columns.made
-        different = [dict(zip(made, entries, strict=True)) for entries in self.seen[0]]
-        found = [(outputs.read(row), row) for row in different]
+        outputs = self.outputs
+        found = [(tuple(row[name] for name in outputs.columns), row) for _, row in self.seen[0]]
         rows = ((outputs.possible[report], row) for report, row in found if report in outputs.possible)
         places = places_of(self.table, self.said.secret.kind)
         return Radii(self.said, self.promise, places).check(rows)

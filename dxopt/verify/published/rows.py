@@ -15,26 +15,28 @@ from typing import Any
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.verify.files import unique_entries
-from dxopt.verify.published.bounded import MOST_ROW, JsonStream, csv_rows, require_few
+from dxopt.verify.published.bounded import MOST_ROW, bounded_lines, csv_rows, require_few
+from dxopt.verify.published.parquet_pages import require_reachable
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
 REPORT = "report"
-# a point in WKB by its first byte, the order of bytes: that byte, the kind of geometry, longitude and latitude
-_POINT = {b"\x01": struct.Struct("<BIdd"), b"\x00": struct.Struct(">BIdd")}
-_WKB_POINT = 1
+# a point in WKB: the order of bytes, the kind of geometry, longitude and latitude
+_POINT = struct.Struct("<BIdd")
+_POINT_BEGINS = struct.pack("<BI", 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
     """Reports that some secret gives, each as coordinates, a label, or both; `possible` has the index of each.
 
-    The first `coordinates` of the columns have coordinates, and the last one the label, where it is there.
+    The first `coordinates` of the columns have coordinates, written as `apply` writes them, and the last one the
+    label, where it is there.
     """
 
     columns: tuple[str, ...]
     coordinates: int
-    possible: Mapping[tuple[Any, ...] | None, int]
+    possible: Mapping[tuple[str, ...], int]
 
     @classmethod
     def of(cls, table: TableFile, kind: str, where: Sequence[str], made: Sequence[str]) -> Outputs:
@@ -60,18 +62,13 @@ class Outputs:
         if not columns:
             raise Broken("no column of the file has reports")
         some = {report for row in table.rows for report in row}
-        parts = [_parts_of_degree(name) if kind == "earth" else 1 for name in kept]
-        at = {report: _written(places[report], parts) if columns != tuple(named) else () for report in some}
-        possible: dict[tuple[Any, ...] | None, int] = {
-            (*at[report], *([labels[report]] if named else [])): report for report in some
-        }
+        at: dict[int, tuple[str, ...]] = dict.fromkeys(some, ())
+        if columns != tuple(named):
+            whole = kind != "earth" and all(axis == round(axis) for place in places for axis in place)
+            parts = [0 if whole else _parts_of_degree(name) if kind == "earth" else 1 for name in kept]
+            at = {report: _written(places[report], parts) for report in some}
+        possible = {(*at[report], *([labels[report]] if named else [])): report for report in some}
         return cls(columns, len(columns) - len(named), possible)
-
-    def read(self, entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Return the report of a row as in `possible`, coordinates and label; None where these are no coordinates."""
-        given = [entries[name] for name in self.columns]
-        places = _numbers(given[: self.coordinates])
-        return None if places is None else (*places, *map(str, given[self.coordinates :]))
 
 
 def _parts_of_degree(name: str) -> int:
@@ -80,11 +77,12 @@ def _parts_of_degree(name: str) -> int:
     return 1 if found is None else 10 ** int(found[1])
 
 
-def _written(place: Sequence[Any], parts: Sequence[int]) -> tuple[Any, ...]:
-    """Return coordinates as columns have them, some of whole parts of a degree; those of a point as they are."""
+def _written(place: Sequence[float], parts: Sequence[int]) -> tuple[str, ...]:
+    """Return coordinates as columns have them: a point, numbers, or whole numbers, perhaps of parts of a degree."""
     if len(parts) != len(place):
-        return tuple(map(_signed, place))
-    return tuple(round(axis * part) if part > 1 else _signed(axis) for axis, part in zip(place, parts, strict=True))
+        return (repr(tuple(place)),)
+    each = zip(place, parts, strict=True)
+    return tuple(repr(axis if part == 1 else round(axis * (part or 1))) for axis, part in each)
 
 
 def places_of(table: TableFile, kind: str) -> list[Any]:
@@ -101,38 +99,29 @@ def places_of(table: TableFile, kind: str) -> list[Any]:
     return found
 
 
-def as_double(entry: object) -> float | None:
-    """Return an entry as a double; None where it is no number, nor a text of one (1_0 is none, but ten to Python).
+def spelled(entry: object) -> str:
+    """Return a number, a point or another value of a file that has types, as `repr` writes it.
 
-    Text may have a decimal comma.
+    A point in well-known binary is that of its latitude and longitude.
     """
-    if isinstance(entry, str):
-        if "_" in entry:
-            return None
-        entry = entry.replace(",", ".")
+    if isinstance(entry, bytes) and len(entry) == _POINT.size and entry.startswith(_POINT_BEGINS):
+        *_, lon, lat = _POINT.unpack(entry)
+        return repr((lat, lon))
+    return repr(entry)
+
+
+def spelled_with_comma(text: str) -> str:
+    """Return the text of a number with a decimal comma as that with a point; one with a point becomes none."""
+    return text.translate({ord(","): ".", ord("."): ","})
+
+
+def number_of(text: str) -> float | None:
+    """Return the number of a text, "None" being infinite; None unless `apply` writes the number so."""
     try:
-        return float(entry)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
+        found = math.inf if text == "None" else float(text)
+    except ValueError:
         return None
-
-
-def _numbers(given: Sequence[Any]) -> tuple[float | str, ...] | None:
-    """Return coordinates from numbers, texts of numbers, or one point: WKB bytes, or a pair; None for all else."""
-    if len(given) == 1 and isinstance(given[0], bytes):
-        try:
-            _, kind, lon, lat = _POINT[given[0][:1]].unpack(given[0])
-        except (struct.error, KeyError):
-            return None
-        return (_signed(lat), _signed(lon)) if kind == _WKB_POINT else None
-    if len(given) == 1 and isinstance(given[0], tuple):
-        (given,) = given
-    found = tuple(number for entry in given if (number := as_double(entry)) is not None)
-    return tuple(map(_signed, found)) if len(found) == len(given) else None
-
-
-def _signed(number: float) -> float | str:
-    """Return a number, or the text -0.0, which is another report than 0.0."""
-    return "-0.0" if number == 0 and math.copysign(1, number) < 0 else number
+    return found if text in (repr(found), f"{found:z.0f}", "None") else None
 
 
 GEOMETRY = "geometry"
@@ -195,22 +184,25 @@ def _read_csv(file: Path, made: Sequence[str]) -> Rows:
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
         places = [names.index(column) for column in columns]
         for line, row in islice(csv_rows(file, delimiter), 1, None):
-            if row and len(row) != len(names):
+            if len(row) != len(names):
                 raise Broken(f"line {line} has {len(row)} fields, and the first {len(names)}")
-            if row:
-                yield line, tuple(row[place] for place in places)
+            yield line, tuple(row[place] for place in places)
 
     return Rows(names, entries, "line")
 
 
-_COLLECTION = {"type": "FeatureCollection", "features": list}
+_BEGIN, _END = '{"type": "FeatureCollection", "features": [\n', "]}\n"
 
 
 def _read_geojson(file: Path, made: Sequence[str]) -> Rows:
     names: dict[str, None] = {}
+    orders = set()
     for feature in _features(file):
         names.update(dict.fromkeys(feature))
         require_few(names)
+        orders.add(tuple(name for name in feature if name in made))
+        if len(orders) > 1:
+            raise Broken("what was made is not in all features, or in another order")
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         return ((number, tuple(map(feature.get, columns))) for number, feature in enumerate(_features(file), 1))
@@ -219,26 +211,29 @@ def _read_geojson(file: Path, made: Sequence[str]) -> Rows:
 
 
 def _features(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the features of a collection one by one, flat; Broken where it has anything else."""
-    with file.open(encoding="utf-8") as opened:
-        stream = JsonStream(opened)
-        found: dict[str, Any] = {}
-        for _ in stream.parts("{", "}"):
-            name = stream.value()
-            stream.read_mark(":")
-            if not isinstance(name, str) or name in found:
-                raise Broken(f"the collection has a member {name!r} twice, or that is no text")
-            if name == "features" and stream.next_mark() == "[":
-                found[name] = []
-                for number, _ in enumerate(stream.parts("[", "]"), 1):
-                    yield _flat_properties(number, stream.value())
-            else:
-                found[name] = stream.value()
-            if name not in _COLLECTION:
+    """Yield the features of a collection one by one, flat; Broken unless each is a line, as `apply` writes it."""
+    with file.open(encoding="utf-8", newline="\n") as opened:
+        lines = bounded_lines(opened)
+        after, number = ",\n", 0
+        if next(lines, "") != _BEGIN:
+            raise Broken("the file does not begin as a collection of features that is written")
+        for number, line in enumerate(lines, 1):
+            if line == _END and (after == "\n" or number == 1):
                 break
+            after = ",\n" if line.endswith(",\n") else "\n"
+            text = line.removesuffix(after)
+            try:
+                feature = json.loads(text)
+                same = json.dumps(feature, ensure_ascii=False, allow_nan=False) == text
+            except (ValueError, RecursionError) as error:
+                raise Broken(f"feature {number:,} is no JSON that is written ({error})") from None
+            if not same:
+                raise Broken(f"feature {number:,} is not as it is written, with each number and blank")
+            yield _flat_properties(number, feature)
         else:
-            stream.read_end()
-        _require_members(found, _COLLECTION, "the collection")
+            raise Broken("the file ends within its collection of features")
+        if next(lines, ""):
+            raise Broken("the file goes on after its JSON")
 
 
 def _flat_properties(number: int, feature: Any) -> dict[str, Any]:
@@ -248,8 +243,8 @@ def _flat_properties(number: int, feature: Any) -> dict[str, Any]:
     """
     called = f"feature {number:,}"
     identified = isinstance(feature, dict) and _ID in feature
-    asked: dict[str, Any] = {"type": "Feature", "properties": dict, GEOMETRY: dict | None}
-    _require_members(feature, {**asked, _ID: str | int | float} if identified else asked, called)
+    asked: dict[str, Any] = {"type": "Feature", _ID: str | int | float, "properties": dict, GEOMETRY: dict | None}
+    _require_members(feature, {key: asked[key] for key in asked if key != _ID or identified}, called)
     found = dict(feature["properties"])
     if identified:
         if _ID in found:
@@ -270,6 +265,8 @@ def _require_members(given: Any, asked: Mapping[str, Any], called: str) -> None:
         raise Broken(f"{called} is no object")
     if (other := next((name for name in (*asked, *given) if (name in given) != (name in asked)), None)) is not None:
         raise Broken(f"{called} has {'no' if other in asked else 'a'} member {other!r}")
+    if [*given] != [*asked]:
+        raise Broken(f"{called} has its members in another order than is written")
     for name, kind in asked.items():
         if given[name] != kind if isinstance(kind, str) else not isinstance(given[name], kind):
             raise Broken(f"{called} has {name} {str(given[name])[:40]!r}")
@@ -285,7 +282,10 @@ def _read_parquet(file: Path, made: Sequence[str]) -> Rows:
         raise Broken(f"the file is no Parquet ({' '.join(str(error).split())[:120]})") from None
     names = opened.schema_arrow.names
     require_few(names)
+    if len(set(names)) < len(names):
+        raise Broken("the file has two columns of one name")
     _require_bare(opened)
+    require_reachable(file, opened)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         size, texts = _rows_at_once(opened, columns, file.stat().st_size)

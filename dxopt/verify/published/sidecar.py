@@ -130,9 +130,9 @@ class Draws(_Strict):
     """Source of the random bits: the fingerprint of a key, the release, and the column of persons."""
 
     keyed: bool
-    key: str | None = None
-    release: str | None = None
-    person: str | None = None
+    key: str | None
+    release: str | None
+    person: str | None
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Paid(_Strict):
     rows_left_out, persons_left_out : int
         How many rows, of how many persons, were left out for want of budget.
     run : tuple of str, or None
-        The name and the token of the run that paid.
+        A digest of name and token of the run that paid, under the secret of the ledger, and the token.
     """
 
     person: str
@@ -160,7 +160,7 @@ class Paid(_Strict):
     default_rows: int | None
     rows_left_out: int
     persons_left_out: int
-    run: tuple[str, ...] | None = None
+    run: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Sidecar(_Strict):
     draws: Draws
     budgets: Paid | None
     output: Output | None
-    command: tuple[str, ...] | None = None
+    command: tuple[str, ...] | None
 
     @classmethod
     def of_own(cls, content: Mapping[str, Any]) -> Self:
@@ -234,8 +234,11 @@ def read_sidecar(beside: Path) -> Sidecar:
         raise Broken(f"{beside.name}: the format is {said.get('format')!r}, not {FORMAT}")
     try:
         # as JSON, where a list may stand for a tuple although types are strict
-        return TypeAdapter(Sidecar).validate_json(json.dumps(said))
+        found = TypeAdapter(Sidecar).validate_json(json.dumps(said))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(place) for place in first["loc"])
         raise Broken(f"{beside.name}: {field}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+    if found.draws.keyed is (None in (found.draws.key, found.draws.release, found.draws.person)):
+        raise Broken(f"{beside.name}: draws: with a key there are a release and a column of persons, else no key")
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -344,3 +345,37 @@ def test_multivariate_noise_is_private_and_drawn_from_its_distribution(dimension
 def test_multivariate_noise_needs_a_whole_number_of_dimensions(dimensions: int) -> None:
     with pytest.raises(dx.SpecError, match=r"^dimensions: "):
         MultivariateLaplace(1.0, dimensions)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 30.0])
+@pytest.mark.parametrize(
+    "make, axes",
+    [
+        (dx.noise.Laplace, ()),
+        (dx.noise.Staircase, ()),
+        (lambda epsilon: dx.noise.Staircase(epsilon, sensitivity=1e-5), ()),
+        (dx.noise.PlanarLaplace, (2,)),
+        (dx.noise.ManhattanLaplace, (2,)),
+        (dx.noise.MultivariateLaplace, (3,)),
+    ],
+)
+def test_values_coarser_than_the_noise_are_refused(make: Any, axes: tuple[int, ...], epsilon: float) -> None:
+    noise = make(epsilon)
+    finest = 2.0**52 * noise.mean_error / 1024
+    for value in (0.0, finest / 2, -finest / 2):
+        values = np.full((50, *axes), value)
+        assert len(np.unique(noise.sample(values, np.random.default_rng(1)))) > 25
+    for value in (4 * finest, -4 * finest, 1e308):
+        values = np.zeros((2, *axes))
+        values[-1] = value
+        with pytest.raises(dx.SpecError) as refused:
+            noise.sample(values)
+        assert refused.value.field == "values" and f"{value:g}" not in str(refused.value)
+    assert noise.sample(np.zeros((0, *axes))).size == 0
+
+
+@pytest.mark.parametrize("make", [dx.traces.on_line, dx.traces.on_plane])
+def test_traces_coarser_than_their_noise_are_refused(make: Any) -> None:
+    trace = [1e17, 1e17] if make is dx.traces.on_line else [(1e17, 1.0)] * 2
+    with pytest.raises(dx.SpecError):
+        dx.traces.IndependentNoise(make(), 1.0).run(trace)

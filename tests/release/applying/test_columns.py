@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.runtime.identity import composed
 from dxopt.verify import verify_published
 from tests.material.spec_files import task_of
 
@@ -271,3 +272,66 @@ def test_names_that_are_data_are_refused_in_every_carrier(carrier: str, tmp_path
             dx.apply(TABLE, data, output, lat=lat, lon=lon)
         assert refused.value.field == "header"
         assert not any(name in str(refused.value) for name in names)
+
+
+SEEN_AS = {
+    "blanks": (" lat", "lon  "),
+    "mark": ("\ufefflat", "lon"),
+    "unseen": ("la\u200bt", "lon\u00ad"),
+    "letters": ("Bre\u0300ite", "L\u00e4nge"),
+}
+"""Names of columns that look as others do."""
+
+
+@pytest.mark.parametrize("carrier", [*DATA, "geopandas"])
+@pytest.mark.parametrize("seen", SEEN_AS)
+def test_names_are_taken_as_they_look_in_every_carrier(seen: str, carrier: str, tmp_path: Path) -> None:
+    stored = SEEN_AS[seen]
+    lat, lon = map(composed, stored)
+    rows = {**columns_of(*stored), " k ": ["u", "v", "w"]}
+    make = DATA.get(carrier, lambda folder, columns: pytest.importorskip("geopandas").GeoDataFrame(columns))
+    for asked in ((lat, lon), stored):
+        found = applied(tmp_path, make(tmp_path, rows), *asked, keep=["k"])
+        assert all(row in PLACES.tolist() for row in found)
+    twice = make(tmp_path, {**rows, lat + "\u200d": [0.0, 0.0, 0.0]})
+    with pytest.raises(dx.SpecError) as refused:
+        applied(tmp_path, twice, lat, lon)
+    assert refused.value.field == "data"
+
+
+def test_names_that_cannot_be_written_are_refused() -> None:
+    data = pd.DataFrame({**columns_of("lat", "lon"), "k": [1, 2, 3]})
+    data.columns = pd.Index(["lat", "lon", "k\ud800"], dtype=object)
+    with pytest.raises(dx.SpecError) as refused:
+        applied(Path(), data, "lat", "lon")
+    assert refused.value.field == "data"
+
+
+@pytest.mark.parametrize("carrier", DATA)
+@pytest.mark.parametrize("name", [0, 1.5, b"lat", ("lat",), True, np.int64(1)], ids=repr)
+def test_names_that_are_no_text_are_refused_in_every_carrier(name: Any, carrier: str, tmp_path: Path) -> None:
+    data = DATA[carrier](tmp_path, columns_of("lat", "lon"))
+    output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
+    options: dict[str, Callable[[], dict[str, Any]]] = {
+        "lat": lambda: {"lat": name, "lon": "lon"},
+        "lon": lambda: {"lat": "lat", "lon": name},
+        "column": lambda: {"column": name},
+        "person": lambda: {"lat": "lat", "lon": "lon", "person": name, "key": dx.Key.new(), "release": "r"},
+        "x": lambda: {"columns": dx.Columns(x=name, y="lon")},
+        "y": lambda: {"columns": dx.Columns(x="lat", y=name)},
+        "label": lambda: {"columns": dx.Columns(label=name)},
+        "keep": lambda: {"lat": "lat", "lon": "lon", "columns": dx.Columns(keep=[name])},
+        "drop": lambda: {"lat": "lat", "lon": "lon", "columns": dx.Columns(drop=[name])},
+    }
+    for field, given in options.items():
+        with pytest.raises(dx.SpecError) as refused:
+            dx.apply(TABLE, data, output, **given())
+        assert refused.value.field == field
+
+
+@pytest.mark.parametrize("field", ["keep", "drop"])
+@pytest.mark.parametrize("names", ["lat", 5, 1.5, True], ids=repr)
+def test_names_that_are_no_list_are_refused(field: str, names: Any) -> None:
+    with pytest.raises(dx.SpecError) as refused:
+        applied(Path(), pd.DataFrame(columns_of("lat", "lon")), "lat", "lon", **{field: names})
+    assert refused.value.field == field

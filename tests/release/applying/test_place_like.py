@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dxopt as dx
 from dxopt.errors import SpecError
 from dxopt.release.applying.place_like import Beside, is_cell, looks_like_place
+from tests.material.carriers import TEXT, pa, pd, pl
+from tests.material.people import counts
 
 PLACES: dict[str, Any] = {
     "WKT": "POINT (2.35 48.85)",
@@ -23,8 +28,30 @@ PLACES: dict[str, Any] = {
     "WKB in digits": "0101000000" + "00" * 16,
     "WKB": b"\x01\x01\x00\x00\x00" + b"\x00" * 16,
     "a cell as text": "8928308280fffff",
+    "a cell as bytes": b"8928308280fffff",
+    "a cell with a prefix": "0x8928308280fffff",
+    "an object of Python as text": "{'lat': 48.85, 'lon': 2.35}",
     "a cell as a number": 0x8928308280FFFFF,
     "a cell of NumPy": np.int64(0x8928308280FFFFF),
+    "EWKB": b"\x01\x01\x00\x00\x20\xe6\x10\x00\x00" + b"\x00" * 16,
+    "WKB with the highest byte first": "00" + "00000001" + "00" * 16,
+    "WKB of three axes": "01" + "E9030000" + "00" * 24,
+    "EWKB in digits": "0101000020E6100000" + "00" * 16,
+    "bytes of PostgreSQL": "\\x0101000020E6100000" + "00" * 16,
+    "bytes in SQL": "0x0101000000" + "00" * 16,
+    "text as bytes": b"POINT (2.35 48.85)",
+    "a GeoPackage": b"GP\x00\x01" + b"\x00" * 30,
+    "two decimals and a bar": "48.853|2.348",
+    "two decimals and a low line": "48.853_2.348",
+    "two decimal commas": "48,8534 2,3488",
+    "directions before": "N48.8 E2.3",
+    "directions behind": "48.8 N, 2.3 E",
+    "names in text": "lat: 48.8 lon: 2.3",
+    "a box of GDAL": {"xmin": 2, "ymin": 48, "xmax": 3, "ymax": 49},
+    "a box by other names": {"min_x": 2, "minY": 48},
+    "a box by directions": {"west": 2, "south": 48, "east": 3, "north": 49},
+    "a point in a plane": {"x": 2, "y": 48, "spatialReference": {"wkid": 4326}},
+    "a complex number": 2.35 + 48.85j,
     "GeoJSON": {"type": "Point", "coordinates": [2, 48]},
     "an object": {"lat": 48, "lon": 2},
     "an object of E7": {"latitudeE7": 488534000, "longitudeE7": 23488000},
@@ -49,6 +76,11 @@ NO_PLACES: dict[str, Any] = {
     "an object": {"lat": 48, "beds": 3},
     "a hexadecimal code": "8f14e45fceea167",
     "few bytes": b"\x01\x01",
+    "many bytes": b"\x01\x01" * 40,
+    "a digest": "00" * 4 + "8f14e45fceea167a" * 4,
+    "bytes of text": b"GPS of a car, or none",
+    "amounts": "1,234 5,678",
+    "one axis": {"x": 3, "value": 4},
     "half a list": "[1, 2",
     "a plus": "c++ and 2+2",
 }
@@ -64,7 +96,7 @@ WRAPPED = {
 @pytest.mark.parametrize("name", PLACES)
 def test_places(name: str, form: str) -> None:
     value = PLACES[name]
-    if form == "as text" and type(value) in (bytes, np.ndarray, np.int64):
+    if form == "as text" and type(value) in (bytes, np.ndarray, np.int64, complex):
         pytest.skip("JSON has none")
     assert looks_like_place(WRAPPED[form](value))
     beside = Beside()
@@ -92,12 +124,104 @@ def test_cells_of_every_level(level: int) -> None:
 
 
 def test_a_column_that_repeats_the_secret() -> None:
-    for copy, same in ((["1", "2", "3.0"], True), (["1", "2", "4"], False), (["1", "1", "1"], False)):
+    copies: list[tuple[Any, bool]] = [
+        (["1", "2", "3.0", "4,0", "5"], True),
+        (["1", None, "3", "", "5"], True),
+        ([1, math.nan, 3, 4, 5], True),
+        (np.array([1, np.nan, 3, 4, 5]), True),
+        (["1", "2", "4", "4", "5"], False),
+        (["1", None, None, None, "5"], False),
+        ([None] * 5, False),
+    ]
+    for copy, same in [*copies, (["1"] * 5, False)]:
         beside = Beside()
-        secret = ["1", "1", "1"] if copy == ["1", "1", "1"] else ["1", "2", "3"]
+        secret = ["1"] * 5 if not same and list(copy) == ["1"] * 5 else ["1", "2", "3", "4,00", "5"]
         beside.look([("copy", copy)], [secret])
         if same:
             with pytest.raises(SpecError):
                 beside.require()
         else:
             beside.require()
+
+
+LATITUDES = 45.7 + np.arange(1, 101) / 1e4 + 1 / 3e7
+COPIES: dict[str, Any] = {
+    "the same": LATITUDES,
+    "text": [f"{one!r}" for one in LATITUDES.tolist()],
+    "decimal commas": [f"{one!r}".replace(".", ",") for one in LATITUDES.tolist()],
+    "float32": LATITUDES.astype(np.float32),
+    "five digits": LATITUDES.round(5),
+    "E7": np.rint(LATITUDES * 1e7).astype(int),
+    "E6 as text": [f"{one * 1e6:.0f}" for one in LATITUDES.tolist()],
+    "gaps": np.where(np.arange(100) % 2, LATITUDES, np.nan),
+    "text with gaps": [f"{one!r}" if row % 4 else "n/a" for row, one in enumerate(LATITUDES.tolist())],
+    "objects with gaps": [one if row % 4 else None for row, one in enumerate(LATITUDES.tolist())],
+    "another row": np.where(np.arange(100) == 3, 0, LATITUDES),
+    "few rows": {row: LATITUDES[row] for row in (3, 50, 99)},
+}
+OTHERS: dict[str, Any] = {
+    "a year": np.full(100, 2024),
+    "numbers of rows": np.arange(100),
+    "other places": LATITUDES[::-1],
+    "rounded to what is public": LATITUDES.round(1),
+    "words": ["a"] * 100,
+    "nothing": [None] * 100,
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize("name", COPIES | OTHERS)
+def test_copies_of_the_secret_in_any_unit_and_with_gaps(name: str, size: int) -> None:
+    values = {**COPIES, **OTHERS}[name]
+    beside = Beside()
+    rows = slice(100 - size, 100)
+    if isinstance(values, dict):
+        beside.look([("copy", values)], [LATITUDES, np.zeros(100)])
+    else:
+        beside.look([("copy", values[rows])], [LATITUDES[rows], np.zeros(100)[rows]])
+    if name in COPIES:
+        with pytest.raises(SpecError):
+            beside.require()
+    else:
+        beside.require()
+
+
+def test_one_label_tells_where_it_is_long() -> None:
+    for label, same in (("north-district", True), ("7", False)):
+        beside = Beside()
+        beside.look([("copy", [label])], [[label]])
+        if same:
+            with pytest.raises(SpecError):
+                beside.require()
+        else:
+            beside.require()
+
+
+STRUCTS: list[Any] = [
+    {"lat": 45.7, "lon": 4.8},
+    {"xmin": 4.8, "ymin": 45.7, "xmax": 4.8, "ymax": 45.7},
+    {"deep": [{"west": 4, "south": 45}]},
+    [4.8123, 45.7012],
+]
+FRAMES = ["pandas object", "polars", "arrow", "parquet", "geojson", "pandas arrow", "polars array", "csv"]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("struct", STRUCTS, ids=str)
+def test_structs_of_places_in_every_format(tmp_path: Path, struct: Any, kind: str) -> None:
+    rows = {"person": ["ann", "bob"], "beds": [1, 2], "at": [struct, None]}
+    if kind == "csv":
+        rows["at"] = [json.dumps(struct).replace('"', "'"), None]
+    if kind == "polars array":
+        data = pl.DataFrame(rows)
+        data = data.with_columns(pl.col("at").cast(pl.Array(pl.Float64, 2))) if isinstance(struct, list) else data
+    elif kind == "pandas arrow":
+        array = pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(rows["at"])]))
+        data = pd.DataFrame({**rows, "at": array})
+    else:
+        data = TEXT[kind](tmp_path, rows)
+    output = (data.with_stem("out"),) if isinstance(data, Path) else ()
+    with pytest.raises(SpecError) as refused:
+        dx.apply(counts(), data, *output, column="beds")
+    assert refused.value.options == {"drop", "keep"}
+    dx.apply(counts(), data, *output, column="beds", columns=dx.Columns(keep=["at"]))

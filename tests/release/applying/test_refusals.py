@@ -172,7 +172,7 @@ def test_underscores_in_a_file_are_no_number(tmp_path: Path) -> None:
         (
             town,
             {"lat": "lat", "lon": "lon", "output": dx.Output(sidecar="/no/folder/x.json")},
-            "output: .* cannot be written",
+            "output: there is no folder",
         ),
     ],
 )
@@ -203,3 +203,27 @@ def test_longitudes_may_be_a_turn_away() -> None:
     frame = pd.DataFrame(people())
     frame["lon"] -= 360.0
     assert np.isin(applied(frame)["report"], list(town().reports.labels)).all()
+
+
+@pytest.mark.parametrize("within", [20_016, 1e15, 1e18, 1e300])
+def test_within_is_no_more_than_positions_can_be_apart(within: float) -> None:
+    with pytest.raises(dx.SpecError) as refused:
+        applied(pd.DataFrame(people()), within=within)
+    assert refused.value.field == "within"
+    assert applied(pd.DataFrame(people()), within=20_015)["coordinateUncertaintyInMeters"].min() > 20_015_000
+
+
+@pytest.mark.parametrize("within", [10, 2**53, 1e18, 1e19, 1e300])
+def test_radii_of_values_are_never_below_within(within: float) -> None:
+    frame = dx.apply(
+        counts(), pd.DataFrame({"beds": [1, 2]}), column="beds", within=within, columns=dx.Columns(worst=True)
+    )
+    assert frame[["uncertainty", "worst_case_uncertainty"]].to_numpy().min() >= within
+
+
+@pytest.mark.parametrize("largest", [2**52, 2**53 + 2, 1e18, 1e19, 1e300])
+def test_whole_values_of_any_size_are_published_as_they_are(largest: float) -> None:
+    space = dx.MetricSpace.from_points([[0.0], [float(largest)]])
+    report = dx.solve(dx.Problem(space, epsilon=1 / float(largest), prior="uniform"))
+    frame = dx.apply(report, pd.DataFrame({"beds": [0.0] * 20}), column="beds", within=0)
+    assert {*frame["beds"].tolist()} <= {0, largest}

@@ -15,7 +15,7 @@ import pytest
 import dxopt as dx
 from dxopt.release.exports import TARGETS
 from dxopt.release.exports.export import as_json, duckdb, javascript, postgresql, sampler
-from tests.material.vectors import FILE, tables
+from tests.material.vectors import FILE, ROUNDED, tables
 
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
 NODE = shutil.which("node")
@@ -50,6 +50,13 @@ def test_node_gives_the_reports_of_the_vectors(name: str, tmp_path: Path) -> Non
     )
     for kind in ("draws", "keyed"):
         assert found[kind] == [entry[-1] for entry in VECTORS["tables"][name][kind]]
+
+
+@needs_node
+def test_floats_without_all_digits_are_refused(tmp_path: Path) -> None:
+    caught = "(() => { try { dxopt.identity(one); return false; } catch { return true; } })()"
+    script = f"{sampler()}\nconsole.log(JSON.stringify({json.dumps(ROUNDED)}.map((one) => {caught})));"
+    assert run(script, tmp_path) == [True] * len(ROUNDED)
 
 
 @needs_node

@@ -17,7 +17,7 @@ import dxopt as dx
 from dxopt.release.exports.export import duckdb, postgresql
 from tests.material.documents import ROOT
 from tests.material.postgres import Server, programs, server
-from tests.material.vectors import FILE, tables
+from tests.material.vectors import FILE, ROUNDED, tables
 
 engine = pytest.importorskip("duckdb")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -57,6 +57,11 @@ def test_postgresql_repeats_draws(postgres: Server, name: str) -> None:
     assert postgres.ask("\n".join(asked)) == [[report] for *_, report in keyed]
 
 
+@pytest.mark.parametrize("person", ROUNDED)
+def test_postgresql_refuses_floats_without_all_digits(postgres: Server, person: str) -> None:
+    assert postgres.run(f"SELECT places_identity({quoted(person)});").returncode != 0
+
+
 def test_postgresql_draws_by_itself_with_the_probabilities_of_the_table(postgres: Server) -> None:
     size = 20_000
     rows = postgres.ask(
@@ -69,6 +74,42 @@ def test_postgresql_draws_by_itself_with_the_probabilities_of_the_table(postgres
     counts = np.array([found.get(label, 0) for label in table.reports.labels])
     # chi-square with 4 degrees of freedom: above 40 once in 2e7
     assert ((counts - expected) ** 2 / expected).sum() < 40
+
+
+ROWS = (
+    "SELECT {draw} AS r FROM visits",
+    "SELECT (SELECT {draw}) AS r FROM visits",
+    "SELECT r FROM visits, LATERAL {draw} AS drawn(r)",
+    "SELECT r FROM visits CROSS JOIN LATERAL (SELECT {draw} AS r) AS drawn",
+    "SELECT r FROM visits LEFT JOIN LATERAL (SELECT {draw} AS r) AS drawn ON true",
+    "SELECT r FROM visits, LATERAL (SELECT {draw} AS r LIMIT 1) AS drawn",
+    "SELECT report AS r FROM visits, LATERAL (SELECT report FROM (SELECT {draw} AS report) AS one"
+    " JOIN line_points USING (report)) AS drawn",
+)
+"""Queries that draw for each row of visits."""
+
+
+@pytest.mark.parametrize("secret", ["visits.place", "'1'"])
+@pytest.mark.parametrize("row", ["visits.id", "visits.ctid", "visits.id::text", "visits"])
+def test_postgresql_draws_once_for_each_row_that_is_named(postgres: Server, secret: str, row: str) -> None:
+    """Also where the planner keeps what a subquery gave for a place, as it does of tables that were analysed."""
+    made = "CREATE TEMPORARY TABLE visits AS SELECT g AS id, '1' AS place FROM generate_series(1, 2000) AS g;"
+    asked = [f"{query.format(draw=f'line_draw({secret}, {row})')};" for query in ROWS]
+    found = [label for (label,) in postgres.ask(f"{made} ANALYZE visits; {' '.join(asked)}")]
+    for number in range(len(ROWS)):
+        check_draws(found[2000 * number : 2000 * (number + 1)])
+
+
+def test_postgresql_refuses_a_row_that_is_not_named(postgres: Server) -> None:
+    assert postgres.run("SELECT line_draw('1', NULL::int);").returncode
+
+
+def test_the_documents_name_rows(postgres: Server) -> None:
+    text = (ROOT / "docs" / "guides" / "deploying.md").read_text(encoding="utf-8")
+    (query,) = (block for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL) if "dxopt_draw(" in block)
+    visits = "CREATE TEMPORARY TABLE visits AS SELECT g AS id, 'a\\b' AS place FROM generate_series(1, 50) AS g;"
+    rows = postgres.ask(f"{visits} ANALYZE visits; {query.replace('dxopt_', 'places_')}")
+    assert len(rows) == 50 and len({row[1] for row in rows}) > 1
 
 
 def test_postgresql_has_the_points_of_reports(postgres: Server) -> None:

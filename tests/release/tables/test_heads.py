@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +10,18 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.release.exports.export import sampler
 from dxopt.verify import Outcome, verify_table
-from tests.material.tables import DEGREES, SPACES, forgeries, parts_of, table_of, written_of
+from tests.material.tables import (
+    DEGREES,
+    NODE,
+    SPACES,
+    forgeries,
+    parts_of,
+    table_of,
+    taken_by_javascript,
+    written_of,
+)
 
-NODE = shutil.which("node")
 READERS = ("load", "verify", *(["javascript"] if NODE else []))
 UNDERIVED = ("own metric",)
 """Kinds whose points have distances that no verifier derives."""
@@ -89,21 +93,6 @@ def _reason(kind: str, reader: str, entry: str, change: str) -> str | None:
     return None
 
 
-def _taken_by_javascript(folder: Path) -> set[str]:
-    """The names of the table files in a folder that the script takes."""
-    code = """
-        const fs = require("fs");
-        const taken = fs.readdirSync(__dirname).filter((name) => {
-            if (!name.endsWith(".dxt")) return false;
-            try { return new dxopt.Table(fs.readFileSync(`${__dirname}/${name}`)); } catch { return false; }
-        });
-        console.log(JSON.stringify(taken));
-    """
-    (folder / "taken.js").write_text(sampler() + code, encoding="utf-8")
-    done = subprocess.run([str(NODE), str(folder / "taken.js")], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
-
-
 def _loads(file: Path) -> bool:
     try:
         dx.IntegerTable.load(file)
@@ -119,7 +108,7 @@ def _readers_of(folder: Path, kind: str) -> dict[str, set[str]]:
     return {
         "load": {file.name for file in files if _loads(file)},
         "verify": {file.name for file in files if verify_table(file).exit_code in codes},
-        "javascript": _taken_by_javascript(folder) if NODE else set(),
+        "javascript": taken_by_javascript(folder) if NODE else set(),
     }
 
 

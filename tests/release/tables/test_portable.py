@@ -109,7 +109,7 @@ def rewritten(file: Path, change: Change) -> Path:
     head = json.loads(written[16 : 16 + length])
     body = bytearray(written[16 + length : -32])
     change(head, body)
-    text = json.dumps(head).encode()
+    text = json.dumps(head, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     changed = written[:8] + len(text).to_bytes(8, "little") + text + body
     file.write_bytes(changed + hashlib.sha256(changed).digest())

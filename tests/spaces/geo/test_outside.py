@@ -80,3 +80,17 @@ def test_columns_in_the_wrong_order_are_refused() -> None:
         with pytest.raises(dx.SpecError, match=r"^points: "):
             call(turned)
     assert dx.MetricSpace.from_points(turned).axes == ("lon", "lat")
+
+
+@pytest.mark.parametrize("size", [1.0, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("axes", [1, 2, 5])
+@pytest.mark.parametrize("far", [1e17, 1e160, 1e300, -1.7e308])
+def test_locations_of_any_size_have_a_nearest_point(size: float, axes: int, far: float) -> None:
+    points = size * np.concatenate([np.zeros((1, axes)), np.eye(axes)])
+    space = dx.MetricSpace.from_points(points)
+    located = np.concatenate([points, np.full((1, axes), far)])
+    assert dx.geo.nearest(space, located[:-1]).tolist() == list(range(axes + 1))
+    assert dx.geo.nearest(space, located, outside="drop").tolist()[:-1] == list(range(axes + 1))
+    if abs(far) > 1e3 * size:
+        with pytest.raises(dx.SpecError):
+            dx.geo.nearest(space, located)

@@ -1,18 +1,17 @@
-// Draws reports from a table of dxopt (docs/reference/table-file.md), exactly: bytes are compared, nothing is rounded.
+// Draws reports from a table of dxopt (docs/reference/table-file.md), exactly: nothing is rounded.
 // In a browser or Node: const table = new dxopt.Table(bytes); table.draw("label"), or table.draw(table.nearest([45.7, 4.8]).label)
 const dxopt = (() => {
   "use strict";
-  const MAGIC = "dxtable1";
-  const GLOBES = ["haversine", "conservative_haversine", "geodesic"]; // the nearest secret is so by great circles
+  const GLOBES = ["haversine", "conservative_haversine", "geodesic"];
   const EARTH = { km: 6371.0088, m: 6371008.8, mi: 6371.0088 / 1.609344 };
-  const SHORTER = { conservative_haversine: 1.005615 }; // than along the great circle
+  const SHORTER = { conservative_haversine: 1.005615 };
   const DRAW = "dxopt draw 1";
 
   function fail(message) {
     throw new Error(`dxopt: ${message}`);
   }
 
-  // SHA-256 (FIPS 180-4), without waiting for anything
+  // SHA-256 (FIPS 180-4)
   const primes = [];
   for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
   const fraction = (value) => ((value - Math.floor(value)) * 2 ** 32) | 0;
@@ -53,15 +52,7 @@ const dxopt = (() => {
     return found;
   }
 
-  function joined(...parts) {
-    const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      all.set(part, at);
-      at += part.length;
-    }
-    return all;
-  }
+  const joined = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
 
   function hmac(key, message) {
     const pad = (byte) => Uint8Array.from({ length: 64 }, (_, i) => (key[i] || 0) ^ byte);
@@ -83,26 +74,28 @@ const dxopt = (() => {
       ...fields.flatMap((field) => {
         if (typeof field !== "string" || /\p{Surrogate}/u.test(field)) fail("person and release are to be text");
         const text = encoder.encode(field);
-        const length = new Uint8Array(4);
-        new DataView(length.buffer).setUint32(0, text.length);
-        return [length, text];
+        return [[24, 16, 8, 0].map((bits) => text.length >>> bits), text];
       }),
     );
   }
 
   // characters that are drawn as nothing
-  const UNSEEN = new RegExp(
-    "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164" +
-      "\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}]",
-    "gu",
-  );
+  const UNSEEN = /[\p{DI}\ufff9-\ufffb]/gu;
 
-  // the text that stands for a person in every file and language: docs/reference/identities.md
+  const ROUNDED = /^-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9]\d{16,})[.]0)$/;
+
+  // the text that stands for a person in every file and language: docs/reference/table-file.md
   function identity(person) {
     if (typeof person !== "string" || /\p{Surrogate}/u.test(person)) fail("person and release are to be text");
     const seen = person.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
     const text = seen.replace(/\s+/gu, " ").trim();
     if (!text) fail("person: there is none");
+    if (ROUNDED.test(text)) fail("person: is a float without all digits");
+    const moment = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
+    if (moment) {
+      const [, day, at, part] = moment;
+      return part ? `${day} ${at}.${part}` : at === "00:00:00" ? day : `${day} ${at}`;
+    }
     const number = /^(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
     if (!number) return text;
     const [, whole, rest] = number;
@@ -122,7 +115,7 @@ const dxopt = (() => {
 
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-  // distances between points, along great circles on the Earth; null under a metric that has no nearest point here
+  // distances between points; null under a metric that has no nearest point here
   function measure(metric, unit) {
     if (!GLOBES.includes(metric)) return NORMS[metric] ? (a, b) => NORMS[metric](a.map((x, i) => x - b[i])) : null;
     return (a, b) => {
@@ -190,7 +183,7 @@ const dxopt = (() => {
     if (given && points !== undefined && (head.secret_points || !Array.isArray(points[0]) || typeof points[0][0] !== "string")) fail("the points are there twice");
     const own = derived(given ? { ...rest, distances } : head.space);
     if (given) own.points = head.secret_points;
-    for (const [name, known] of [["metric", own.metric], ["unit", own.unit], ["secrets", own.labels.map(String)], ["secret_points", own.points]]) {
+    for (const [name, known] of [["metric", own.metric], ["unit", own.unit], ["secrets", own.labels], ["secret_points", own.points]]) {
       if (!same(head[name], known)) fail(`${name}: not that of the space`);
     }
     if (head.secrets_are_reports && !same([head.secrets, head.secret_points], [head.reports, head.report_points])) {
@@ -207,40 +200,55 @@ const dxopt = (() => {
   }
 
   class Table {
-    // bytes: the contents of a file *.dxt, as Uint8Array or ArrayBuffer; they are checked against their digest
+    // bytes: the contents of a file *.dxt, as Uint8Array or ArrayBuffer
     constructor(bytes) {
+      try {
+        this._read(bytes);
+      } catch (error) {
+        throw error.constructor === Error ? error : Error("dxopt: the table is damaged");
+      }
+    }
+
+    _read(bytes) {
       const all = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
-      if (String.fromCharCode(...all.slice(0, 8)) !== MAGIC) fail("this is no table file");
+      if (String.fromCharCode(...all.slice(0, 8)) !== "dxtable1") fail("this is no table file");
       const end = all.length - 32;
       const own = hex(all.slice(end));
       if (hex(sha256(all.subarray(0, end))) !== own) fail("the table was changed or cut off");
       const view = new DataView(all.buffer, all.byteOffset, all.byteLength);
       const body = 16 + view.getUint32(8, true);
-      const head = JSON.parse(new TextDecoder().decode(all.subarray(16, body)));
+      const head = JSON.parse(new TextDecoder("utf-8", { ignoreBOM: true }).decode(all.subarray(16, body)));
       if (head.format !== "dxopt table" || head.version !== 1) fail(`version ${head.version} of tables is not known`);
       const { bits, sections, secrets } = head;
-      const levels = [head.epsilon, head.delta];
-      if (![64, 128, 192, 256].includes(bits) || levels.some((x) => !(Number.isFinite(x) && x >= 0))) fail("bits, epsilon or delta are none");
-      if (!["all", "adjacent"].includes(head.pairs)) fail("the pairs are none");
-      if (sections.steps[1] !== (bits / 8) * (sections.reports[1] / 4 - secrets.length)) fail("steps are not one fewer than reports");
-      const section = (name) => body + sections[name][0];
-      if (!head.source) check(head, (place) => view.getFloat64(section("distances") + 8 * place, true));
-      const [starts, reports, steps] = ["starts", "reports", "steps"].map(section);
+      const levels = [head.epsilon, head.delta].every((x) => Number.isFinite(x) && x >= 0);
+      const names = [head.name, ...secrets, ...head.reports].every((x) => typeof x === "string");
+      const known = [64, 128, 192, 256].includes(bits) && ["all", "adjacent"].includes(head.pairs);
+      if (!levels || !names || !known) fail("levels, names, bits or pairs are none");
+      const [n, count] = [secrets.length, sections.reports[1] / 4];
+      const sizes = { starts: 8 * n + 8, reports: 4 * count, steps: (bits / 8) * (count - n) };
+      if (!head.source) sizes.distances = 8 * n * n;
+      if (sections.prior) sizes.prior = 8 * n;
+      let last = 0;
+      for (const name in sizes) {
+        sizes[name] = [last, sizes[name]];
+        last += Math.ceil(sizes[name][1] / 8) * 8;
+      }
+      if (!same(sections, sizes) || body + last !== end) fail("sections do not follow each other");
+      const [starts, reports, steps, distances] = Object.values(sizes).map((size) => body + size[0]);
+      if (!head.source) check(head, (place) => view.getFloat64(distances + 8 * place, true));
       this.head = head;
-      // epsilon is per unit of distance
-      [this.epsilon, this.delta, this.unit] = [head.epsilon, head.delta, head.unit || (head.space || {}).unit || null];
-      // of the whole table, of which a script has a part
+      [this.epsilon, this.delta, this.unit] = [head.epsilon, head.delta, head.unit || head.space?.unit || null];
       this.digest = head.source || own;
       this.width = bits / 8;
       this._bytes = all;
-      // below 2^53 by far: a count of entries
-      this._start = (x) => view.getUint32(starts + 8 * x, true) + view.getUint32(starts + 8 * x + 4, true) * 2 ** 32;
+      this._start = (x) => Number(view.getBigUint64(starts + 8 * x, true));
       this._report = (entry) => view.getUint32(reports + 4 * entry, true);
       this._step = (place) => steps + this.width * place;
       this._index = new Map(secrets.map((label, x) => [label, x]));
+      if (this._start(0) || this._start(n) !== count || secrets.some((_, x) => this._start(x) >= this._start(x + 1))) fail("no starts");
     }
 
-    // true if a random number is not below the step whose bytes begin at a place: bytes are compared as text is
+    // true if a random number is not below the step at a place, byte by byte
     _reaches(number, place) {
       for (let i = 0; i < this.width; i++) {
         const off = number[i] - this._bytes[place + i];
@@ -261,7 +269,6 @@ const dxopt = (() => {
       const first = this._start(x);
       let low = 0;
       let high = this._start(x + 1) - first - 1;
-      // count the steps of the row that are reached; each row has one step fewer than reports
       while (low < high) {
         const middle = (low + high) >> 1;
         if (this._reaches(number, this._step(first - x + middle))) low = middle + 1;

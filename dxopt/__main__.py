@@ -1,0 +1,5 @@
+"""The program behind `python -m dxopt`."""
+
+from dxopt.cli import main
+
+main()

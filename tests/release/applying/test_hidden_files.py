@@ -1,0 +1,103 @@
+"""Until an output is whole, its owner alone may read it; signals that end a program leave none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dxopt as dx
+from dxopt.release.applying import files
+from dxopt.runtime.atomic_write import replacing
+from dxopt.runtime.stopping import ENDING, terminable
+from tests.material.carriers import TEXT
+from tests.material.people import counts
+
+ROWS = {"person": ["ann", "bob"], "beds": [1, 2]}
+USUAL = [0o027, 0o022, 0o077]
+
+
+def mode(file: Path) -> int:
+    """The permissions of a file."""
+    return file.stat().st_mode & 0o777
+
+
+@pytest.fixture(params=USUAL)
+def mask(request: pytest.FixtureRequest) -> Any:
+    """A mask of new files."""
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("ledger", [False, True])
+@pytest.mark.parametrize("kind", ["csv", "geojson", "parquet"])
+def test_reports_are_their_owners_until_they_are_whole(
+    tmp_path: Path, kind: str, ledger: bool, mask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = TEXT[kind](tmp_path, ROWS)
+    output = data.with_stem("out")
+    seen: list[int] = []
+    drawn = files.Plan.drawn
+
+    def looked(*given: Any) -> Any:
+        seen.append(mode(files.partial_of(output)))
+        return drawn(*given)
+
+    monkeypatch.setattr(files.Plan, "drawn", looked)
+    with dx.Budgets.open(tmp_path / "l.sqlite", create=True, unit="per unit", default=9) as budgets:
+        paid: dict[str, Any] = {"person": "person", "ledger": budgets} if ledger else {}
+        done = dx.apply(counts(), data, output, column="beds", **paid)
+    assert seen == [0o600]
+    assert mode(output) == mode(done.sidecar) == 0o666 & ~mask
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_any_file_that_is_written_whole(tmp_path: Path, mask: int) -> None:
+    with replacing(tmp_path / "a", "output"):
+        assert [mode(file) for file in tmp_path.iterdir()] == [0o600]
+    assert mode(tmp_path / "a") == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_signals_that_end_a_program_stop_it_as_ctrl_c_does(number: int) -> None:
+    with pytest.raises(KeyboardInterrupt), terminable():
+        signal.raise_signal(number)
+    before = signal.signal(number, signal.SIG_IGN)  # as nohup does
+    try:
+        with terminable():
+            signal.raise_signal(number)
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
+@pytest.mark.parametrize("ignored", [False, True])
+@pytest.mark.parametrize("number", [getattr(signal, name, 0) for name in ("SIGHUP", "SIGTERM", "SIGINT")])
+def test_a_run_that_is_asked_to_end_leaves_nothing(tmp_path: Path, number: int, ignored: bool) -> None:
+    """Nor does one whose terminal is closed; under nohup it goes on."""
+    counts().save(tmp_path / "t.dxt")
+    (tmp_path / "a.csv").write_text("beds\n1\n2\n", encoding="utf-8")
+    program = f"""
+import os, signal, sys
+from dxopt.release.applying import csv_files
+{f"signal.signal({number}, signal.SIG_IGN)" if ignored else ""}
+written = csv_files.CsvSink.write
+def write(*arguments):
+    written(*arguments)
+    os.kill(os.getpid(), {number})
+csv_files.CsvSink.write = write
+from dxopt.cli import main
+sys.argv = "dxopt apply t.dxt a.csv -o b.csv --column beds".split()
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False, capture_output=True)
+    assert done.returncode == (0 if ignored else 1), done.stderr
+    assert (tmp_path / "b.csv").exists() == ignored
+    assert not [*tmp_path.glob(".*")]
