@@ -41,8 +41,9 @@ class ExpectedLossProgram:
         kernel /= kernel.sum(axis=1, keepdims=True)
         remapped = (costs.T @ kernel).min(axis=0).sum()
         scale = cost_unit(min(costs.sum(axis=0).min(), remapped), costs.max())
-        program = ChannelProgram(costs / scale, budgets)
-        return Compiled(program, problem, self, partition, float(shift.sum()), scale, shift)
+        offset = float(shift.sum())
+        program = ChannelProgram(costs / scale, budgets, offset=offset / scale)
+        return Compiled(program, problem, self, partition, offset, scale, shift)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         """Return the channel of the points, and the dual of the program without its scale and shift."""

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dxopt as dx
+from dxopt.runtime.stopping import Status
+from dxopt.solving.programs.program import ChannelProgram
+from dxopt.solving.solvers.columns import ColumnSettings, generation, local_product, matrices, solve_columns
 from tests.judges import exact
 from tests.judges.oracle import optimum
 from tests.material.by_columns import by_columns, spaces
 from tests.material.checks import assert_proven
 
 
-@settings(max_examples=6, deadline=None)
+@pytest.fixture(params=["whole", "local"])
+def products(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Solve masters as those of few points, and as those of many: in blocks of rows, without small entries."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "local":
+            patch.setattr(matrices, "_LOCAL_FROM", 1)
+            patch.setattr(generation, "_ORDERED_FROM", 2)
+            patch.setattr(local_product, "ROWS", 2)
+        yield
+
+
+@pytest.mark.usefixtures("products")
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), size=st.integers(2, 7), epsilon=st.floats(0.1, 2.0))
 def test_agrees_with_the_oracle(seed: int, size: int, epsilon: float) -> None:
     rng = np.random.default_rng(seed)
@@ -106,3 +122,17 @@ def test_progress_names_value_and_bound() -> None:
     rounds = [line for line in lines if line.startswith("column generation, round")]
     assert len(rounds) > 3
     assert "bound" in rounds[-1]
+
+
+def test_a_constant_of_the_loss_widens_the_tolerance() -> None:
+    """The gap of a solution is relative to the loss with what every mechanism costs."""
+    rng = np.random.default_rng(4)
+    space = dx.MetricSpace.from_points(rng.random((40, 2)))
+    costs = space.distances / len(space)
+    settings = ColumnSettings(1e-3)
+    rounds = []
+    for offset in (0.0, 100 * costs.mean()):
+        found = solve_columns(ChannelProgram(costs, 3 * space.distances, offset=offset), settings)
+        rounds.append(found.iterations)
+        assert found.status is Status.OPTIMAL
+    assert rounds[1] < rounds[0]

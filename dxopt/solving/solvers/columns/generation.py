@@ -57,6 +57,7 @@ from dxopt.solving.solvers.columns.incumbent import (
     Incumbent,
     stop_seconds,
 )
+from dxopt.solving.solvers.columns.local_product import near_order
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
 from dxopt.solving.solvers.columns.stabilisation import FIRST_PRICES, SMOOTHING, box_around, starting_limit
@@ -118,6 +119,8 @@ class Rounds:
         Bounds on the prices of the combined rows (see `stabilisation`); None is no bounds.
     gap : float
         The relative gap of the last round; while there is a box, of its value.
+    tolerance : float
+        That on this gap, which leaves out the offset where nothing is shared: the wider, the more the offset adds.
     aim, tried : float
         The gaps below which the next incumbent is made: on the way, and to try to end while there is a box.
     idle : int
@@ -137,7 +140,8 @@ class Rounds:
 
         # 2. the dual side: stars for trees, and a box for prices
         self.shared = shared_rows(program)
-        cone = ConeProgram(own, factors, classes, self.shared, program.offset)
+        coupled = program.coupling is not None
+        cone = ConeProgram(own, factors, classes, self.shared, program.offset if coupled else 0.0)
         self.dual = DualBound(cone, self.settings.should_stop, settings.pricer)
         costs = self.dual.costs(self.shared.begin())
         limit, centres = starting_limit(costs, capped, classes)
@@ -154,6 +158,8 @@ class Rounds:
             self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(own))))
 
         self.incumbent = Incumbent(factors)
+        self.constant = 0.0 if coupled else max(0.0, program.offset)
+        self.tolerance = settings.tolerance
         self.gap, self.aim, self.tried = 1.0, _FIRST, np.inf
         self.idle = 0
 
@@ -189,6 +195,11 @@ class Rounds:
         most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
         self._improve(most, self.settings.known.last() if self.settings.known else None, self.grace.is_over)
 
+    def _improve_all(self) -> None:
+        """Seek a better incumbent among all columns known, in whatever time that takes."""
+        known = self.settings.known
+        self._improve(len(self.pool.reports), known.first if known else None, self.settings.should_stop)
+
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
         """Seek a better incumbent: a mixture of the present one's columns, `most` of the pool, and a known channel's.
 
@@ -209,7 +220,7 @@ class Rounds:
 
         # 3. the best mixture of all of them
         if not should_stop():
-            accuracy = min(_ROUGHEST, _SHARE * max(self.settings.tolerance, self.gap))
+            accuracy = min(_ROUGHEST, _SHARE * max(self.tolerance, self.gap))
             self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._price_bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
@@ -226,19 +237,16 @@ class Rounds:
         new = self._price_smoothed(central)
         self.dual.magnitude = max(abs(value + self.pool.program.offset), 1e-300)
         gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
+        self.tolerance = self.settings.tolerance * (1 + self.constant / self.dual.magnitude)
         if self.box is not None and gap > self.gap:  # too few columns may have taken part
             self.pool.widen()
         self.gap = gap
-        if self.box is not None and self.settings.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
+        if self.box is not None and self.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
             self.aim = _INCUMBENT * self.gap
-            self._improve(
-                len(self.pool.reports),
-                self.settings.known.first if self.settings.known else None,
-                self.settings.should_stop,
-            )
+            self._improve_all()
 
         # 3. the end is decided by what is delivered: values with a box are no values of channels
-        ended = self.gap < self.settings.tolerance and self._is_delivered()
+        ended = self._is_delivered()
         self.settings.progress(number, self.incumbent.value, self.dual.value)
         if ended:
             return Status.OPTIMAL
@@ -258,7 +266,7 @@ class Rounds:
             self.pool.enrich()
         self.pool.purge(central.prices)
         self.pool.add(*new)
-        if self.gap < _ALMOST * self.settings.tolerance or (self.box is not None and self.idle == _IDLE_IN_BOX):
+        if self.gap < _ALMOST * min(self.tolerance, _ROUGH) or (self.box is not None and self.idle == _IDLE_IN_BOX):
             self.box = None
             self.idle = 0
         elif self.box is not None and self.gap < _ROUGH:
@@ -268,14 +276,16 @@ class Rounds:
     def _is_delivered(self) -> bool:
         """Tell whether an incumbent is within the tolerance.
 
-        With a box rows may miss their sums, and blocks may break pairs that were left out: then one is made first.
+        With a box rows may miss their sums, and blocks may break pairs that were left out: then, once the master is
+        within it, an incumbent is made first.
         """
+        near = self.gap < self.tolerance
         if self.box is None and not len(self.pool.rich.reports):
-            return True
-        if self.gap < self.tried or self.box is None:
+            return near
+        if near and (self.gap < self.tried or self.box is None):
             self.tried = _AGAIN * self.gap
-            self._improve(len(self.pool.reports), None, self.settings.should_stop)
-        return self.incumbent.value - self.dual.value < self.settings.tolerance * self.dual.magnitude
+            self._improve_all()
+        return self.incumbent.value - self.dual.value < self.tolerance * self.dual.magnitude
 
     def _offer_master(self, central: Central) -> float:
         """Offer the master's mixture as incumbent unless there is a box, and return the master's value.
@@ -339,6 +349,8 @@ class Rounds:
         return np.concatenate([low, np.zeros(len(most))]), np.concatenate([high, most])
 
 
+_ORDERED_FROM = 256
+"""Points from which on close ones are put next to each other."""
 RELEVANT_BUDGET = 30.0
 """Larger budgets do not make two points parts of the same program."""
 
@@ -347,7 +359,6 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
     """Solve a channel program, of costs of 0 or more and any budgets, to a gap relative to its value and offset.
 
     The value of a program is the sum of those of its parts, and all are 0 or more: the gap of the whole is no worse.
-    Only programs with a coupling have an offset, and these are not split into parts.
 
     The status is the best one only where every part has it; else it is that of the last part without it.
     """
@@ -355,7 +366,8 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
     #    the columns may tie parts together
     grace = Grace(stop_seconds(*program.costs.shape))
     parts = Partition.joining(program.budgets <= RELEVANT_BUDGET)
-    if parts.size == 1 or program.classes is not None or program.coupling is not None:
+    small = parts.size == 1 and len(program.costs) < _ORDERED_FROM
+    if small or program.classes is not None or program.coupling is not None:
         return _solve_part(program, settings, grace)
 
     # 2. solve them one after another; values and bounds add up
@@ -375,7 +387,10 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
 
     for which in range(parts.size):
         part = parts.members(which)
-        inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
+        if len(part) >= _ORDERED_FROM:
+            part = part[near_order(program.budgets[np.ix_(part, part)])]
+        share = program.offset * len(part) / len(channel)
+        inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)], offset=share)
         found = _solve_part(inner, settings.of(part, tell), grace)
         channel[part] = found.channel
         value = float((inner.costs * channel[part]).sum())
@@ -389,7 +404,7 @@ def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelS
             prices[part] = found.dual.prices
             duals.append(replace(found.dual, first=part[found.dual.first], second=part[found.dual.second]))
 
-    # 3. the duals of all parts, one after another; there are two or more
+    # 3. the duals of all parts, one after another
     dual = Dual(prices, *map(np.concatenate, zip(*(one.entries for one in duals), strict=True)))
     return ChannelSolution(status, channel, dual, rounds, f"columns: {rounds} rounds")
 

@@ -21,11 +21,15 @@ import numpy as np
 import scipy.linalg as sl
 from numpy.typing import NDArray
 
+from dxopt.solving.solvers.columns.local_product import LocalProduct
+
 THREADS = min(8, os.cpu_count() or 1)
 BLOCK = 1024
 """Columns that are multiplied at a time, so that a stop is noticed."""
 _PARALLEL_FROM = 200
 """Rows from which on several threads pay."""
+_LOCAL_FROM = 400
+"""Rows from which on it pays to leave out what is small."""
 
 
 class Stopped(Exception):
@@ -77,18 +81,28 @@ class HostMatrix:
     def priced(self, y: Array) -> Array:
         return self.columns.T @ y
 
+    @functools.cached_property
+    def local(self) -> LocalProduct:
+        """The columns for products of local ones."""
+        return LocalProduct(self.columns)
+
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
-        gram = self._product(scaling)
-        diagonal: Any = np.einsum("ii->i", gram)  # a view
-        for one in diagonals:
-            diagonal += one
-        diagonal += ridge * diagonal.mean()
-        return gram
+        return _with_diagonals(self._product(scaling), diagonals, ridge)
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
-        """Factor the matrix of `gram` in place, so that no copy of it is needed."""
+        """Factor the matrix of `gram` in place, so that no copy of it is needed.
+
+        Where the diagonals bound what a step may change, entries that are small beside them are left out.
+        """
+        added = np.sum(diagonals, axis=0) if diagonals else np.zeros(1)
+        if len(self.columns) >= _LOCAL_FROM and added.min() > 0:
+            if self.should_stop():
+                raise Stopped
+            product = self.local.upper(scaling, added, self.threads.map)
+        else:
+            product = self._product(scaling)
         # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
-        gram = self.gram(scaling, diagonals, ridge)
+        gram = _with_diagonals(product, diagonals, ridge)
         factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
         return functools.partial(sl.cho_solve, factor, check_finite=False)
 
@@ -110,6 +124,15 @@ class HostMatrix:
         if threads == 1:
             return share(0)
         return functools.reduce(operator.iadd, self.threads.map(share, range(threads)))
+
+
+def _with_diagonals(product: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
+    """Add diagonals to a matrix in place, then a ridge relative to the mean of its diagonal."""
+    diagonal: Any = np.einsum("ii->i", product)  # a view
+    for one in diagonals:
+        diagonal += one
+    diagonal += ridge * diagonal.mean()
+    return product
 
 
 class Host:
