@@ -41,9 +41,12 @@ _CHEAP = 0.05
 """A mechanism that takes no more seconds is made ahead in any case."""
 _PRODUCT = 1e-10
 _SYSTEMS = 4e-10
+_UPDATES = 1.4e-7
 _PROGRAM = 7e-6
 """Seconds for each product of a multiplication of matrices, for each triple of points in the linear systems of a
-kernel, and for each number of the linear program of a remap."""
+kernel, for each pair of points in the updates of one, and for each number of the linear program of a remap."""
+_LONG = 5.0
+"""Seconds of systems beyond which there is a kernel without them first."""
 _REMAP_CELLS = 250_000
 _SAME = 1e-9
 """Channels whose entries differ by no more are the same."""
@@ -287,8 +290,11 @@ def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
         if name != "laplace" or seconds < _CHEAP or "planar_laplace" not in there:
             yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(made))
     if made.reports.secrets:
-        seconds = _SYSTEMS * rows**3 + remap_seconds
-        yield _Form(_KERNEL, seconds, lambda: equilibrium_kernel(budgets_to_reports(made)))
+        exactly = _SYSTEMS * rows**3
+        if exactly > _LONG:
+            seconds = _UPDATES * rows**2 + remap_seconds
+            yield _Form(_KERNEL, seconds, lambda: equilibrium_kernel(budgets_to_reports(made), roughly=True))
+        yield _Form(_KERNEL, exactly + remap_seconds, lambda: equilibrium_kernel(budgets_to_reports(made)))
 
 
 def _is_remap_random(problem: Problem) -> bool:
