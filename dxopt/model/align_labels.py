@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from dxopt.errors import SpecError
+from dxopt.runtime.identity import each
 from dxopt.spaces.geo.points import known
+from dxopt.spaces.naming import written
 from dxopt.spaces.space import MetricSpace
 
 _CLOSE = 1e-9
@@ -26,7 +28,7 @@ def in_order(space: MetricSpace, weights: Any) -> Any:
     # Of lists and tuples `index` is a method; another length is refused later, by the number of points.
     if index is None or callable(index) or not hasattr(weights, "to_numpy") or len(index) != len(space):
         return weights
-    names = [_as_label(name) for name in index]
+    names = [_as_label(name) for name in each(index, "prior")]
     labels = space.labels
     if names == list(labels):
         return weights
@@ -78,8 +80,8 @@ def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
 
 def _as_label(name: Any) -> str:
     """Write a name as labels of points are written: whole numbers without a decimal point."""
-    whole = isinstance(name, float) and name.is_integer()
-    return str(int(name) if whole else name)
+    whole = isinstance(name, float | np.floating) and name.is_integer()
+    return written(int(name) if whole else name)
 
 
 def _is_whole(name: str) -> bool:

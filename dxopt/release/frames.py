@@ -16,6 +16,7 @@ from dxopt.errors import SpecError, optional
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
+from dxopt.runtime.identity import each
 from dxopt.spaces.naming import Naming, SeveralPoints, written
 from dxopt.spaces.space import MetricSpace
 
@@ -105,7 +106,7 @@ def mechanism_from_frame(
     _require_pandas(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
     if reports is None:
         same = {*_rows(space.labels, frame.columns, "columns")} == {*range(len(space))}
-        reports = Reports.of(space) if same else Reports(tuple(map(str, frame.columns)))
+        reports = Reports.of(space) if same else Reports(tuple(map(written, each(frame.columns, "columns"))))
     rows = _positions(space.labels, frame.index, "index")
     order = _positions(reports.labels, frame.columns, "columns")
     return Mechanism.from_matrix(space, _require_numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
@@ -170,7 +171,7 @@ def _rows(labels: Sequence[str], names: Iterable[Any], field: str) -> dict[int |
     """Return the row of each point that a name is the label of, and of other names; SpecError where one is twice."""
     naming = Naming(labels)
     found: dict[int | str, int] = {}
-    for row, name in enumerate(names):
+    for row, name in enumerate(each(names, field)):
         try:
             point = naming.with_label(name)
         except SeveralPoints:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
 from dxopt.numerics.coerce import VALUE, require_eager
-from dxopt.runtime.identity import each, identity
+from dxopt.runtime.identity import each, identity, shortest
 from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
@@ -346,7 +346,7 @@ def _key(label: str) -> str:
 def written(label: Any) -> str:
     """Write a label as text; numbers of NumPy in a tuple are written as those of Python."""
     if not isinstance(label, tuple):
-        return str(label)
+        return str(shortest(label))
     return str(tuple(map(plain, label)))
 
 
@@ -367,13 +367,14 @@ def text_of(given: Any) -> str:
 
 def plain(part: Any) -> Any:
     """Return a number of NumPy as one of Python, and anything else as it is."""
+    part = shortest(part)
     return part.item() if isinstance(part, np.generic) else part
 
 
 def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
     """Return labels as text; SpecError where their number is not that of the points, or two points have the same."""
     required("labels", labels, Iterable, "give one label per point")
-    names = tuple(map(written, labels))
+    names = tuple(map(written, each(list(labels) if isinstance(labels, str) else labels, "labels")))
     if len(names) != size:
         raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
     if len(set(names)) < len(names):
@@ -399,7 +400,7 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
         raise SpecError("secret", wrong, "give one axis of them, or rows of coordinates as ", Option("point"))
     if not array.ndim:
         return None
-    return array if array.dtype.kind in "iu" or not len(array) else each(array)
+    return given if given is array and array.dtype.kind in "iu" else _several(each(given, "secret"))
 
 
 def _hashable(given: Any) -> bool:

@@ -223,7 +223,7 @@ class Snapper:
     def _labelled(self, values: Any) -> Snapped:
         """Return the secrets of rows with these labels; each different one is looked up once."""
         met: dict[Any, tuple[int, int]] = {}
-        listed = each(values) if isinstance(values, np.ndarray) else list(values)
+        listed = each(values, "label")
         index = np.zeros(len(listed), dtype=np.int64)
         code = np.zeros(len(listed), dtype=np.int8)
         for row, value in enumerate(listed):

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
-from dxopt.release.applying.formats import ROWS, bare_array, bare_table, places_of_shapes, values_of
+from dxopt.release.applying.formats import ROWS, places_of_shapes
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
 from dxopt.release.applying.sidecar import sidecar
+from dxopt.runtime.arrow import bare_array, bare_table, values_of
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct, require_header
-from dxopt.runtime.identity import NARROW
+from dxopt.runtime.identity import each
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
 
@@ -101,9 +102,8 @@ class Frame:
         return None if plan.persons is None else self._names(plan.persons.column)
 
     def _names(self, column: str) -> list[Any]:
-        """Return the values of a column that name something, with all digits of integers and no more of floats."""
-        values = self._frame[column].to_numpy()
-        return list(values) if values.dtype in NARROW else self._frame[column].to_list()
+        """Return the values of a column that name something."""
+        return each(self._frame[column].to_native(), column)
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""

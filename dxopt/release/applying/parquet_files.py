@@ -13,16 +13,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import (
-    ROWS,
-    Chunk,
-    bare_array,
-    bare_type,
-    places_of,
-    values_of,
-    written_points,
-)
+from dxopt.release.applying.formats import ROWS, Chunk, places_of, written_points
 from dxopt.release.applying.row_checks import Fingerprints, fingerprints
+from dxopt.runtime.arrow import bare_array, bare_type, values_of
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84

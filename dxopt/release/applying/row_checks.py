@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
 from dxopt.release.applying.column_mapping import BAD, COMMA, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
-from dxopt.release.applying.formats import plain_array
+from dxopt.runtime.arrow import plain_array
 from dxopt.spaces.naming import text_of
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")

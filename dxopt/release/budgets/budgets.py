@@ -20,6 +20,7 @@ from dxopt.release.budgets.charges import Level, Purse
 from dxopt.release.budgets.ledger_file import LedgerFile, Tags, mark, stored, text
 from dxopt.release.keys import Key
 from dxopt.runtime.display import Lines, Shown
+from dxopt.runtime.identity import each
 from dxopt.runtime.reading import as_path
 
 if TYPE_CHECKING:
@@ -477,7 +478,7 @@ class Budgets(Shown):
         ann [0.5, 0.5]
         """
         first = checked_count("first", first, 0)
-        persons = list(persons) if not isinstance(persons, str) else persons
+        persons = each(persons, "persons")
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
         names = stored(persons, self._key)
         drawn = Tags.of(tags, key, len(names))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from dxopt.errors import DxoptError, SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import identities
 from dxopt.runtime.reading import require_private
 
 FORMAT = 3
@@ -70,11 +70,7 @@ def stored(persons: Sequence[Any], key: Key | None) -> list[str]:
 
     SpecError if one is nobody.
     """
-    if isinstance(persons, str):
-        raise SpecError("persons", "are one text", "give a list of persons, one for each row")
-    names = [identity(person, "persons") for person in persons]
-    if "" in names:
-        raise SpecError("persons", f"number {names.index('')} is nobody", "name a person in each row")
+    names = identities(persons)
     return names if key is None else [key.digest(_PERSON, name).hex() for name in names]
 
 

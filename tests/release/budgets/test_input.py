@@ -65,7 +65,7 @@ BAD = {
     "unit: is ''": lambda budgets: budgets.pay("a", 1, unit="", release="r"),
     "persons: number 0 is nobody": lambda budgets: budgets.pay("", 1, unit=KM, release="r"),
     "persons: is of type list": lambda budgets: budgets.left(["a", [3]]),
-    "persons: are one text": lambda budgets: budgets.left("anna"),
+    "persons: are one value": lambda budgets: budgets.left("anna"),
     "persons: has half of a surrogate pair": lambda budgets: budgets.left(["\udc80"]),
     "first: is -1": lambda budgets: budgets.charge(budgets.begin("r"), -1, ["a"], 1, unit=KM),
     "unit: '.udc80' has": lambda budgets: budgets.pay("a", 1, unit="\udc80", release="r"),
