@@ -130,9 +130,6 @@ class CsvText:
             require_header(text.names, columns, said.header, proven=named)
             require_distinct(text.names)
         cells = text._cells(rows, text.names if matrix else numbers)
-        if text.delimiter != "," and not any("." in cell or "," in cell for cell in cells):
-            # numbers may be names of persons, too
-            cells = list(filter(has_comma, text._cells(rows, columns)))
         return replace(text, decimal=said.decimal or decimal_of(cells), named=named)
 
     def _cells(self, rows: Iterable[Sequence[str]], columns: Iterable[str]) -> list[str]:

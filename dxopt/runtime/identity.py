@@ -18,7 +18,7 @@ from uuid import UUID
 
 import numpy as np
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 from dxopt.runtime.arrow import bare_array, values_of
 
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?")
@@ -43,6 +43,10 @@ UNSEEN = (
 _UNSEEN = re.compile(UNSEEN)
 
 
+class CommaError(SpecError):
+    """A number with a comma, where it was not said whether commas are decimal ones."""
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a value is missing: None, or not equal to itself, as NaN and NA are."""
     try:
@@ -51,7 +55,7 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
+def identity(value: Any, field: str = "person", decimal: str | None = ".") -> str:
     """Return the text that stands for a person or a label; empty for nobody.
 
     Parameters
@@ -60,8 +64,8 @@ def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
         As a file or frame has it; bytes are UTF-8. Empty, blank and missing values are nobody.
     field : str
         What errors are about.
-    decimal : str
-        The decimal mark of numbers in text, a point or a comma: with a comma 7,0 is 7, and 1.000 is refused.
+    decimal : str or None
+        The decimal mark of numbers in text: with a comma 7,0 is 7, and 1.000 is refused; with None 7,0 is.
 
     Raises
     ------
@@ -84,13 +88,19 @@ def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
     except UnicodeEncodeError:
         raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
     text = composed(text)
-    if decimal == "," and isinstance(value, str):
-        if _THOUSANDS.fullmatch(text):
-            raise SpecError(
-                field, "is a number with points, where commas are decimal ones", "write it without points"
+    if decimal == "," and isinstance(value, str) and _THOUSANDS.fullmatch(text):
+        raise SpecError(field, "is a number with points, where commas are decimal ones", "write it without points")
+    if decimal != "." and isinstance(value, str) and _WITH_COMMA.fullmatch(text):
+        if decimal is None:
+            fix = (
+                "say what that is: ",
+                Option("decimal", ","),
+                " for a decimal mark, ",
+                Option("decimal", "."),
+                " for text",
             )
-        if _WITH_COMMA.fullmatch(text):
-            text = text.replace(",", ".")
+            raise CommaError(field, "is a number with a comma", *fix)
+        text = text.replace(",", ".")
     if isinstance(value, str) and _ROUNDED.fullmatch(text):
         raise _rounded(field)
     if moment := _MOMENT.fullmatch(text):

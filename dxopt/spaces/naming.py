@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
 from dxopt.numerics.coerce import VALUE, require_eager
-from dxopt.runtime.identity import each, identity, shortest
+from dxopt.runtime.identity import CommaError, each, identity, shortest
 from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
@@ -55,10 +55,11 @@ class Naming:
     points: NDArray[Any] | None = field(default=None, repr=False)
     noun: str = "point"
 
-    def with_label(self, given: Any, decimal: str = ".") -> int | None:
+    def with_label(self, given: Any, decimal: str | None = ".") -> int | None:
         """Return the index of the point with a label, given as text, a number or a tuple; None where there is none.
 
-        Text that is no label may be a number with this decimal mark. SeveralPoints where several points have it.
+        Text that is no label may be a number with this decimal mark. SeveralPoints where several points have it;
+        CommaError where the mark is None, and it may be a number with a comma.
         """
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
@@ -86,10 +87,12 @@ class Naming:
         except ValueError:
             return None
 
-    def _identified(self, given: Any, decimal: str) -> int | None:
+    def _identified(self, given: Any, decimal: str | None) -> int | None:
         """Return the point whose label has the same identity, as 7 has that of 7.0."""
         try:
             text = identity(given, decimal=decimal)
+        except CommaError:
+            raise
         except SpecError:
             return None
         if isinstance(self.labels, Numbers | Tuples):

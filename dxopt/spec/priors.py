@@ -207,7 +207,7 @@ def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) ->
     found: dict[int | str, int] = {}
     for row, name in enumerate(table.labels(column, blame, secrets.space)):
         try:
-            point = secrets.space.naming.with_label(name, table.said.decimal or ".")
+            point = secrets.space.naming.with_label(name)
         except SeveralPoints:
             point = None
         if found.setdefault(name if point is None else point, row) != row:

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from dxopt.errors import Option, SpecError
 from dxopt.runtime.column_names import in_degrees, listed, no_header
 from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, with_point
+from dxopt.runtime.identity import CommaError
 from dxopt.runtime.reading import MOST_TABLE
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
+from dxopt.spaces.naming import SeveralPoints
 from dxopt.spaces.positions import require_latitude_first, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec.fields import Columns, CsvDialect, LatLon
@@ -91,11 +93,25 @@ class Table:
         return [row[index].strip() for row in self.rows]
 
     def labels(self, name: str, blame: Blame, space: MetricSpace) -> list[str]:
-        """Return the cells of a column of labels; refuse one that is named by a label, as without a header."""
+        """Return the cells of a column of labels, those of the space as it has them.
+
+        Refuse one that is named by a label, as without a header, or has one with a decimal comma that was not said.
+        """
         cells = self.column(name, blame)
         if self.said.header is None and space.naming.with_label(name) is not None:
             error = no_header(f"of {self.name} has a label, {name!r}")
             raise blame(error.wrong, error.fix_in(Option.in_file))
+        for row, cell in enumerate(cells):
+            try:
+                point = space.naming.with_label(cell, self.said.decimal)
+            except SeveralPoints:
+                continue
+            except CommaError as error:
+                if space.naming.with_label(cell, ",") is None:
+                    continue
+                wrong = f"{self.name} line {self.lines[row]}, column {name!r} {error.wrong}"
+                raise blame(wrong, error.fix_in(Option.in_file)) from None
+            cells[row] = cell if point is None else space.labels[point]
         return cells
 
     def numbers(

@@ -294,7 +294,7 @@ def _planned(
     known, believed = table_and_prior(table, columns.prior)
     text = getattr(source, "text", None)
     decimal = columns.decimal or "." if text is None else text.decimal
-    where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal)
+    where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal, said=columns.decimal)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()  # their encoding and coordinate system; each point is checked when it is read
     plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)

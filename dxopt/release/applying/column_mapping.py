@@ -17,7 +17,7 @@ from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedErro
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, with_point
-from dxopt.runtime.identity import each, identity
+from dxopt.runtime.identity import CommaError, each, identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
@@ -33,13 +33,14 @@ Kind = Literal["earth", "plane", "value", "label"]
 class Where:
     """The columns that have the secrets: latitude and longitude in degrees, coordinates, one value, or a label.
 
-    With `geometry` it is one column of points, each longitude and latitude. `decimal` is the mark of numbers in text.
+    With `geometry` it is one column of points, each longitude and latitude. `decimal` is the mark of numbers in text,
+    None for labels where it was not said.
     """
 
     kind: Kind
     names: tuple[str, ...]
     geometry: bool = False
-    decimal: str = "."
+    decimal: str | None = "."
 
     @property
     def noun(self) -> str:
@@ -59,9 +60,11 @@ class Where:
         label: str | None = None,
         geometry: str | None = None,
         decimal: str = ".",
+        said: str | None = None,
     ) -> Where:
         """Return the columns that are named, or else `geometry`, the data's own column of points.
 
+        `decimal` is the mark of numbers, and `said` that of labels, which is never guessed.
         SpecError if the names are no known combination, or do not suit the secrets of the space.
         """
         pairs = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
@@ -92,7 +95,7 @@ class Where:
             case keys:
                 wrong = f"are named by {' and '.join(keys)}"
                 raise SpecError("columns", wrong, "name lat and lon, or x and y, or column, or label")
-        return cls(kind, names, decimal=decimal)
+        return cls(kind, names, decimal=said if kind == "label" else decimal)
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
@@ -187,7 +190,7 @@ class Snapper:
         """Return the secrets of rows; `swapped` exchanges the two columns, to find out if longitude is first."""
         if self.where.kind == "label":
             return self._labelled(values[0])
-        decimal = self.where.decimal
+        decimal = self.where.decimal or "."
         columns = [numbers(column, decimal) for column in values]
         if self.where.kind == "earth" and not self.where.geometry:
             columns = [in_degrees(name, column) for name, column in zip(self.where.names, columns, strict=True)]
@@ -239,9 +242,11 @@ class Snapper:
         """Return the secret of a label, 0 if there is none, and the code of the row."""
         decimal = self.where.decimal
         try:
-            if not isinstance(value, tuple) and not identity(value, decimal=decimal):
+            if not isinstance(value, tuple) and not identity(value, decimal=decimal or "."):
                 return 0, BAD
             found = self.space.naming.with_label(value, decimal)
+        except CommaError:
+            return 0, COMMA
         except SpecError:
             return 0, BAD
         return (0, UNKNOWN) if found is None else (found, GOOD)

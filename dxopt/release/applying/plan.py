@@ -60,7 +60,8 @@ class Columns:
         Prior of the radii; that of the table where it has one, else uniform.
     delimiter, decimal, encoding : str or None
         How a file of CSV is written, such as ";", "," and "cp1252"; otherwise they are guessed, and the guess checked
-        by the columns and the first lines. `decimal` is also that of text in other data.
+        by the columns and the first lines. `decimal` is also that of text in other data, of persons and of labels,
+        where it is not guessed: numbers with a comma are refused there unless it is given.
     header : bool or None
         True if the names of columns are names though they look like data, such as 2024; False if a file of CSV has
         no header, so that its columns are column_1, column_2, and so on.
@@ -199,7 +200,7 @@ class Plan:
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
             return Settled(kept, snapped.index[kept], [])
-        decimal = self.where.decimal
+        decimal = self.columns.decimal
         texts = [identity(person, decimal=decimal) for person, one in zip(persons, kept.tolist(), strict=True) if one]
         tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
         return Settled(kept, snapped.index[kept], texts)

@@ -201,7 +201,11 @@ def with_commas(carrier: Carrier, persons: list[Any], folder: Path, **said: Any)
 def test_decimal_commas(name: str, tmp_path: Path) -> None:
     assert {*with_commas(TEXT[name], [*COMMAS], tmp_path, decimal=",")} == {*COMMAS.values()}
     (folder := tmp_path / "points").mkdir()
-    assert {*with_commas(TEXT[name], [*COMMAS], folder)} == {*map(identity, COMMAS)}
+    assert {*with_commas(TEXT[name], [*COMMAS], folder, decimal=".")} == {*map(identity, COMMAS)}
+    (folder := tmp_path / "unsaid").mkdir()
+    with pytest.raises(dx.SpecError) as caught:
+        with_commas(TEXT[name], ["x", "7,0"], folder)
+    assert (caught.value.field, caught.value.options) == ("person", {"decimal"})
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -212,10 +216,20 @@ def test_numbers_that_decimal_commas_leave_open_are_refused(name: str, spelt: st
     assert caught.value.field == "person"
 
 
-@pytest.mark.parametrize("beds", ["3", "3,0"])
-def test_decimal_commas_of_csv_are_guessed_by_all_columns_that_are_named(beds: str, tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text(f"person;beds\n7,0;{beds}\n8,5;{beds}\n")
-    assert with_commas(lambda folder, rows: folder / "data.csv", [], tmp_path) == ["7", "8.5"]
+@pytest.mark.parametrize("field", ["person", "data"])
+@pytest.mark.parametrize("row", ["7,0;3", "12,345;1,0", "12,345;1", "7,0;1.5"])
+def test_decimal_commas_of_persons_and_labels_do_not_hang_on_other_columns(
+    row: str, field: str, tmp_path: Path
+) -> None:
+    (tmp_path / "data.csv").write_text(f"person;beds\n{row}\n")
+    space = dx.MetricSpace.from_points([[0.0], [1.0]], labels=["7", "12.345"])
+    labelled = dx.integer_table(dx.classic.exponential(space, epsilon=1.0))
+    with pytest.raises(dx.SpecError) as caught:
+        if field == "person":
+            with_commas(lambda folder, rows: folder / "data.csv", [], tmp_path)
+        else:
+            dx.apply(labelled, tmp_path / "data.csv", tmp_path / "out.csv", columns=dx.Columns(label="person"))
+    assert (caught.value.field, caught.value.options) == (field, {"decimal"})
 
 
 @pytest.mark.parametrize("name", TEXT)
