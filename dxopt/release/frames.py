@@ -17,7 +17,7 @@ from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.runtime.identity import each
-from dxopt.spaces.naming import Naming, SeveralPoints, written
+from dxopt.spaces.naming import Naming, written
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def mechanism_from_frame(
     """
     _require_pandas(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
     if reports is None:
-        same = {*_rows(space.labels, frame.columns, "columns")} == {*range(len(space))}
+        same = {*space.naming.rows(frame.columns, "columns")} == {*range(len(space))}
         reports = Reports.of(space) if same else Reports(tuple(map(written, each(frame.columns, "columns"))))
     rows = _positions(space.labels, frame.index, "index")
     order = _positions(reports.labels, frame.columns, "columns")
@@ -142,7 +142,7 @@ def prior_from_frame(
     """
     _require_pandas(series, "series", "Series", ("index", "dtype", "to_numpy"))
     weights = _require_numbers(series, "series")
-    rows = _rows(space.labels, series.index, "index")
+    rows = space.naming.rows(series.index, "index")
     lacking = [label for point, label in enumerate(space.labels) if point not in rows]
     if lacking and missing is None:
         more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
@@ -167,21 +167,6 @@ def _require_numbers(given: Any, field: str) -> NDArray[np.float64]:
         raise SpecError(field, "has entries that are not numbers", "give numbers only") from None
 
 
-def _rows(labels: Sequence[str], names: Iterable[Any], field: str) -> dict[int | str, int]:
-    """Return the row of each point that a name is the label of, and of other names; SpecError where one is twice."""
-    naming = Naming(labels)
-    found: dict[int | str, int] = {}
-    for row, name in enumerate(each(names, field)):
-        try:
-            point = naming.with_label(name)
-        except SeveralPoints:
-            fix = "give the points labels of their own"
-            raise SpecError(field, "is matched with labels some of which are alike", fix) from None
-        if found.setdefault(written(name) if point is None else point, row) != row:
-            raise SpecError(field, f"has the label {written(name)!r} twice", "give each label once")
-    return found
-
-
 def _require_known(found: dict[int | str, int], field: str) -> None:
     """Raise SpecError if a name is no label."""
     for name in found:
@@ -191,7 +176,7 @@ def _require_known(found: dict[int | str, int], field: str) -> None:
 
 def _positions(labels: Sequence[str], names: Iterable[Any], field: str) -> list[int]:
     """Return the place in `names` of each label; SpecError unless both have the same, once each."""
-    found = _rows(labels, names, field)
+    found = Naming(labels).rows(names, field)
     lacking = next((label for point, label in enumerate(labels) if point not in found), None)
     if lacking is not None:
         raise SpecError(field, f"lacks label {lacking!r}", "give one for each point and no others")

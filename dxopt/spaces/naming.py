@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -98,6 +98,19 @@ class Naming:
         if isinstance(self.labels, Numbers | Tuples):
             return self._written(text)
         return self._identities.get(cell_id(text) or text)
+
+    def rows(self, names: Any, field: str) -> dict[int | str, int]:
+        """Return the row of each point that a name is the label of, and of other names; SpecError if one is twice."""
+        found: dict[int | str, int] = {}
+        for row, name in enumerate(each(names, field)):
+            try:
+                point = self.with_label(name)
+            except SeveralPoints:
+                fix = "give the points labels of their own"
+                raise SpecError(field, "is matched with labels some of which are alike", fix) from None
+            if found.setdefault(written(name) if point is None else point, row) != row:
+                raise SpecError(field, f"has the label {written(name)!r} twice", "give each label once")
+        return found
 
     def require_distinct(self) -> None:
         """Raise SpecError where labels have one identity, so that a file decides which of them a number is."""
@@ -205,21 +218,17 @@ class Naming:
             if self.aligned and self._are_indices(several):
                 return several.astype(np.int64, copy=False)  # each label is its own index
             several = several.tolist()
-        known: dict[tuple[type, Any], int] = {}
+        labelled = cache(self._labelled)
         found = np.empty(len(several), dtype=np.int64)
         for position, name in enumerate(several):
-            # True is 1 and 7.0 is 7, so that the type belongs to the key
-            key = type(name), name
-            if name is None or not _hashable(name):
+            if name is None or not hashable(name):
                 kind = "missing" if name is None else f"a {type(name).__name__}"
                 raise SpecError("secret", f"is no list of labels: number {position} is {kind}", *self._otherwise())
-            if key not in known:
-                try:
-                    known[key] = self._labelled(name)
-                except NotOnePoint as error:
-                    error.position = position
-                    raise
-            found[position] = known[key]
+            try:
+                found[position] = labelled(name)
+            except NotOnePoint as error:
+                error.position = position
+                raise
         return found
 
     def _by_index(self, given: Any) -> Indices:
@@ -296,6 +305,10 @@ class Naming:
         low, high = points.min(axis=0), points.max(axis=0)
         within = [bool(((low <= tried) & (tried <= high)).all()) for tried in (np.array(row), np.array(row[::-1]))]
         return within == [False, True]
+
+
+cache = lru_cache(None, typed=True)
+"""Caches of functions of names: True is 1 and 7.0 is 7, so that their types count."""
 
 
 def is_written_otherwise(one: str, other: str) -> bool:
@@ -406,9 +419,9 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
     return given if given is array and array.dtype.kind in "iu" else _several(each(given, "secret"))
 
 
-def _hashable(given: Any) -> bool:
-    # a tuple with a list in it is an instance of Hashable, but has no hash
-    return isinstance(given, Hashable) and not (isinstance(given, tuple) and not all(map(_hashable, given)))
+def hashable(given: Any) -> bool:
+    """Return whether something has a hash: a tuple with a list in it is an instance of Hashable, but has none."""
+    return isinstance(given, Hashable) and not (isinstance(given, tuple) and not all(map(hashable, given)))
 
 
 def _whole(given: Any) -> bool:

@@ -95,7 +95,7 @@ def test_labels_of_samples_that_are_none_are_told_by_their_line(tmp_path: Path) 
     prior = "{kind: samples, file: seen.csv, columns: [place]}"
     text = f"space: {{kind: graph, edges: [[west, east]]}}\nepsilon: 1\nprior: {prior}\n"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(dx.SpecError, match=r"seen.csv line 3 is no point of the space; use its labels"):
+    with pytest.raises(dx.SpecError, match=r"seen.csv line 3 is none of the points; use labels"):
         dx.read(file)
 
 

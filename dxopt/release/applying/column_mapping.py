@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -22,6 +22,7 @@ from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
 from dxopt.spaces.metrics import Haversine, OnEarth
+from dxopt.spaces.naming import cache, hashable
 from dxopt.spaces.positions import distance_of, require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.verify.published.sidecar import GENERALIZATIONS, SHARE
@@ -225,18 +226,10 @@ class Snapper:
 
     def _labelled(self, values: Any) -> Snapped:
         """Return the secrets of rows with these labels; each different one is looked up once."""
-        met: dict[Any, tuple[int, int]] = {}
-        listed = each(values, "label")
-        index = np.zeros(len(listed), dtype=np.int64)
-        code = np.zeros(len(listed), dtype=np.int8)
-        for row, value in enumerate(listed):
-            # True == 1 and 7.0 == 7, but may be other labels, so that the type is part of the key; text stands for
-            # what has no hash
-            key = type(value), value if isinstance(value, Hashable) else str(value)
-            if key not in met:
-                met[key] = self._label(value)
-            index[row], code[row] = met[key]
-        return Snapped(index, np.zeros(len(listed)), code)
+        met = cache(self._label)
+        found = [met(value) if hashable(value) else self._label(value) for value in each(values, "label")]
+        index, code = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return Snapped(index, np.zeros(len(index)), code.astype(np.int8))
 
     def _label(self, value: Any) -> tuple[int, int]:
         """Return the secret of a label, 0 if there is none, and the code of the row."""

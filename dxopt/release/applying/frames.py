@@ -84,7 +84,7 @@ class Frame:
         if where.geometry:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
         if where.kind == "label":
-            return [self._names(where.names[0])]
+            return [each(self._frame[where.names[0]].to_native(), "label")]
         return [self._frame[name].to_numpy() for name in where.names]
 
     def column(self, name: str, some: slice) -> Any:
@@ -99,11 +99,7 @@ class Frame:
 
     def persons(self, plan: Plan) -> Any:
         """Return the column of persons, or None where none are asked for."""
-        return None if plan.persons is None else self._names(plan.persons.column)
-
-    def _names(self, column: str) -> list[Any]:
-        """Return the values of a column that name something."""
-        return each(self._frame[column].to_native(), column)
+        return None if plan.persons is None else each(self._frame[plan.persons.column].to_native(), "person")
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""
