@@ -83,10 +83,7 @@ def identity(value: Any, field: str = "person", decimal: str | None = ".") -> st
     if isinstance(value, bytes):
         value = _decoded(value, field)
     text = value if isinstance(value, str) else _written(value, field)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
+    encoded(text, field)
     text = composed(text)
     if decimal == "," and isinstance(value, str) and _THOUSANDS.fullmatch(text):
         raise SpecError(field, "is a number with points, where commas are decimal ones", "write it without points")
@@ -111,6 +108,14 @@ def identity(value: Any, field: str = "person", decimal: str | None = ".") -> st
         return text
     whole, rest = number.groups()
     return f"{whole}.{rest}" if rest else "0" if whole == "-0" else whole
+
+
+def encoded(text: str, field: str) -> bytes:
+    """Return a text in UTF-8; SpecError where it has half of a surrogate pair."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
 
 
 def composed(text: str) -> str:

@@ -404,19 +404,18 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
     """Return what is given as a list, an array of whole numbers, or None where it is one thing."""
     if isinstance(given, str | bytes | np.generic):
         return None
-    if isinstance(given, Sequence):
-        if not all(map(_whole, given)):
-            return list(given)
-        # an empty list has no indices; numbers beyond 64 bits stay a list
-        array = np.array(given, dtype=np.int64 if not len(given) else None)
-        return array if array.dtype.kind in "iu" else list(given)
-    array = np.asarray(given) if hasattr(given, "__array__") else np.array(None)
-    if array.ndim > 1:
-        wrong = f"is no list of labels: it has shape {array.shape}"
+    shape = np.shape(given) if hasattr(given, "__array__") else (0,) * isinstance(given, Sequence)
+    if len(shape) > 1:
+        wrong = f"is no list of labels: it has shape {shape}"
         raise SpecError("secret", wrong, "give one axis of them, or rows of coordinates as ", Option("point"))
-    if not array.ndim:
+    if not shape:
         return None
-    return given if given is array and array.dtype.kind in "iu" else _several(each(given, "secret"))
+    if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
+        return given
+    listed = each(given, "secret")
+    # an empty list has no indices; numbers beyond 64 bits stay a list
+    array = np.array(listed if all(map(_whole, listed)) else None, dtype=None if listed else np.int64)
+    return array if array.dtype.kind in "iu" else listed
 
 
 def hashable(given: Any) -> bool:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from dxopt.errors import DxoptError, SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
-from dxopt.runtime.identity import identities
+from dxopt.runtime.identity import encoded, identities
 from dxopt.runtime.reading import require_private
 
 FORMAT = 3
@@ -78,16 +78,8 @@ def text(given: str, field: str, fix: str = "give it a name") -> str:
     """Return a text that names something (a run, a release, a unit); SpecError if it is empty or no text."""
     if not isinstance(given, str) or not given.strip():
         raise SpecError(field, f"is {given!r}", fix)
-    encodable(given, field)
+    encoded(given, field)
     return given
-
-
-def encodable(given: str, field: str) -> None:
-    """Raise SpecError unless a text has UTF-8, in which SQLite stores it: half a surrogate pair has none."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise SpecError(field, f"{given!r} has a character that is none", "give Unicode text") from None
 
 
 NEW = "none"
