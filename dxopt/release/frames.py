@@ -142,15 +142,10 @@ def prior_from_frame(
     """
     _require_pandas(series, "series", "Series", ("index", "dtype", "to_numpy"))
     weights = _require_numbers(series, "series")
-    rows = space.naming.rows(series.index, "index")
-    lacking = [label for point, label in enumerate(space.labels) if point not in rows]
-    if lacking and missing is None:
-        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
-        fix = "write missing=0 to give weight 0 to what it lacks, or add them"
-        raise SpecError("index", f"lacks label {lacking[0]!r}{more}", fix)
-    _require_known(rows, "index")
+    fix = "write missing=0 to give weight 0 to what it lacks, or add them" if missing is None else None
+    rows = _positions(space.labels, series.index, "index", fix)
     weights = np.append(weights, np.nan if missing is None else missing)  # without `missing` none lacks
-    return Prior.from_weights(space, weights[[rows.get(point, -1) for point in range(len(space))]], name=name)
+    return Prior.from_weights(space, weights[rows], name=name)
 
 
 def _require_pandas(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
@@ -167,18 +162,20 @@ def _require_numbers(given: Any, field: str) -> NDArray[np.float64]:
         raise SpecError(field, "has entries that are not numbers", "give numbers only") from None
 
 
-def _require_known(found: dict[int | str, int], field: str) -> None:
-    """Raise SpecError if a name is no label."""
-    for name in found:
-        if isinstance(name, str):
-            raise SpecError(field, f"has an unknown label {name!r}", "give one for each point and no others")
+_ALL = "give one for each point and no others"
 
 
-def _positions(labels: Sequence[str], names: Iterable[Any], field: str) -> list[int]:
-    """Return the place in `names` of each label; SpecError unless both have the same, once each."""
+def _positions(labels: Sequence[str], names: Iterable[Any], field: str, fix: str | None = _ALL) -> list[int]:
+    """Return the place in `names` of each label, -1 if it is not there; then SpecError if there is a `fix` for that.
+
+    SpecError also if a name is no label, or there twice.
+    """
     found = Naming(labels).rows(names, field)
-    lacking = next((label for point, label in enumerate(labels) if point not in found), None)
-    if lacking is not None:
-        raise SpecError(field, f"lacks label {lacking!r}", "give one for each point and no others")
-    _require_known(found, field)
-    return [found[point] for point in range(len(labels))]
+    lacking = [label for point, label in enumerate(labels) if point not in found]
+    if lacking and fix is not None:
+        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        raise SpecError(field, f"lacks label {lacking[0]!r}{more}", fix)
+    unknown = next((name for name in found if isinstance(name, str)), None)
+    if unknown is not None:
+        raise SpecError(field, f"has an unknown label {unknown!r}", _ALL)
+    return [found.get(point, -1) for point in range(len(labels))]

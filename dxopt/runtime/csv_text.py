@@ -9,12 +9,13 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dxopt.errors import Option, SpecError, required_choice
 from dxopt.runtime.column_names import as_asked, is_data, is_name, require_distinct, require_header
@@ -113,7 +114,8 @@ class CsvText:
                 rows = rows[1:] if header else rows
                 width = len(text.names)
                 fits = matrix or {*columns} <= {*text.names}
-                numeric = _share(map(_is_number, text._cells(rows, text.names if matrix else columns)))
+                cells = text._cells(rows, text.names if matrix else columns)
+                numeric = _share(not math.isnan(number(cell.replace(",", "."))) for cell in cells)
                 equal = _share(len(row) == width > 1 for row in rows) if error is None else 0.0
                 guesses.append(((fits, numeric, equal, width), text, rows))
             elif error is None:
@@ -228,12 +230,14 @@ def with_point(cell: str, decimal: str) -> str:
     return "" if "." in cell else cell.replace(",", ".")
 
 
-def _is_number(cell: str) -> bool:
+def number(value: Any) -> float:
+    """Return a value as a number, NaN if it is none; `float` would take True for 1, and "1_0" for 10."""
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+        return math.nan
     try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _share(given: Iterable[bool]) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
 from dxopt.runtime.column_names import in_degrees, listed, no_header
-from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, with_point
+from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, number, with_point
 from dxopt.runtime.identity import CommaError
 from dxopt.runtime.reading import MOST_TABLE
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
@@ -208,13 +208,8 @@ def _parse_cell(
     cell: str, file: str, line: int, column: str, blame: Blame, decimal: str, *, infinite: bool = False
 ) -> float:
     """Return a cell as a finite number, or as infinity where `infinite` allows it; an error names line and column."""
-    text = with_point(cell, decimal)
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    # Python reads 1_000 as a number, other programs do not
-    if (math.isfinite(value) and "_" not in cell) or (infinite and cell == "inf"):
+    value = number(with_point(cell, decimal))
+    if math.isfinite(value) or (infinite and cell == "inf"):
         return value
     also = " or inf" if infinite else ""
     fix = f"give a finite number{also}"

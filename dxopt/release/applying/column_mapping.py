@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
-from dxopt.runtime.csv_text import has_comma, with_point
+from dxopt.runtime.csv_text import has_comma, number, with_point
 from dxopt.runtime.identity import CommaError, each, identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
@@ -259,16 +259,6 @@ def numbers(column: Any, decimal: str = ".") -> NDArray[np.float64]:
         with suppress(ValueError):
             return np.array(column, dtype=float)
     return np.array([number(value) for value in column], dtype=float)
-
-
-def number(value: Any) -> float:
-    """Return a value as a number, NaN if it is none; `float` would take True for 1, and "1_0" for 10."""
-    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
 
 
 _ROUNDING = 1e-9
