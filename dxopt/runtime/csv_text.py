@@ -17,6 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from dxopt.errors import Option, SpecError, required_choice
 from dxopt.runtime.column_names import as_asked, is_data, is_name, require_distinct, require_header
 from dxopt.runtime.reading import MOST_ROW, BoundedLines, TooLarge, open_file, require_few, too_long
@@ -31,6 +33,7 @@ _CELLS = 100_000
 """Rows by which a guess is checked, unless they have more cells than this."""
 _BLOCK = 1 << 20
 _COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_NO_NUMBERS = bool, np.bool_, np.datetime64, np.timedelta64
 _EXCEL = re.compile(r"sep=.?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
 
@@ -231,8 +234,8 @@ def with_point(cell: str, decimal: str) -> str:
 
 
 def number(value: Any) -> float:
-    """Return a value as a number, NaN if it is none; `float` would take True for 1, and "1_0" for 10."""
-    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+    """Return a value as a number, NaN if it is none; `float` would take True for 1, "1_0" for 10, and times."""
+    if isinstance(value, _NO_NUMBERS) or (isinstance(value, str) and "_" in value):
         return math.nan
     try:
         return float(value)
