@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from datetime import date, time
 from decimal import Decimal
 from numbers import Real
@@ -32,8 +31,9 @@ _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{
 """A day and a time, whose seconds are without the zeros at their end."""
 _DIGITS = 4300
 """Most digits of a number, as Python writes no more of an integer."""
-NARROW = np.float16, np.float32
+NARROW: tuple[type, ...] = (np.float16, np.float32)
 """Floats that are not to become doubles, which write them otherwise and hide that they stand for several numbers."""
+_TEXTS: tuple[type, ...] = (str, bytes)
 UNSEEN = (
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -143,7 +143,8 @@ def each(values: Any, field: str) -> list[Any]:
     Floats of few bits keep their type, times all their digits, and categories are what they stand for. SpecError
     where it is one value, or several columns.
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable) or len(getattr(values, "shape", "1")) != 1:
+    many = hasattr(values, "__iter__") and not isinstance(values, _TEXTS)
+    if not many or len(getattr(values, "shape", "1")) != 1:
         raise SpecError(field, "are one value, or several columns", "give a list, or one column")
     library = type(values).__module__.partition(".")[0]
     if library == "polars":
