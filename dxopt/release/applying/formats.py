@@ -97,26 +97,44 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def bare_array(array: Any) -> Any:
-    """Return an array of Arrow, or a chunked one, of its bare type."""
+    """Return an array of Arrow, or a chunked one, of its bare type, rebuilt from its values alone.
+
+    Nothing else that its buffers have is in it, such as what is under nulls, around a slice, between lists.
+    """
     import pyarrow as pa
 
     kind = bare_type(array.type)
-    if kind == array.type:
-        return array
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([bare_array(chunk) for chunk in array.chunks], kind)
     if isinstance(array.type, pa.BaseExtensionType):
         return bare_array(array.storage)
+    rows = np.arange(array.offset, array.offset + len(array))
+    if pa.types.is_dictionary(array.type):
+        return bare_array(array.dictionary).take(array.indices)
     if pa.types.is_run_end_encoded(array.type):
-        return bare_array(optional("pyarrow.compute").run_end_decode(array))
-    if "list_view" in str(array.type):  # casts of these are not sound
-        return pa.array(array.to_pylist(), kind)
-    try:
-        # casts of nested arrays are of all that a part is of, and not of the part alone
-        whole = array.take(pa.array(range(len(array)))) if pa.types.is_nested(kind) else array
-        return whole.cast(kind)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return pa.array(array.to_pylist(), kind)
+        return bare_array(array.values).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
+    if not pa.types.is_nested(kind):
+        return array.cast(kind).take(pa.array(np.arange(len(array))))
+    valid = np.asarray(array.is_valid())
+    if pa.types.is_struct(kind) or pa.types.is_fixed_size_list(kind):
+        if pa.types.is_struct(kind):
+            parts = [bare_array(part) for part in array.flatten()]
+        else:
+            size = kind.list_size
+            places = rows.repeat(size) * size + np.tile(np.arange(size), len(rows))
+            parts = [bare_array(array.values).take(pa.array(places, mask=~valid.repeat(size)))]
+        bits = pa.py_buffer(np.packbits(valid, bitorder="little")) if array.null_count else None
+        return pa.Array.from_buffers(kind, len(array), [bits], children=parts)
+    if pa.types.is_map(kind):
+        array = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
+    lengths = optional("pyarrow.compute").list_value_length(array).fill_null(0)
+    ends = pa.array(np.cumsum(np.append(0, lengths)), mask=np.append(~valid, False))
+    values = array.flatten()
+    if pa.types.is_map(kind):
+        return pa.MapArray.from_arrays(ends.cast(pa.int32()), *map(bare_array, values.flatten()))
+    if pa.types.is_large_list(kind):
+        return pa.LargeListArray.from_arrays(ends, bare_array(values))
+    return pa.ListArray.from_arrays(ends.cast(pa.int32()), bare_array(values))
 
 
 def plain_array(array: Any) -> pa.Array:

@@ -179,6 +179,28 @@ def test_every_type_of_polars_is_dropped_and_kept(column: Any) -> None:
     assert "k" not in applied(frame, columns=dx.Columns(drop=["k"])).columns
 
 
+@pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128])
+def test_integers_of_128_bits_are_secrets_labels_and_persons(kind: Any) -> None:
+    frame = pl.DataFrame({"beds": [1, 2], "who": [7, 2**100]}, schema={"beds": kind, "who": kind})
+    asked = {"key": dx.Key.new(), "release": "r", "person": "who"}
+    found = dx.apply(counts(), frame, column="beds", within=0, **asked)
+    assert found["who"].to_list() == [7, 2**100]
+    for same in (
+        frame.with_columns(beds=pl.col("beds").cast(pl.Int8)),
+        frame.with_columns(who=pl.Series(["7", f"{2**100}"])),
+    ):
+        assert dx.apply(counts(), same, column="beds", within=0, **asked)["beds"].to_list() == found["beds"].to_list()
+    assert len(dx.apply(counts(), frame, columns=dx.Columns(label="beds"))) == 2
+
+
+@pytest.mark.parametrize("kind", [pl.List(pl.Int128), pl.Array(pl.Int128, 1), pl.Struct({"a": pl.Int128})], ids=str)
+def test_nested_integers_of_128_bits_are_refused(kind: Any) -> None:
+    values = [{"a": 1}] if kind == pl.Struct else [[1]]
+    with pytest.raises(dx.SpecError) as refused:
+        applied(pl.DataFrame({"beds": [1], "k": pl.Series(values, dtype=kind)}))
+    assert refused.value.field == "data"
+
+
 def test_a_column_of_several_types_is_refused() -> None:
     union = pa.UnionArray.from_sparse(
         pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]
