@@ -85,7 +85,9 @@ class Table:
         """Return the cells of one column, without blanks around them; refuse a column that is not there."""
         if name not in self.text.names:
             # a first line in which no column has numbers may be somebody's data
-            listing = f"its columns are {listed(self.text.names)}" if self.text.named or self.said.header else _LOOK
+            listing = f"its columns are {listed(self.text.names)}"
+            if not self.text.named:
+                listing = _LOOK if self.said.header else f"{_LOOK}{_SAY}"
             raise blame(f"{self.name} has no column {name!r}", listing)
         index = self.names.index(name)
         return [row[index].strip() for row in self.rows]
@@ -207,7 +209,8 @@ def _parse_cell(
     raise blame(f"{file} line {line}, column {column} is not a number", fix)
 
 
-_LOOK = f"name one of the first line, or say whether that has names: {Option('header', True).in_file()}"
+_LOOK = "name one of the first line"
+_SAY = f", or say whether that has names: {Option('header', True).in_file()}"
 _TELL = "write {{lat: {}, lon: {}}}, or the other way round"
 
 

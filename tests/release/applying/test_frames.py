@@ -274,6 +274,7 @@ def test_reports_go_to_their_rows_by_label(labels: str, left_out: int) -> None:
     if labels not in ("counted", "beside columns of its names"):
         less = dx.apply(town(), frame, lat="lat", lon="lon", outside="drop", columns=dx.Columns(drop=[name]))
         assert name not in [*less.columns, *less.index.names]
+        assert labels == "two" or [*less["note"]] == [*frame.iloc[less.index]["note"]]
 
 
 def test_an_index_of_true_values_is_not_published() -> None:
