@@ -160,13 +160,6 @@ def values_of(array: Any) -> Any:
         return (array.cast(pa.string()) if written else plain_array(array)).to_pylist()
 
 
-def bare_table(table: pa.Table) -> pa.Table:
-    """Return a table of Arrow without metadata and dictionaries."""
-    import pyarrow as pa
-
-    return pa.table({name: bare_array(table.column(name)) for name in table.column_names})
-
-
 ROWS = 1 << 16
 """Largest number of rows in memory at once; `MOST_CHUNK` bounds their letters."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
-from dxopt.release.applying.formats import ROWS, bare_array, bare_table, places_of_shapes, values_of
+from dxopt.release.applying.formats import ROWS, bare_array, places_of_shapes, values_of
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
@@ -91,7 +91,7 @@ class Frame:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
         if where.kind == "label":
             return [self._names(where.names[0])]
-        return [_numpy_of(self._frame[name]) for name in where.names]
+        return [self.column(name, slice(None)) for name in where.names]
 
     def column(self, name: str, some: slice) -> Any:
         """Return the values of a column in some rows."""
@@ -109,8 +109,8 @@ class Frame:
 
     def _names(self, column: str) -> list[Any]:
         """Return the values of a column that name something, with all digits of integers and no more of floats."""
-        values = _numpy_of(self._frame[column])
-        return list(values) if values.dtype in NARROW else self._frame[column].to_list()
+        values = self.column(column, slice(None))
+        return list(values) if getattr(values, "dtype", None) in NARROW else self._frame[column].to_list()
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""
@@ -144,10 +144,6 @@ class Frame:
             native = geopandas.GeoDataFrame(native)
             native[shape] = points
             native = native.set_geometry(shape)[list(layout.order)]
-        elif self._shapes:
-            import pandas as pd
-
-            native = pd.DataFrame(native)[list(layout.order)]
         else:
             native = frame.select(*layout.order).to_native()
         return self._trimmed(native)
@@ -173,7 +169,8 @@ def _rebuilt(frame: Any) -> Any:
     if frame.implementation.is_polars():
         native = native.with_columns(map(_rebuilt_of_polars, native))
     elif frame.implementation.is_pyarrow():
-        native = bare_table(native)
+        arrays = [bare_array(native[name]) for name in native.column_names]
+        native = type(native).from_arrays(arrays, native.column_names)
     elif frame.implementation.is_pandas():
         native = native.copy(deep=False)
         for name, kind in native.dtypes.items():
@@ -187,9 +184,7 @@ def _rebuilt_of_polars(series: Any) -> Any:
     import polars as pl
 
     stored = _arrow_of(series)
-    if stored is None:
-        return pl.Series(series.name, series.to_list(), series.dtype)
-    return pl.Series(series.name, stored)
+    return pl.Series(series.name, *((series.to_list(), series.dtype) if stored is None else (stored,)))
 
 
 def _rebuilt_of_pandas(series: Any) -> Any:
@@ -205,11 +200,6 @@ def _rebuilt_of_pandas(series: Any) -> Any:
         return series.array
     array = bare_array(convert())
     return (pd.ArrowDtype(array.type) if hasattr(kind, "pyarrow_dtype") else kind).__from_arrow__(array)
-
-
-def _numpy_of(series: Any) -> Any:
-    """Return the values of a series as an array of NumPy."""
-    return np.array(series.to_list(), dtype=object) if str(series.dtype) in _WITHOUT_ARROW else series.to_numpy()
 
 
 def _stored(series: Any) -> Any:
