@@ -125,31 +125,24 @@ class Frame:
         import narwhals as nw
 
         frame = self._frame if kept.all() else _rebuilt(self._frame.filter(kept.tolist()))
-        made = []
-        for name, values in layout.made.items():
-            if values.ndim == 1:
-                taken = values[drawn]
-                listed = taken.tolist() if taken.dtype == object else taken
-                made.append(nw.new_series(name, listed, backend=frame.implementation))
-        frame = frame.drop(*(name for name in layout.left_out)).with_columns(*made)
-        shape = next((name for name, values in layout.made.items() if values.ndim == 2), None)
-        native = frame.to_native()
+        drew = {name: values[drawn] for name, values in layout.made.items()}
+        made = [
+            nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
+            for name, values in drew.items()
+            if values.ndim == 1
+        ]
+        frame = frame.with_columns(*made)
+        shape = next((name for name, values in drew.items() if values.ndim == 2), None)
         if shape is not None:
             import geopandas
 
-            places = layout.made[shape][drawn]
             crs = self._native.crs
             crs = crs.from_authority(*crs.to_authority())  # as it was given it may have any name
-            points = geopandas.points_from_xy(places[:, 1], places[:, 0], crs=crs)
-            native = geopandas.GeoDataFrame(native)
-            native[shape] = points
+            native = geopandas.GeoDataFrame(frame.to_native())
+            native[shape] = geopandas.points_from_xy(*drew[shape].T[::-1], crs=crs)
             native = native.set_geometry(shape)[list(layout.order)]
         else:
             native = frame.select(*layout.order).to_native()
-        return self._trimmed(native)
-
-    def _trimmed(self, native: Any) -> Any:
-        """Return a frame, that of pandas without attributes, and with its index."""
         if not self._frame.implementation.is_pandas():
             return native
         native.attrs = {}
