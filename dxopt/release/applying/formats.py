@@ -103,47 +103,58 @@ def bare_array(array: Any) -> Any:
     """
     import pyarrow as pa
 
-    kind = bare_type(array.type)
     if isinstance(array, pa.ChunkedArray):
-        return pa.chunked_array([bare_array(chunk) for chunk in array.chunks], kind)
-    if isinstance(array.type, pa.BaseExtensionType):
-        return bare_array(array.storage)
-    rows = np.arange(array.offset, array.offset + len(array))
-    if pa.types.is_dictionary(array.type):
-        return bare_array(array.dictionary).take(array.indices)
-    if pa.types.is_run_end_encoded(array.type):
-        return bare_array(array.values).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
-    if not pa.types.is_nested(kind):
-        return array.cast(kind).take(pa.array(np.arange(len(array))))
-    valid = np.asarray(array.is_valid())
-    if pa.types.is_struct(kind) or pa.types.is_fixed_size_list(kind):
-        if pa.types.is_struct(kind):
-            parts = [bare_array(part) for part in array.flatten()]
-        else:
-            size = kind.list_size
-            places = rows.repeat(size) * size + np.tile(np.arange(size), len(rows))
-            parts = [bare_array(array.values).take(pa.array(places, mask=~valid.repeat(size)))]
-        bits = pa.py_buffer(np.packbits(valid, bitorder="little")) if array.null_count else None
-        return pa.Array.from_buffers(kind, len(array), [bits], children=parts)
-    if pa.types.is_map(kind):
-        array = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
-    lengths = optional("pyarrow.compute").list_value_length(array).fill_null(0)
-    ends = pa.array(np.cumsum(np.append(0, lengths)), mask=np.append(~valid, False))
-    values = array.flatten()
-    if pa.types.is_map(kind):
-        return pa.MapArray.from_arrays(ends.cast(pa.int32()), *map(bare_array, values.flatten()))
-    if pa.types.is_large_list(kind):
-        return pa.LargeListArray.from_arrays(ends, bare_array(values))
-    return pa.ListArray.from_arrays(ends.cast(pa.int32()), bare_array(values))
+        return pa.chunked_array(map(bare_array, array.chunks), bare_type(array.type))
+    return _rebuilt(array, _usual)
 
 
 def plain_array(array: Any) -> pa.Array:
     """Return a bare array, or a chunked one, in one piece, whose values Python has whatever they are."""
     import pyarrow as pa
 
-    kind = _mapped(array.type, _plain)
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    return pa.concat_arrays([chunk.view(kind) for chunk in chunks] or [pa.array([], kind)])
+    return pa.concat_arrays([_rebuilt(chunk, _plain) for chunk in chunks or [pa.array([], array.type)]])
+
+
+def _rebuilt(array: Any, leaf: Callable[[pa.DataType], pa.DataType]) -> Any:
+    """Return an array of its values alone, with other types for those that have no parts."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = _mapped(array.type, leaf)
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _rebuilt(array.storage, leaf)
+    if types.is_null(kind):
+        return pa.nulls(len(array))
+    rows = np.arange(array.offset, array.offset + len(array))
+    if types.is_dictionary(array.type):
+        return _rebuilt(array.dictionary, leaf).take(array.indices)
+    if types.is_run_end_encoded(array.type):
+        return _rebuilt(array.values, leaf).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
+    if not types.is_nested(kind):
+        return array.cast(_usual(array.type)).take(pa.array(rows - array.offset)).view(kind)
+    valid = np.asarray(array.is_valid())
+    buffers = [pa.py_buffer(np.packbits(valid, bitorder="little")) if array.null_count else None]
+    if types.is_struct(kind):
+        parts = [_rebuilt(part, leaf) for part in array.flatten()]
+        return pa.Array.from_buffers(kind, len(array), buffers, children=parts)
+    if types.is_fixed_size_list(kind):
+        starts, sizes = rows * kind.list_size, np.full(len(array), kind.list_size)
+    elif "list_view<" in str(array.type)[:16]:
+        starts, sizes = np.asarray(array.offsets), np.where(valid, array.sizes, 0)
+    else:
+        starts, sizes = np.asarray(array.offsets)[:-1], np.where(valid, np.diff(array.offsets), 0)
+    ends = np.cumsum(np.append(0, sizes))
+    places = np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
+    first, behind = (places.min(), places.max() + 1) if len(places) else (0, 0)
+    taken = pa.array(places - first, mask=~valid.repeat(sizes))
+    parts = [array.keys, array.items] if types.is_map(kind) else [array.values]
+    parts = [_rebuilt(part.slice(first, behind - first), leaf).take(taken) for part in parts]
+    if types.is_map(kind):
+        return pa.MapArray.from_arrays(pa.array(ends, pa.int32(), mask=np.append(~valid, False)), *parts)
+    if not types.is_fixed_size_list(kind):
+        buffers.append(pa.py_buffer(ends.astype(np.int64 if types.is_large_list(kind) else np.int32)))
+    return pa.Array.from_buffers(kind, len(array), buffers, children=parts)
 
 
 def values_of(array: Any) -> Any:

@@ -56,6 +56,8 @@ ARROW: dict[str, Any] = {
     "bytes": pa.array([b"\xff", None, b"x"]),
     "fixed bytes": pa.array([b"\xff", None, b"x"], pa.binary(1)),
     "nothing": pa.nulls(3),
+    "list of nothing": pa.array([[None, None], None, []]),
+    "map of nothing": pa.array([[("a", None)], None, []], pa.map_(pa.string(), pa.null())),
     "true": pa.array([True, None, False]),
     "unsigned": pa.array([2**64 - 1, None, 1], pa.uint64()),
     "dictionary": pa.array(["x", "SECRET", "y"]).dictionary_encode(),
