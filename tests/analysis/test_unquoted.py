@@ -99,8 +99,9 @@ def test_no_data_are_listed_as_names(tmp_path: Path, ending: str, option: str, h
     elif ending == "parquet":
         frame.to_parquet(data)
     output = None if ending == "pandas" else tmp_path / f"out.{ending}"
-    names = {"lat": "37.4567", "lon": "4.5"} if option != "columns" else {"lat": "lat", "lon": "lon"}
-    columns = dx.Columns(header=header, **({} if option == "columns" else {option: ["note"]}))
+    names: Any = {"lat": "37.4567", "lon": "4.5"} if option != "columns" else {"lat": "lat", "lon": "lon"}
+    chosen: Any = {} if option == "columns" else {option: ["note"]}
+    columns = dx.Columns(header=header, **chosen)
     with pytest.raises(dx.SpecError) as found:
         dx.apply(town(), data, output, columns=columns, **names)
     assert "CANARY" not in str(found.value) and (option != "columns" or "37.4567" not in str(found.value))
@@ -115,6 +116,6 @@ def test_no_refusal_names_a_person(tmp_path: Path) -> None:
         with dx.Budgets.open(tmp_path / f"{persons}{key is None}", create=True, default=0.1, key=key) as ledger:
             for policy in ("refuse", "drop"):
                 with pytest.raises(dx.BudgetExceeded) as found:
-                    asked = {"column": "value", "person": "who", "ledger": ledger, "over_budget": policy}
+                    asked: Any = {"column": "value", "person": "who", "ledger": ledger, "over_budget": policy}
                     dx.apply(TABLE, some, **asked)
                 assert "CANARY" not in str(found.value) and found.value.person == "CANARY"

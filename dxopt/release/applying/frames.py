@@ -226,7 +226,7 @@ def _with_index_as_columns(native: Any) -> tuple[Any, dict[str, Any]]:
     Levels without a name, or with that of a column, are called `index` or `level_0`, …, as pandas does. An index that
     counts rows from 0 becomes no column. Any other frame is returned as it is.
     """
-    index = getattr(native, "index", None)
+    index: Any = getattr(native, "index", None)
     if not hasattr(index, "names") or not hasattr(native, "reset_index"):
         return native, {}
     plain = native.reset_index(drop=True)
