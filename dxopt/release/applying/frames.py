@@ -231,9 +231,10 @@ def _with_index_as_columns(native: Any) -> tuple[Any, dict[str, Any]]:
         return native, {}
     plain = native.reset_index(drop=True)
     levels: dict[str, Any] = {}
-    for place, name in enumerate(() if index.name is None and index.equals(plain.index) else index.names):
+    counted = index.name is None and index.equals(plain.index)
+    for place, name in enumerate([] if counted else [*index.names]):
         usual = [f"level_{number}" for number in range(place, place + len(plain.columns) + 1)]
-        names: list[Any] = [name] * (name is not None) + ["index"] * (index.nlevels == 1) + usual
+        names = [name] * (name is not None) + ["index"] * (index.nlevels == 1) + usual
         column = next(other for other in names if other not in plain.columns)
         plain.insert(place, column, index.get_level_values(place))
         levels[column] = name
