@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dxopt.errors import SpecError, optional
+from dxopt.errors import SpecError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,35 +66,64 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def bare_array(array: Any) -> Any:
-    """Return an array of Arrow, or a chunked one, of its bare type."""
+    """Return an array of Arrow, or a chunked one, of its bare type, rebuilt from its values alone.
+
+    Nothing else that its buffers have is in it, such as what is under nulls, around a slice, between lists.
+    """
     import pyarrow as pa
 
-    kind = bare_type(array.type)
-    if kind == array.type:
-        return array
     if isinstance(array, pa.ChunkedArray):
-        return pa.chunked_array([bare_array(chunk) for chunk in array.chunks], kind)
-    if isinstance(array.type, pa.BaseExtensionType):
-        return bare_array(array.storage)
-    if pa.types.is_run_end_encoded(array.type):
-        return bare_array(optional("pyarrow.compute").run_end_decode(array))
-    if "list_view" in str(array.type):  # casts of these are not sound
-        return pa.array(array.to_pylist(), kind)
-    try:
-        # casts of nested arrays are of all that a part is of, and not of the part alone
-        whole = array.take(pa.array(range(len(array)))) if pa.types.is_nested(kind) else array
-        return whole.cast(kind)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return pa.array(array.to_pylist(), kind)
+        return pa.chunked_array(map(bare_array, array.chunks), bare_type(array.type))
+    return _rebuilt(array, _usual)
 
 
 def plain_array(array: Any) -> pa.Array:
     """Return a bare array, or a chunked one, in one piece, whose values Python has whatever they are."""
     import pyarrow as pa
 
-    kind = _mapped(array.type, _plain)
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    return pa.concat_arrays([chunk.view(kind) for chunk in chunks] or [pa.array([], kind)])
+    return pa.concat_arrays([_rebuilt(chunk, _plain) for chunk in chunks or [pa.array([], array.type)]])
+
+
+def _rebuilt(array: Any, leaf: Callable[[pa.DataType], pa.DataType]) -> Any:
+    """Return an array of its values alone, with other types for those that have no parts."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = _mapped(array.type, leaf)
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _rebuilt(array.storage, leaf)
+    if types.is_null(kind):
+        return pa.nulls(len(array))
+    rows = np.arange(array.offset, array.offset + len(array))
+    if types.is_dictionary(array.type):
+        return _rebuilt(array.dictionary, leaf).take(array.indices)
+    if types.is_run_end_encoded(array.type):
+        return _rebuilt(array.values, leaf).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
+    if not types.is_nested(kind):
+        return array.cast(_usual(array.type)).take(pa.array(rows - array.offset)).view(kind)
+    valid = np.asarray(array.is_valid())
+    buffers = [pa.py_buffer(np.packbits(valid, bitorder="little")) if array.null_count else None]
+    if types.is_struct(kind):
+        parts = [_rebuilt(part, leaf) for part in array.flatten()]
+        return pa.Array.from_buffers(kind, len(array), buffers, children=parts)
+    if types.is_fixed_size_list(kind):
+        starts, sizes = rows * kind.list_size, np.full(len(array), kind.list_size)
+    elif "list_view<" in str(array.type)[:16]:
+        starts, sizes = np.asarray(array.offsets), np.where(valid, array.sizes, 0)
+    else:
+        starts, sizes = np.asarray(array.offsets)[:-1], np.where(valid, np.diff(array.offsets), 0)
+    ends = np.cumsum(np.append(0, sizes))
+    places = np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
+    first, behind = (places.min(), places.max() + 1) if len(places) else (0, 0)
+    taken = pa.array(places - first, mask=~valid.repeat(sizes))
+    parts = [array.keys, array.items] if types.is_map(kind) else [array.values]
+    parts = [_rebuilt(part.slice(first, behind - first), leaf).take(taken) for part in parts]
+    if types.is_map(kind):
+        return pa.MapArray.from_arrays(pa.array(ends, pa.int32(), mask=np.append(~valid, False)), *parts)
+    if not types.is_fixed_size_list(kind):
+        buffers.append(pa.py_buffer(ends.astype(np.int64 if types.is_large_list(kind) else np.int32)))
+    return pa.Array.from_buffers(kind, len(array), buffers, children=parts)
 
 
 def values_of(array: Any) -> Any:
@@ -121,10 +150,3 @@ def _moment(scalar: pa.Scalar) -> Any:
         return scalar.as_py()
     except (ValueError, OverflowError):  # years that Python has none of
         return pa.array([scalar], scalar.type).to_numpy(zero_copy_only=False)[0]
-
-
-def bare_table(table: pa.Table) -> pa.Table:
-    """Return a table of Arrow without metadata and dictionaries."""
-    import pyarrow as pa
-
-    return pa.table({name: bare_array(table.column(name)) for name in table.column_names})

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
-from dxopt.runtime.column_names import in_degrees, listed, no_header
+from dxopt.runtime.column_names import in_degrees, no_header, no_such_column
 from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, number, with_point
 from dxopt.runtime.identity import CommaError
 from dxopt.runtime.reading import MOST_TABLE
@@ -87,8 +87,9 @@ class Table:
         """Return the cells of one column, without blanks around them; refuse a column that is not there."""
         if name not in self.text.names:
             # a first line in which no column has numbers may be somebody's data
-            listing = f"its columns are {listed(self.text.names)}" if self.text.named or self.said.header else _LOOK
-            raise blame(f"{self.name} has no column {name!r}", listing)
+            names = self.text.names if self.text.named else None
+            error = no_such_column("columns", name, names, self.said.header)
+            raise blame(f"{self.name} has no column {name!r}", error.fix_in(Option.in_file))
         index = self.names.index(name)
         return [row[index].strip() for row in self.rows]
 
@@ -218,7 +219,6 @@ def _parse_cell(
     raise blame(f"{file} line {line}, column {column} is not a number", fix)
 
 
-_LOOK = f"name one of the first line, or say whether that has names: {Option('header', True).in_file()}"
 _TELL = "write {{lat: {}, lon: {}}}, or the other way round"
 
 

@@ -179,7 +179,7 @@ class Plan:
         for option, columns in wanted.items():
             missing = next((name for name in columns if name not in known), None)
             if missing is not None:
-                raise no_such_column(option, missing, names if named or header else None)
+                raise no_such_column(option, missing, names if named else None, header)
 
     def unnamed(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
         """Return the columns of the data that are kept without being named."""

@@ -462,7 +462,7 @@ class Budgets(Shown):
         Raises
         ------
         BudgetExceeded
-            If somebody has not that much left; the error names the first of them. Nothing is charged.
+            If somebody has not that much left; its `person` is the first of them. Nothing is charged.
         SpecError
             If the unit is another, the run is not this process's or is finished, or has paid for other rows before.
 

@@ -201,13 +201,12 @@ def refusal(
 ) -> BudgetExceeded:
     """Return the error that refuses a charge: `short` has the accounts that cannot pay, and the rows asked of each.
 
-    It names the first, `person`, with what is left, and says what budget would do; `other` is offered before that.
+    It says what the first, `person`, has left, but not who that is, and what budget would do; `other` is offered
+    before that.
     """
     account, count = short[0]
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
-    who = (
-        f"{len(short):,} persons have too little left; the first, {person!r}," if short[1:] else f"person {person!r}"
-    )
+    who = f"{len(short):,} persons have too little left; the first" if short[1:] else "the person"
     if budget is None:
         fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
         return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)

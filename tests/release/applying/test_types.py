@@ -56,6 +56,8 @@ ARROW: dict[str, Any] = {
     "bytes": pa.array([b"\xff", None, b"x"]),
     "fixed bytes": pa.array([b"\xff", None, b"x"], pa.binary(1)),
     "nothing": pa.nulls(3),
+    "list of nothing": pa.array([[None, None], None, []]),
+    "map of nothing": pa.array([[("a", None)], None, []], pa.map_(pa.string(), pa.null())),
     "true": pa.array([True, None, False]),
     "unsigned": pa.array([2**64 - 1, None, 1], pa.uint64()),
     "dictionary": pa.array(["x", "SECRET", "y"]).dictionary_encode(),
@@ -177,6 +179,28 @@ def test_every_type_of_polars_is_dropped_and_kept(column: Any) -> None:
     frame = pl.DataFrame({"beds": [1, 2, 50]}).with_columns(column.cast(column.dtype).alias("k"))
     assert applied(frame)["k"].dtype == column.dtype
     assert "k" not in applied(frame, columns=dx.Columns(drop=["k"])).columns
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128])
+def test_integers_of_128_bits_are_secrets_labels_and_persons(kind: Any) -> None:
+    frame = pl.DataFrame({"beds": [1, 2], "who": [7, 2**100]}, schema={"beds": kind, "who": kind})
+    asked = {"key": dx.Key.new(), "release": "r", "person": "who"}
+    found = dx.apply(counts(), frame, column="beds", within=0, **asked)
+    assert found["who"].to_list() == [7, 2**100]
+    for same in (
+        frame.with_columns(beds=pl.col("beds").cast(pl.Int8)),
+        frame.with_columns(who=pl.Series(["7", f"{2**100}"])),
+    ):
+        assert dx.apply(counts(), same, column="beds", within=0, **asked)["beds"].to_list() == found["beds"].to_list()
+    assert len(dx.apply(counts(), frame, columns=dx.Columns(label="beds"))) == 2
+
+
+@pytest.mark.parametrize("kind", [pl.List(pl.Int128), pl.Array(pl.Int128, 1), pl.Struct({"a": pl.Int128})], ids=str)
+def test_nested_integers_of_128_bits_are_refused(kind: Any) -> None:
+    values = [{"a": 1}] if kind == pl.Struct else [[1]]
+    with pytest.raises(dx.SpecError) as refused:
+        applied(pl.DataFrame({"beds": [1], "k": pl.Series(values, dtype=kind)}))
+    assert refused.value.field == "data"
 
 
 def test_a_column_of_several_types_is_refused() -> None:
