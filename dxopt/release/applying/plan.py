@@ -323,7 +323,7 @@ class Payment:
 
     def give_up(self) -> None:
         """End the run, and give back what it paid, but for draws with a key: the next run finds those paid."""
-        self.ledger.give_up(self.run, refund=self.persons.key is None)
+        self.ledger._give_up(self.run, refund=self.persons.key is None, seen=False)
         self.stage = "given up"
 
     def _payable(self, settled: Settled) -> Settled:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -195,32 +195,23 @@ class LedgerFile:
         self._closed = True
         self._db.close()
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
         """Open a transaction, one at a time over all processes, for the context: all of it is written, or nothing."""
-        with self._lock, self._plainly():
-            self._same_process()
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                # SQLite may have rolled back by itself, as where the disk is full.
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Open a transaction for the context that sees a single state of the ledger, and is to change nothing."""
+        return self._transaction("BEGIN")
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction for the context that sees a single state of the ledger, and changes nothing."""
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         with self._lock, self._plainly():
             self._same_process()
-            self._db.execute("BEGIN")
-            try:
+            if self._db.in_transaction:  # an interrupt came as the context was entered or left
+                self._db.rollback()
+            with self._db:  # commits, or rolls back after any exception
+                self._db.execute(begin)
                 yield self._db
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
 
     def _same_process(self) -> None:
         """Raise SpecError in a forked copy of the process: connections of SQLite must not be used in one."""

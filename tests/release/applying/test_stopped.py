@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -16,6 +17,7 @@ import pytest
 import dxopt as dx
 from dxopt.release.applying import formats
 from dxopt.release.applying.files import digest_of, held
+from dxopt.release.budgets import budgets, ledger_file
 from tests.material.carriers import TEXT, csv_of
 from tests.material.people import counts
 
@@ -355,3 +357,38 @@ def test_a_call_that_is_refused_leaves_what_another_one_has_paid_for(
         apply(data, output, ledger)
         assert ledger.account("ann").spent == 2 * LEVEL
         assert belong(output) and not hidden(tmp_path)
+
+
+class Interrupts:
+    """Interrupt a call as signals do, after so many steps of the ledger's file and of its contexts."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def __call__(self, frame: Any, event: str, argument: object) -> None:
+        if event not in ("call", "c_return"):
+            return
+        file, caller = frame.f_code.co_filename, frame.f_back.f_code.co_filename
+        if ledger_file.__file__ in (file, caller) or (file, caller) == (contextlib.__file__, budgets.__file__):
+            self.left -= 1
+            if self.left == 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+
+def test_an_interrupt_at_any_step_of_a_transaction_leaves_a_frame_unpaid_and_the_ledger_free(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"person": ["ann"], "beds": [3]})
+    for after in range(1, 1000, 3):
+        (folder := tmp_path / str(after)).mkdir()
+        with opened(folder) as ledger, dx.Budgets.open(folder / "ledger.sqlite", wait=0) as other:
+            sys.setprofile(stop := Interrupts(after))
+            try:
+                apply(frame, None, ledger)
+            except KeyboardInterrupt:
+                assert other.account("ann").spent == ledger.account("ann").spent == 0, after
+                assert other.pay("ann", LEVEL, unit="per unit", release="r")
+            finally:
+                sys.setprofile(None)
+        if stop.left > 0:
+            break
+    assert after > 50
