@@ -14,8 +14,10 @@ import dxopt
 from dxopt.batch.jobs import Job, Question, keep_key
 from dxopt.batch.outcome import Done, Line
 from dxopt.errors import Option, PlausibilityWarning, SpecError
-from dxopt.results.folder import is_result, put_back, write_json
+from dxopt.results.folder import DIGESTS, PARTS, is_result, put_back, write_json
 from dxopt.runtime.reading import read_json
+from dxopt.verify.files import check_digests
+from dxopt.verify.verdict import Broken, Unproved
 
 _BESIDES = frozenset({"compare", "priors", "evaluate", "learns", "records"})
 """Keys that add to a result: an answer that has more of them still has all that the earlier one had."""
@@ -55,18 +57,20 @@ def write_record(job: Job, done: Done, folder: Path) -> None:
 
 
 def finished_before(job: Job) -> Done | None:
-    """Return the outcome of a job in an earlier run; None unless that finished it, and nothing has changed since."""
+    """Return the outcome of a job in an earlier run; None unless that finished it, and no file has changed since."""
     recorded = _read_record(job.folder)
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
     try:
+        for folder in (job.folder, *(file.parent for file in job.folder.glob(f"{PARTS}/**/{DIGESTS}"))):
+            check_digests(folder)
         line = Line(**recorded["line"])
         # whoever wrote the record: a warning without its parts is found here, not where it is printed
         line = replace(
             line, warnings=[{part: str(one[part]) for part in PlausibilityWarning.PARTS} for one in line.warnings]
         )
         return Done(line, recorded["error"]).strictly(job.overrides.strict)
-    except (KeyError, TypeError, ValueError):
+    except (Broken, Unproved, OSError, KeyError, TypeError, ValueError):
         return None
 
 
