@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,6 +77,14 @@ def stored(persons: Sequence[Any], key: Key | None) -> list[str]:
     if "" in names:
         raise SpecError("persons", f"number {names.index('')} is nobody", "name a person in each row")
     return names if key is None else [key.digest(_PERSON, name).hex() for name in names]
+
+
+def is_stored(name: str, *, hashed: bool) -> bool:
+    """Return whether a name is one under which a ledger stores a person: no other spelling of one."""
+    try:
+        return re.fullmatch("[0-9a-f]{64}", name) is not None if hashed else stored([name], None) == [name]
+    except SpecError:
+        return False
 
 
 def text(given: str, field: str, fix: str = "give it a name") -> str:
@@ -166,6 +175,9 @@ class LedgerFile:
             raise SpecError("ledger", f"{file} is not there", _MAKE_IT)
         if not new and not file.is_file():
             raise SpecError("ledger", f"{file} is no file", "name the file of a ledger")
+        if not new and file.stat().st_nlink > 1:  # SQLite undoes what a killed program began by the name of the file
+            wrong = f"{file} has another name (a hard link), under which payments may be lost"
+            raise SpecError("ledger", wrong, "remove the other name; take copies for backups")
         with self._plainly():
             # By name, and never read with Python's own `open`: to close a file that SQLite has open in the same
             # process drops its locks.
