@@ -132,9 +132,7 @@ def _held(folder: Path) -> Iterator[None]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with locked(folder.with_name(f".{folder.name}.lock"), _PATIENCE):
-            put_back(folder)
-            for left in folder.parent.glob(f".{glob.escape(folder.name)}-{'[0-9a-f]' * 8}"):
-                shutil.rmtree(left, ignore_errors=True)
+            recover([folder])
             yield
     except OSError as error:
         wrong = f"{folder} cannot be written: {error.strerror or error}"
@@ -161,6 +159,17 @@ def put_back(folder: Path) -> None:
             left.replace(folder)
             left.parent.rmdir()
             return
+
+
+def recover(folders: Iterable[Path]) -> None:
+    """Remove what killed processes left next to result folders, and put back a result that was moved away."""
+    names = {*folders}
+    for parent in {folder.parent for folder in names}:
+        for left in [*parent.glob(f".*-{'[0-9a-f]' * 8}")]:
+            folder = parent / left.name[1:-9]
+            if folder in names:  # whatever else is there is not ours
+                put_back(folder)
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def is_result(folder: Path) -> bool:

@@ -58,8 +58,8 @@ def test_what_was_moved_away_is_put_back_and_what_is_half_written_goes(tmp_path:
     files, out = write(tmp_path, a=SMALL), tmp_path / "out"
     batch.run_apart(files, out)
     before = times(out)
-    (out / ".a-abcdefgh").mkdir()
-    (out / "a").replace(out / ".a-abcdefgh" / "old")
+    (out / ".a-abcdef01").mkdir()
+    (out / "a").replace(out / ".a-abcdef01" / "old")
     (out / ".a-01234567").mkdir()
     (out / ".a-01234567" / "claims.json").write_text("{", encoding="utf-8")
     (out / ".mine-01234567").mkdir()

@@ -66,7 +66,7 @@ STEPS = [(Path, "mkdir"), (Path, "write_bytes"), (Path, "replace"), (shutil, "co
 def test_what_killed_saves_left_goes_with_the_next_one(tmp_path: Path, there: bool, after: bool) -> None:
     """Saves are killed before or after each step; what had lost its name, the next save finds."""
     folder = tmp_path / "out"
-    reports, lost = [small(), small("binary")], 0
+    reports, at, lost = [small(), small("binary")], 0, 0
     (tmp_path / ".out-mine").mkdir()
     if there:
         reports[0].save(folder)

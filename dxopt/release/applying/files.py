@@ -302,11 +302,9 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
             return None
         if digest_of(partial) != said.output.sha256:
             return None
-    except SpecError as error:
-        if error.field == "ledger":
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        if isinstance(error, SpecError) and error.field == "ledger":
             raise
-        return None
-    except (OSError, ValueError, LookupError, TypeError):
         return None
     try:
         publish(output, run)
