@@ -440,11 +440,15 @@ def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
     return {person: index(rows) for person, rows in db.execute(asked, (name,))}
 
 
-def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
+def give_up(db: sqlite3.Connection, token: str, *, refund: bool, seen: bool) -> None:
     """End a run of which nothing was published, and leave no trace of one that nobody has paid in.
 
-    Draws with a key stay paid, as another run may have shown them without paying again.
+    Draws with a key stay paid, as another run may have shown them without paying again. SpecError if it is finished,
+    where something of it may be `seen`.
     """
+    run, finished = run_of(db, token)
+    if finished and seen:
+        raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
     if refund:
         paid = db.execute(
             "SELECT payments.person, payments.rows, levels.epsilon, levels.delta FROM payments "
