@@ -278,7 +278,7 @@ def apply_to_frame(
         repeats.warn("row")
     layout = plan.layout(frame.names, frame.hidden(plan))
     settled = Settled(kept, np.concatenate(secrets), persons)
-    payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", tally)
+    payment = Payment.of(plan, Counter(persons), f"apply {token_hex(16)}", tally)
     try:
         if payment is not None:
             settled = payment.charge(settled)

@@ -72,7 +72,7 @@ class ParquetFile:
         unpacked = 0
         total = max(1, self._file.metadata.num_rows)
         try:
-            for batch in self._file.iter_batches(batch_size=self._rows):
+            for batch in self._batches():
                 for part, size in _parts(batch, first):
                     unpacked += size
                     _require_modest(unpacked, self._stored)
@@ -82,6 +82,14 @@ class ParquetFile:
                     first += len(rows)
         except self._broken as error:
             raise self._damaged(error) from None
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield rows as they are stored. Arrow joins no nested columns of two groups where it keeps dictionaries."""
+        import pyarrow as pa
+
+        nested = any(map(pa.types.is_nested, self.schema.types))
+        for groups in ([number] for number in range(self._file.num_row_groups)) if nested else (None,):
+            yield from self._file.iter_batches(batch_size=self._rows, row_groups=groups)
 
     def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, Any]]:
         """Yield columns of a chunk by name."""

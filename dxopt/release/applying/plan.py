@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -246,7 +246,7 @@ class Payment:
     stage: Literal["drawing", "written", "given up"] = "drawing"
 
     @classmethod
-    def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
+    def of(cls, plan: Plan, needed: Counter[str], name: str, tally: Tally) -> Payment | None:
         """Begin the run, or go on with the one of this name that was stopped; None without a ledger.
 
         `needed` is how many rows each person has. Rows that cannot be paid for are counted in the tally.
@@ -260,7 +260,7 @@ class Payment:
         persons = plan.persons
         if persons is None or persons.ledger is None:
             return None
-        payment = cls(plan, persons, persons.ledger, name())
+        payment = cls(plan, persons, persons.ledger, name)
         if needed:
             payment.rest = payment._affordable(needed)
         if payment.dropping:
@@ -324,7 +324,7 @@ class Payment:
 
     def give_up(self) -> None:
         """End the run, and give back what it paid, but for draws with a key: the next run finds those paid."""
-        self.ledger.give_up(self.run, refund=self.persons.key is None)
+        self.ledger._give_up(self.run, refund=self.persons.key is None, seen=False)
         self.stage = "given up"
 
     def _payable(self, settled: Settled) -> Settled:

@@ -366,11 +366,12 @@ class Budgets(Shown):
         ...     print(float(budgets.account("ann").spent), budgets.totals().unfinished)
         0.0 ()
         """
+        self._give_up(run, refund=refund, seen=True)
+
+    def _give_up(self, run: str, *, refund: bool, seen: bool) -> None:
+        """Give up a run, also one that is finished unless something of it may have been `seen`."""
         with self._file.writing() as db:
-            number, finished = charges.run_of(db, run)
-            if finished:
-                raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
-            charges.give_up(db, number, refund=refund)
+            charges.give_up(db, run, refund=refund, seen=seen)
 
     def affordable(
         self,

@@ -40,6 +40,9 @@ ARROW: dict[str, Any] = {
     "struct of time": pa.StructArray.from_arrays([TIME], ["at"]),
     "struct of text that is none": pa.StructArray.from_arrays([NO_TEXT], ["at"]),
     "list of time": pa.array([[1], [], [45296123456789]], pa.list_(pa.time64("ns"))),
+    "struct of texts": pa.array([{"a": 1, "b": "x"}, None, {"a": 2, "b": "y"}]),
+    "list of texts": pa.array([["a", "b"], [], ["a"]]),
+    "list of bytes": pa.array([[b"a"], None, [b"a"]]),
     "large list": pa.array([["a"], None, ["b"]], pa.large_list(pa.string())),
     "fixed list": pa.array([["a"], ["b"], ["c"]], pa.list_(pa.string(), 1)),
     "map": pa.array([[("m", "v")], [], None], pa.map_(pa.string(), pa.string())),
@@ -78,6 +81,15 @@ def parquet_of(folder: Path, column: Any) -> Path:
     return folder / "a.parquet"
 
 
+def groups_of(folder: Path, column: Any) -> Path:
+    pq.write_table(arrow_of(folder, column), folder / "a.parquet", row_group_size=1)
+    return folder / "a.parquet"
+
+
+def chunks_of(folder: Path, column: Any) -> Any:
+    return pa.concat_tables([arrow_of(folder, column).slice(row, 1) for row in range(3)])
+
+
 def arrow_of(folder: Path, column: Any) -> Any:
     return pa.table({"beds": [1, 2, 50], "k": column})
 
@@ -87,6 +99,7 @@ def pandas_of(folder: Path, column: Any) -> Any:
 
 
 CARRIERS: dict[str, Callable[[Path, Any], Any]] = {"parquet": parquet_of, "arrow": arrow_of, "pandas": pandas_of}
+PARTED: dict[str, Callable[[Path, Any], Any]] = {"parquet": groups_of, "arrow": chunks_of}
 CASES = [
     *((carrier, name) for carrier in CARRIERS for name in ARROW),
     *((carrier, name) for carrier in ("arrow", "pandas") for name in IN_MEMORY),
@@ -114,6 +127,12 @@ def test_every_type_is_dropped_and_kept(tmp_path: Path, carrier: str, name: str)
     assert expected is None or found.to_pylist() == expected.to_pylist()
     if "dictionary" in name:
         assert "dictionary" not in str(found.type)
+
+
+@pytest.mark.parametrize(("carrier", "name"), [(carrier, name) for carrier in PARTED for name in ARROW])
+def test_every_type_is_kept_in_groups_of_rows(tmp_path: Path, carrier: str, name: str) -> None:
+    whole, parted = (applied(of[carrier](tmp_path, ARROW[name]))["k"] for of in (CARRIERS, PARTED))
+    assert parted.combine_chunks() == whole.combine_chunks()
 
 
 @pytest.mark.parametrize("name", ARROW)
