@@ -9,6 +9,7 @@ from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from numbers import Real
 from typing import Any
 
@@ -54,21 +55,18 @@ _LONG = 5
 _SHARE = 0.9
 """Share of rows, of those with both values, that have the same or near ones where a column repeats the secret."""
 _CLOSE = 1e-5
-"""Values are the same up to this, or this share of them, as where a copy has fewer digits."""
+"""Values are the same up to this share of them, or of most secrets, as where a copy has fewer digits."""
 _NEAR = 0.1
 """Values are near that differ by less than this share of the range of most secrets."""
 _ENOUGH = 100
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+_NUMBER = re.compile(r"(?:\d+[.,]|\.)?\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 _MOST = 8
 """Numbers of a text that are looked at."""
 _BASE32 = "0123456789BCDEFGHJKMNPQRSTUVWXYZ"
 
 
 def looks_like_place(value: Any, depth: int = 0) -> bool:
-    """Return whether a value is a geometry or coordinates in a usual notation, or has one, or `is_code`, within it.
-
-    What is nested too deep to be looked at may be one.
-    """
+    """Return whether a value is a place in a usual notation, or has one or a code in it, or is too deep to tell."""
     if depth > _DEEPEST:
         return True
     if isinstance(value, bytes | bytearray):
@@ -88,12 +86,13 @@ def looks_like_place(value: Any, depth: int = 0) -> bool:
 
 def is_code(value: Any) -> bool:
     """Return whether a value is a cell of H3, also a float that has lost its last bits, or a square of MGRS."""
-    if not isinstance(value, str | Real) or isinstance(value, bool) or (isinstance(value, str) and len(value) < 9):
+    if not isinstance(value, str | Real) or len(text := value if isinstance(value, str) else text_of(value)) < 9:
         return False
     found = number(value) if isinstance(value, str | float) else 0.0
     whole = int(found) if 1 << 59 <= found < 1 << 60 else 0
-    written = isinstance(value, str) and _GRID.fullmatch(value)
-    return bool(written or cell_id(value) or any(map(is_cell, (whole, whole - 1, whole | 7, whole | 63))))
+    return bool(
+        _GRID.fullmatch(text) or cell_id(text) or any(map(is_cell, (whole, whole - 1, whole | 7, whole | 63)))
+    )
 
 
 def _decoded(text: str) -> bytes:
@@ -158,13 +157,15 @@ class _Compared:
         """True if the rows until now are enough to tell that there is no need to compare others."""
         return self._rows >= _ENOUGH and 2 * self._hits.max() < self._rows
 
-    def add(self, mine: NDArray[np.float64], its: NDArray[np.float64], units: bool) -> None:
-        """Compare numbers with their secrets, which may be in other units by a power of ten."""
+    def add(self, mine: NDArray[np.float64], its: NDArray[np.float64]) -> None:
+        """Compare numbers with their secrets, up to a power of ten, as ten million between degrees and E7."""
         if self.differs:
             return
-        mine = mine / _power(mine, its) if units else mine
+        usable = (mine != 0) & (its != 0)
+        power = np.median(np.log10(mine[usable]) - np.log10(its[usable])) if usable.any() else 0
+        mine = mine / 10.0 ** np.clip(np.rint(power), -99, 99)
         apart = np.abs(mine - [its, np.roll(its, (len(its) + 1) // 2)])
-        same = apart[0] <= _CLOSE * np.maximum(1, its)
+        same = apart[0] <= _CLOSE * np.maximum(np.median(its), its)
         near = apart < _NEAR * np.subtract(*np.percentile(its, [95, 5]))
         self._rows += len(mine)
         self._hits += [same.sum(), *near.sum(axis=1)]
@@ -180,14 +181,7 @@ class _Compared:
         self._same.update(sorted({*same})[:_DISTINCT])
 
 
-def _power(mine: NDArray[np.float64], its: NDArray[np.float64]) -> float:
-    """Return the power of ten between two units of numbers, as 10,000,000 for degrees and `latitudeE7`."""
-    usable = (mine != 0) & (its != 0)
-    power = np.median(np.log10(mine[usable]) - np.log10(its[usable])) if usable.any() else 0
-    return float(10.0 ** np.clip(np.rint(power), -300, 300))
-
-
-def _readings(values: Any) -> Iterator[tuple[Any, NDArray[np.float64]]]:
+def _readings(values: Any) -> Iterator[NDArray[np.float64]]:
     """Yield the numbers that cells may mean `(k,)`, whatever their signs.
 
     They are the numbers of a text by their order; degrees, minutes and seconds, apart or in one; and codes of cells.
@@ -196,33 +190,22 @@ def _readings(values: Any) -> Iterator[tuple[Any, NDArray[np.float64]]]:
         cells, texts = numbers(values)[:, None], []
     else:
         texts = [value if isinstance(value, str) else _text(value) for value in values]
-        cells = np.array([[*_parts(text), *[math.nan] * _MOST][:_MOST] for text in texts]).reshape(-1, _MOST)
-    cells = np.pad(np.abs(cells), ((0, 0), (0, 2)), constant_values=np.nan)
+        parts = ([float(one.replace(",", ".")) for one in _NUMBER.findall(text)] for text in texts)
+        cells = np.array([[*some, *[math.nan] * _MOST][:_MOST] for some in parts]).reshape(-1, _MOST)
+    cells = np.pad(np.where(np.abs(cells) < 1e99, np.abs(cells), np.nan), ((0, 0), (0, 2)), constant_values=np.nan)
     for place in range(cells.shape[1] - 2):
         whole, minutes, seconds = cells[:, place : place + 3].T
-        yield (place, "number"), whole
-        yield (place, "minutes"), whole + minutes / 60
-        yield (place, "seconds"), whole + minutes / 60 + seconds / 3600
-        yield (place, "minutes in one"), whole // 100 + whole % 100 / 60
-        yield (place, "seconds in one"), whole // 1e4 + whole // 100 % 100 / 60 + whole % 100 / 3600
-    for place, degrees in enumerate(np.abs([_middle(text) for text in texts]).T):
-        yield (place, "code"), degrees
-
-
-def _parts(text: str) -> list[float]:
-    """Return the number that a text is, or else the numbers in it."""
-    whole = number(text.replace(",", "."))
-    return [whole] if math.isfinite(whole) else [float(one.replace(",", ".")) for one in _NUMBER.findall(text)]
+        yield from (whole, whole + minutes / 60, whole + minutes / 60 + seconds / 3600)
+        yield from (whole // 100 + whole % 100 / 60, whole // 1e4 + whole // 100 % 100 / 60 + whole % 100 / 3600)
+    yield from np.abs([_middle(text) for text in texts]).T
 
 
 def _middle(text: str) -> tuple[float, float]:
     """Return the middle in degrees of the cell of a quadkey, a geohash, or a tile as zoom/x/y; NaN where none is."""
-    code = re.search(r"(?:^|[/:=])([0-9B-HJKMNP-Z]{5,24})\s*$", text, re.IGNORECASE)
-    tile = re.search(r"\b([12]?\d)/(\d{1,9})/(\d{1,9})\b", text)
-    if tile:
+    if tile := re.search(r"\b([12]?\d)/(\d{1,9})/(\d{1,9})\b", text):
         level, x, y = map(int, tile.groups())
         x, y = (x + 0.5) / 2**level, (y + 0.5) / 2**level
-    elif code:
+    elif code := re.search(r"(?:^|[/:=])([0-9B-HJKMNP-Z]{5,24})\s*$", text, re.IGNORECASE):
         quadkey = set(code[1]) <= {*"0123"}
         bits = "".join(f"{_BASE32.index(one):0{2 if quadkey else 5}b}" for one in code[1].upper())
         x, y = ((int(some, 2) + 0.5) / 2 ** len(some) for some in (bits[quadkey::2], bits[not quadkey :: 2]))
@@ -245,14 +228,15 @@ class Beside:
 
         A column that few rows have is a dictionary by their numbers from 0.
         """
-        known = [np.abs(_numbers(secret)) for secret in secrets]
+        points = ([one.replace(",", ".") if isinstance(one, str) else one for one in secret] for secret in secrets)
+        known = [np.abs(numbers(secret)) for secret in points]
         for name, values in columns:
             rows = np.arange(len(known[0]))
             if isinstance(values, dict):
                 rows, values = np.array([*values], dtype=np.int64), [*values.values()]
             kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
             doubtful = kind in "OUSVc" or (kind in "iuf" and (numbers(values) >= 1 << 59).any())
-            for value in values if doubtful and self._places[name] < math.inf else ():
+            for value in values if doubtful else ():
                 # numbers and words may be codes by accident, so that most values are to be one
                 if is_code(value):
                     self._places[name] += 1
@@ -269,11 +253,11 @@ class Beside:
                     if len(named := np.flatnonzero(np.isnan(its[place]))):
                         others = [secret[row] for row in rows[some][named].tolist()]
                         compared["text", place].add_texts([mine[row] for row in named.tolist()], others)
-                for reading, found in _readings(mine) if np.isfinite(its).any() else ():
-                    for place, secret in enumerate(its):
-                        both = np.isfinite(found) & np.isfinite(secret)
-                        if both.any():
-                            compared[reading, place].add(found[both], secret[both], "number" in reading)
+                pairs = product(_readings(mine), its) if np.isfinite(its).any() else ()
+                for reading, (found, secret) in enumerate(pairs):
+                    both = np.isfinite(found) & np.isfinite(secret)
+                    if both.any():
+                        compared[reading].add(found[both], secret[both])
 
     def require(self) -> None:
         """Raise SpecError where a column holds places, or repeats the secret."""
@@ -284,13 +268,6 @@ class Beside:
             if names:
                 fix = ("leave them out: ", Option("drop", names), ", or keep them by name: ", Option("keep"))
                 raise SpecError("data", f"columns {listed(names)} {what}", *fix)
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
-    """Return values as numbers, those of text whatever their decimal mark; NaN for those that are none."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-        return numbers(values)
-    return numbers([value.replace(",", ".") if isinstance(value, str) else value for value in values])
 
 
 def _text(value: Any) -> str:

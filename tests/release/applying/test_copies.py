@@ -166,6 +166,9 @@ ORDINARY: dict[str, Written] = {
     "a plate": lambda lat, lon: f"AB-{digits(3)}-CD",
     "an order": lambda lat, lon: f"12DEF{digits(6)}",
     "a card": lambda lat, lon: digits(16),
+    "numbers without end": lambda lat, lon: random.choice([math.inf, -math.inf, 0.0, 1e308, 2e-310]),
+    "their text": lambda lat, lon: random.choice(["1e400", "-inf", "1e-400", "9" * 400, "e1e1", "0x8928g"]),
+    "whole numbers of many digits": lambda lat, lon: 10 ** random.choice([0, 30, 400, 5000]),
     "nothing": lambda lat, lon: None,
     "tags": lambda lat, lon: ["a", "b"][: random.randint(0, 2)],
     "counts": lambda lat, lon: [random.randint(0, 99), random.randint(0, 99)],
@@ -176,6 +179,7 @@ SECRETS: dict[str, Callable[[], Any]] = {
     "ages": lambda: random.randint(0, 99),
     "incomes": lambda: round(random.lognormvariate(10, 0.6)),
     "beds": lambda: random.choice([1, 1, 2, 2, 3, 4]),
+    "small parts": lambda: random.uniform(1e-7, 9e-7),
     "mostly none": lambda: random.choice([0] * 9 + [1, 2, 30]),
     "words": lambda: random.choice("abcd"),
 }
@@ -229,6 +233,14 @@ def test_ordinary_columns(name: str, secret: str) -> None:
         values = [ORDINARY[name](*place) for place in places]
         assert not refused(values, secrets)
         assert not refused(values, [sorted(axis) for axis in secrets])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("secret", [[0.0, math.inf, 5e-324, 1e308, -3.0], ["a", "", "1e400", "7", None]])
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_columns_beside_any_secret(name: str, secret: list[Any]) -> None:
+    random.seed(1)
+    assert not refused([ORDINARY[name](*place) for place in town(5)], [secret])
 
 
 def test_codes_by_accident_are_few() -> None:
