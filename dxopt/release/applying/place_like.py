@@ -58,6 +58,8 @@ _CLOSE = 1e-5
 """Values are the same up to this share of them, or of most secrets, as where a copy has fewer digits."""
 _NEAR = 0.1
 """Values are near that differ by less than this share of the range of most secrets."""
+_ROWS = 8
+"""So many rows that are near are no accident."""
 _ENOUGH = 100
 _NUMBER = re.compile(r"(?:\d+[.,]|\.)?\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 _MOST = 8
@@ -149,7 +151,7 @@ class _Compared:
         """True if rows have the value of the secret, or are near to it and not to another's, and not by accident."""
         same, near, another = self._hits.tolist()
         copied = len(self._same) >= _DISTINCT or any(len(re.findall(r"\w", one)) >= _LONG for one in self._same)
-        rounded = len(self._near) >= _DISTINCT and near >= 2 * another
+        rounded = len(self._near) >= _DISTINCT and near >= max(_ROWS, 2 * another)
         return max(same * copied, near * rounded) >= _SHARE * max(1, self._rows)
 
     @property
