@@ -275,6 +275,6 @@ class Beside:
 def _text(value: Any) -> str:
     """Return the text of a value, as Python writes it where it is neither text nor a number; empty for none."""
     try:
-        return identity(value)
+        return identity(value := value.tolist() if isinstance(value, np.ndarray) else value)
     except SpecError:
         return text_of(value)

@@ -70,6 +70,7 @@ COPIES: dict[str, Written] = {
     "decimal commas": lambda lat, lon: f"{lat:.3f} / {lon:.3f}".replace(".", ","),
     "an object": lambda lat, lon: {"p": f"{lat:.3f}", "q": f"{lon:.3f}"},
     "a list": lambda lat, lon: ["x", f"{lat:.3f}"],
+    "an array": lambda lat, lon: np.array(["x", f"{lon:.4f}"], dtype=object),
     "bytes": lambda lat, lon: f"{lat:.3f}N".encode(),
     "whole numbers": lambda lat, lon: f"{lat * 1e6:.0f} {lon * 1e6:.0f}",
     "ISO 6709": lambda lat, lon: f"+{lat:.4f}+{lon:08.4f}",
