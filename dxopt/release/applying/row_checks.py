@@ -221,7 +221,7 @@ def _hashed(column: Any) -> Fingerprints:
         import pyarrow as pa
 
         column = plain_array(column)
-        if pa.types.is_primitive(column.type):
+        if pa.types.is_primitive(column.type) and not pa.types.is_interval(column.type):
             missing = column.is_null().to_numpy(zero_copy_only=False)
             whole = column.fill_null(pa.scalar(0).cast(column.type)).to_numpy(zero_copy_only=False)
             return util.hash_array(whole) + missing
