@@ -15,6 +15,7 @@ import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import IO, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ PROOF = (CLAIMS, "mechanism.npz")
 DESCRIPTION = "problem.yaml"
 NEEDED = (*PROOF, "problem.npz", "dual.npz", DESCRIPTION)
 FORMAT = 2
+NOTES = "notes.json"
 TABLE = "table.dxt"
 HELD_OUT = "held_out.npz"
 LEVEL = "level.json"
@@ -38,7 +40,6 @@ PARTS = "parts"
 DIGESTS = "digests.json"
 _CLAIMS = (*NEEDED, TABLE, HELD_OUT, *QUESTIONS)
 _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
-DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
 _LARGEST = 1 << 31
 _LARGEST_DIRECTORY = 8_000_000
 _LARGEST_JSON = 20_000_000
@@ -46,6 +47,8 @@ _LONGEST_TEXT = 1_000_000
 _LOCAL, _CENTRAL, _END = struct.Struct("<4s22xHH"), 46, 22
 """Sizes of headers in a zip file: the local one ends with the lengths of a name and of what is added to it."""
 _MOST_ARRAYS = 20_000
+TEXT, NUMBER, NUMBER_OR_NULL, TEXT_OR_NULL = (str,), (int, float), (int, float, NoneType), (str, NoneType)
+"""Types of entries of JSON, by `type`, of which a truth value is no number."""
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -105,8 +108,18 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 def require_format(name: str, content: Mapping[str, Any]) -> None:
     """Broken unless a file is of the format that is derived here."""
-    if content.get("format") != FORMAT or isinstance(content.get("format"), bool):
+    if repr(content.get("format")) != str(FORMAT):
         raise Broken(f"{name}: the format is {content.get('format')!r}, not {FORMAT}")
+
+
+def require_types(where: str, content: object, kinds: Mapping[str, tuple[type, ...]]) -> None:
+    """Broken unless content of a JSON file is an object of these entries and no others, each of one of its types."""
+    if not isinstance(content, dict) or {*content} != {*kinds}:
+        wrong = ", ".join(sorted({*content} ^ {*kinds})) if isinstance(content, dict) else f"{content!r:.40}"
+        raise Broken(f"{where}: {wrong} is unknown or missing")
+    for key, kind in kinds.items():
+        if type(content[key]) not in kind:
+            raise Broken(f"{where}: {key} is {str(content[key])[:40]!r}")
 
 
 def unclaimed_files(folder: Path) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.described import require_described, require_distances
-from dxopt.verify.files import DAMAGED, plain_file, unique_entries, unreadable
+from dxopt.verify.files import plain_file, unique_entries, unreadable
 from dxopt.verify.folder import label
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import parameters_of
@@ -149,30 +149,16 @@ def bytes_of(file: Path) -> bytes:
 
 
 def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the claims of a table file by name, each to be called."""
-    try:
-        written = bytes_of(file)
-    except Broken as error:
-        yield "file", partial(_fail, str(error))
-        return
+    """Yield the claims of a table file by name, each to be called; an error where it cannot be read."""
+    written = bytes_of(file)
     yield "digest", partial(check_digest, written)
-    try:
-        table = TableFile.of(written)
-    except (Broken, *DAMAGED) as error:
-        reason = str(error)
-        yield "file", partial(_fail, f"it is damaged: {reason or type(error).__name__}")
-        return
+    table = TableFile.of(written)
     yield "names", partial(check_names, table)
     yield "distances", lambda: require_distances(table.arrays, table.distances, table.secret)
     yield "rows", partial(_check_rows, table)
     yield "privacy", partial(check_private, table)
     if table.prior is not None:
         yield "prior", partial(_check_prior, table.prior, len(table.rows))
-
-
-def _fail(reason: str) -> str:
-    """Raise Broken, as the claim of a file that could not be read."""
-    raise Broken(reason)
 
 
 def _require_sections(sections: dict[str, Any], body: bytes) -> None:
