@@ -344,6 +344,8 @@ class _Compared:
         content = read_json(folder, CLAIMS)
         require_types(CLAIMS, content, _ENTRIES)
         require_format(CLAIMS, content)
+        for number, entry in enumerate(content["refinements"]):
+            require_types(f"{CLAIMS}: refinements[{number}]", entry, _REFINEMENT)
         arrays = read_arrays(folder, WITNESSES)
         names = [str(name) for name in arrays.get("priors", ())]
         priors = numbers(arrays, "probabilities", len(names), result.size) if names else ()
@@ -440,7 +442,6 @@ class _Compared:
         for number, entry in enumerate(self.content["refinements"]):
             if entry["better"] != better:
                 continue
-            require_types(f"{CLAIMS}: refinements[{number}]", entry, _REFINEMENT)
             if not {better, entry["worse"]} <= rows.keys():
                 raise Broken(f"{CLAIMS}: whether {better} refines {entry['worse']} is no question about two rows")
             one, other = (self._result_of_row(*rows[name]).matrix for name in (better, entry["worse"]))

@@ -49,6 +49,26 @@ _LOCAL, _CENTRAL, _END = struct.Struct("<4s22xHH"), 46, 22
 _MOST_ARRAYS = 20_000
 TEXT, NUMBER, NUMBER_OR_NULL, TEXT_OR_NULL = (str,), (int, float), (int, float, NoneType), (str, NoneType)
 """Types of entries of JSON, by `type`, of which a truth value is no number."""
+_POINTS = ("points", "report_points")
+"""Arrays in which NaN is a null value."""
+_TYPES = {
+    name: kind
+    for kind, names in {
+        "U0": "name how noise pairs kind metric parameters unit prior_set",
+        "U1": "reports labels names priors belief_names belief_left_out",
+        "b0": "secrets",
+        "i0": "format slack factors",
+        "i1": "which table belief report first second roots shape",
+        "i2": "edges",
+        "f0": "epsilon delta level doubt held price spacing max_loss radius within belief_epsilon",
+        "f1": "prior weights prices multiplier lengths lower upper lowest highest low high proof belief_distances",
+        "f2": "matrix distances losses adversary_loss guesses members forms belief_first belief_second degrees "
+        "points report_points probabilities gains channel",
+        "f3": "outlines streets",
+    }.items()
+    for name in names.split()
+}
+"""The type and the number of axes of an array, by the last part of its name."""
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -113,12 +133,12 @@ def require_format(name: str, content: Mapping[str, Any]) -> None:
 
 
 def require_types(where: str, content: object, kinds: Mapping[str, tuple[type, ...]]) -> None:
-    """Broken unless content of a JSON file is an object of these entries and no others, each of one of its types."""
+    """Broken unless content of a file is an object of these entries and no others, of these types and finite."""
     if not isinstance(content, dict) or {*content} != {*kinds}:
         wrong = ", ".join(sorted({*content} ^ {*kinds})) if isinstance(content, dict) else f"{content!r:.40}"
         raise Broken(f"{where}: {wrong} is unknown or missing")
     for key, kind in kinds.items():
-        if type(content[key]) not in kind:
+        if type(content[key]) not in kind or (isinstance(content[key], float) and not math.isfinite(content[key])):
             raise Broken(f"{where}: {key} is {str(content[key])[:40]!r}")
 
 
@@ -138,9 +158,22 @@ def read_arrays(folder: Path, name: str) -> Arrays:
             if sum(member.file_size for member in members.values()) > _LARGEST:
                 raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
             _require_bare(stream, stored)
-            return {key: _read_array(stored, member) for key, member in members.items()}
+            found = {key: _read_array(stored, member) for key, member in members.items()}
+            require_typed(found)
+            return found
     except Exception as error:
         raise unreadable(name, error) from None
+
+
+def require_typed(arrays: Arrays) -> None:
+    """ValueError where an array is not of the type and the number of axes that its name has, or has a NaN."""
+    for key, array in arrays.items():
+        name = re.split("[/.]", key)[-1]
+        kinds = "fU" if name == "points" else _TYPES.get(name, "")[:1]
+        if name in _TYPES and (array.dtype.kind not in kinds or array.ndim != int(_TYPES[name][1])):
+            raise ValueError(f"{key:.40} is an array {array.shape} of {array.dtype}")
+        if array.dtype.kind == "f" and name not in _POINTS and (wrong := np.isnan(array)).any():
+            raise ValueError(f"{key:.40}{np.argwhere(wrong)[0].tolist()} is no number")
 
 
 def _require_bare(stream: IO[bytes], stored: zipfile.ZipFile) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import starmap
 from pathlib import Path
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.verify import claims
 from dxopt.verify.comparison import comparison_proofs
 from dxopt.verify.files import (
@@ -277,7 +277,12 @@ def check_claim(name: str, claim: Callable[[], str]) -> Check:
 
 
 def failed_check(name: str, error: Exception) -> Check:
-    """Return the check of a claim that raised: it is not re-proved where that is `Unproved`, and fails elsewhere."""
+    """Return the check of a claim that raised: it is not re-proved where that is `Unproved`, and fails elsewhere.
+
+    UnsupportedError, of a missing package, is raised again.
+    """
+    if isinstance(error, UnsupportedError):
+        raise error
     said = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, Unproved):
         return Check(name, Outcome.NOT_REPROVED, said)

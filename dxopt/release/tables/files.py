@@ -95,9 +95,9 @@ def encoded(parts: Parts, source: str | None = None) -> bytes:
         "steps": steps,
     }
     if source is None:
-        sections["distances"] = np.ascontiguousarray(parts["space"].distances, dtype="<f8").tobytes()
+        sections["distances"] = (parts["space"].distances + 0.0).astype("<f8").tobytes()
     if source is None and parts["prior"] is not None:
-        sections["prior"] = parts["prior"].astype("<f8").tobytes()
+        sections["prior"] = (parts["prior"] + 0.0).astype("<f8").tobytes()
     places: dict[str, list[int]] = {}
     body = b""
     for name, section in sections.items():
@@ -164,7 +164,7 @@ def head(parts: Parts) -> dict[str, Any]:
         "version": VERSION,
         "name": parts["name"],
         "bits": parts["bits"],
-        **{name: None if math.isnan(parts[name]) else parts[name] for name in _NUMBERS},
+        **{name: None if math.isnan(parts[name]) else parts[name] + 0.0 for name in _NUMBERS},
         "pairs": parts["pairs"],
         "metric": None if metric is None else metric.name,
         "unit": getattr(metric, "unit", None),
