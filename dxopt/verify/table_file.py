@@ -45,18 +45,25 @@ _SUM = 1e-9
 _LABELS = ("secrets", "reports")
 _POINTS = ("secret_points", "report_points")
 _NUMBERS = ("epsilon", "delta", "cost", "variation")
-_LIST_OR_NULL = (list, NoneType)
 _HEAD = {
-    **{"format": TEXT, "version": (int,), "name": TEXT, "bits": (int,), "epsilon": NUMBER, "delta": NUMBER},
-    **{
-        "cost": NUMBER_OR_NULL,
-        "variation": NUMBER_OR_NULL,
-        "pairs": TEXT,
-        "metric": TEXT_OR_NULL,
-        "unit": TEXT_OR_NULL,
-    },
-    **{"secrets": (list,), "reports": (list,), "secrets_are_reports": (bool,)},
-    **{"secret_points": _LIST_OR_NULL, "report_points": _LIST_OR_NULL, "space": (dict,), "sections": (dict,)},
+    "format": TEXT,
+    "version": (int,),
+    "name": TEXT,
+    "bits": (int,),
+    "epsilon": NUMBER,
+    "delta": NUMBER,
+    "cost": NUMBER_OR_NULL,
+    "variation": NUMBER_OR_NULL,
+    "pairs": TEXT,
+    "metric": TEXT_OR_NULL,
+    "unit": TEXT_OR_NULL,
+    "secrets": (list,),
+    "reports": (list,),
+    "secrets_are_reports": (bool,),
+    "secret_points": (list, NoneType),
+    "report_points": (list, NoneType),
+    "space": (dict,),
+    "sections": (dict,),
 }
 """The types of the entries of the head, in the order in which they are written."""
 _PARTS, _OF_DISTANCES, _OF_FACTOR = "parts", "points of distances", "points of a factor"

@@ -157,7 +157,7 @@ def _spelled(head: dict[str, Any], body: bytes) -> Iterator[Forged]:
     """The same table in other words: order, zeros, types, blanks, bytes that are not read."""
     space, text = head["space"], json.dumps(head, ensure_ascii=False).encode()
     for name in ("epsilon", "delta", "cost", "variation"):
-        for other in (-0.0, 0) if not head[name] else (f"{head[name]!r}0",):
+        for other in (-0.0, 0) if not head[name] else (_longer(head[name]),):
             said = text.replace(f'"{name}": {head[name]!r}'.encode(), f'"{name}": {other}'.encode(), 1)
             yield Forged("spelling", f"{name} {other}", sealed(said + b" " * (-len(said) % 8), body))
     for change, other in {
@@ -183,6 +183,11 @@ def _spelled(head: dict[str, Any], body: bytes) -> Iterator[Forged]:
     first, size = head["sections"]["distances"]
     negative = bytes([*body[: first + 7], 128, *body[first + 8 :]])
     yield Forged("spelling", "a distance of -0.0", written_of(head, negative))
+
+
+def _longer(number: float) -> str:
+    digits, *exponent = repr(number).split("e")
+    return "e".join([f"{digits}0" if "." in digits else f"{digits}.0", *exponent])
 
 
 def _of_space(head: dict[str, Any], key: str, entry: object) -> dict[str, Any]:
