@@ -84,8 +84,7 @@ def check_schema(result: Result) -> str:
     if result.named["loss_by_distance"] and result.named["loss"] not in NAMED:
         raise Broken(f"{CLAIMS}: no loss {result.named['loss']!r:.40} follows from distances")
     for beliefs_of in result.claims["beliefs"]:
-        if not isinstance(beliefs_of, dict) or {*beliefs_of} != {"name", "places", "hiding"}:
-            raise Broken(f"{CLAIMS}: beliefs are {str(beliefs_of)[:40]!r}")
+        require_types(f"{CLAIMS}: beliefs", beliefs_of, {"name": TEXT, "places": (list,), "hiding": (bool,)})
     if (found := repr(result.mechanism["format"].tolist())) != "1":
         raise Broken(f"mechanism.npz: the format is {found:.40}, not 1")
     if not (result.folder / DESCRIPTION).exists():
