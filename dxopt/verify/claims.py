@@ -16,19 +16,9 @@ from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
 from dxopt.verify.described import points_of, require_described, require_distances
-from dxopt.verify.entries import require_entries
+from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_entries, require_types
 from dxopt.verify.exact import total
-from dxopt.verify.files import (
-    CLAIMS,
-    DESCRIPTION,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TABLE,
-    TEXT,
-    TEXT_OR_NULL,
-    plain_file,
-    require_types,
-)
+from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import Measured, parameters_of, require_measured

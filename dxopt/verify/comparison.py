@@ -37,21 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify import claims
+from dxopt.verify.entries import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_types
 from dxopt.verify.exact import BITS, Exact, at_most, dot, exp_bounds
-from dxopt.verify.files import (
-    NUMBER_OR_NULL,
-    PARTS,
-    TEXT,
-    TEXT_OR_NULL,
-    Arrays,
-    check_digests,
-    numbers,
-    part,
-    read_arrays,
-    read_json,
-    require_format,
-    require_types,
-)
+from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json, require_format
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.parts import COMPARISON, Checks, differing_entry, one_check, part_folders, require_all, under_prior
 from dxopt.verify.values import AGREEMENT

@@ -15,7 +15,6 @@ import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import NoneType
 from typing import IO, Any
 
 import numpy as np
@@ -47,8 +46,6 @@ _LONGEST_TEXT = 1_000_000
 _LOCAL, _CENTRAL, _END = struct.Struct("<4s22xHH"), 46, 22
 """Sizes of headers in a zip file: the local one ends with the lengths of a name and of what is added to it."""
 _MOST_ARRAYS = 20_000
-TEXT, NUMBER, NUMBER_OR_NULL, TEXT_OR_NULL = (str,), (int, float), (int, float, NoneType), (str, NoneType)
-"""Types of entries of JSON, by `type`, of which a truth value is no number."""
 _POINTS = ("points", "report_points")
 """Arrays in which NaN is a null value."""
 _TYPES = {
@@ -130,16 +127,6 @@ def require_format(name: str, content: Mapping[str, Any]) -> None:
     """Broken unless a file is of the format that is derived here."""
     if repr(content.get("format")) != str(FORMAT):
         raise Broken(f"{name}: the format is {content.get('format')!r}, not {FORMAT}")
-
-
-def require_types(where: str, content: object, kinds: Mapping[str, tuple[type, ...]]) -> None:
-    """Broken unless content of a file is an object of these entries and no others, of these types and finite."""
-    if not isinstance(content, dict) or {*content} != {*kinds}:
-        wrong = ", ".join(sorted({*content} ^ {*kinds})) if isinstance(content, dict) else f"{content!r:.40}"
-        raise Broken(f"{where}: {wrong} is unknown or missing")
-    for key, kind in kinds.items():
-        if type(content[key]) not in kind or (isinstance(content[key], float) and not math.isfinite(content[key])):
-            raise Broken(f"{where}: {key} is {str(content[key])[:40]!r}")
 
 
 def unclaimed_files(folder: Path) -> list[str]:

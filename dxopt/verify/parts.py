@@ -22,20 +22,9 @@ from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.claims import STATUSES, attained_value
+from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, require_types
 from dxopt.verify.exact import at_most
-from dxopt.verify.files import (
-    FRONTIER,
-    LEVEL,
-    NUMBER,
-    NUMBER_OR_NULL,
-    PARTS,
-    SWEEP,
-    TEXT,
-    number,
-    read_json,
-    require_format,
-    require_types,
-)
+from dxopt.verify.files import FRONTIER, LEVEL, PARTS, SWEEP, number, read_json, require_format
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved

@@ -19,17 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.described import require_described, require_distances
-from dxopt.verify.files import (
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    plain_file,
-    require_typed,
-    require_types,
-    unique_entries,
-    unreadable,
-)
+from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_types
+from dxopt.verify.files import plain_file, require_typed, unique_entries, unreadable
 from dxopt.verify.folder import label
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import parameters_of
