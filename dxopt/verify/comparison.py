@@ -276,11 +276,8 @@ _MISSING = {"name": TEXT, "part": TEXT_OR_NULL, "prior": TEXT, "note": TEXT}
 _ROW = {**_MISSING, "value": NUMBER_OR_NULL, "under": (dict,)}
 _REFINEMENT = {"better": TEXT, "worse": TEXT, "holds": (bool, NoneType), "shortfall": NUMBER_OR_NULL}
 _ENTRIES = {
-    "format": (int,),
-    "verdict": (dict, NoneType),
-    "interrupted": (bool,),
-    **dict.fromkeys(("rows", "refinements"), (list,)),
-}
+    "format": (int,), "rows": (list,), "verdict": (dict, NoneType), "refinements": (list,), "interrupted": (bool,),
+}  # fmt: skip
 _REFINED = Fraction(1e-8)
 """A mechanism refines another where its shortfall is no more."""
 Row = dict[str, Any]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.described import require_described, require_distances
 from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_types
-from dxopt.verify.files import plain_file, require_typed, unique_entries, unreadable
+from dxopt.verify.files import plain_file, require_typed, unreadable
 from dxopt.verify.folder import label
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import parameters_of
@@ -37,25 +37,11 @@ _LABELS = ("secrets", "reports")
 _POINTS = ("secret_points", "report_points")
 _NUMBERS = ("epsilon", "delta", "cost", "variation")
 _HEAD = {
-    "format": TEXT,
-    "version": (int,),
-    "name": TEXT,
-    "bits": (int,),
-    "epsilon": NUMBER,
-    "delta": NUMBER,
-    "cost": NUMBER_OR_NULL,
-    "variation": NUMBER_OR_NULL,
-    "pairs": TEXT,
-    "metric": TEXT_OR_NULL,
-    "unit": TEXT_OR_NULL,
-    "secrets": (list,),
-    "reports": (list,),
-    "secrets_are_reports": (bool,),
-    "secret_points": (list, NoneType),
-    "report_points": (list, NoneType),
-    "space": (dict,),
-    "sections": (dict,),
-}
+    "format": TEXT, "version": (int,), "name": TEXT, "bits": (int,), "epsilon": NUMBER, "delta": NUMBER,
+    "cost": NUMBER_OR_NULL, "variation": NUMBER_OR_NULL, "pairs": TEXT, "metric": TEXT_OR_NULL, "unit": TEXT_OR_NULL,
+    "secrets": (list,), "reports": (list,), "secrets_are_reports": (bool,), "secret_points": (list, NoneType),
+    "report_points": (list, NoneType), "space": (dict,), "sections": (dict,),
+}  # fmt: skip
 """The types of the entries of the head, in the order in which they are written."""
 _PARTS, _OF_DISTANCES, _OF_FACTOR = "parts", "points of distances", "points of a factor"
 _SPACE = (
@@ -87,8 +73,7 @@ class TableFile:
         if written[:8] != MAGIC:
             raise Broken("it does not begin as a table file does")
         length = int.from_bytes(written[8:16], "little")
-        text = written[16 : 16 + length].decode("utf-8")
-        head = json.loads(text, object_pairs_hook=unique_entries)
+        head = json.loads(written[16 : 16 + length].decode("utf-8"))
         require_types("its head", head, _HEAD)
         if (head["format"], head["version"]) != ("dxopt table", 1) or head["bits"] not in _BITS:
             raise Broken(f"it is {head['format']!r:.40} {head['version']} out of 2^{head['bits']}")
@@ -108,8 +93,7 @@ class TableFile:
         steps = [every[starts[x] - x : starts[x + 1] - x - 1] for x in range(size)]
         distances = np.frombuffer(stored["distances"], dtype="<f8").astype(np.float64).reshape(size, size)
         prior = np.frombuffer(stored["prior"], dtype="<f8").astype(np.float64) if "prior" in stored else None
-        again = _written(head, stored, distances, prior)
-        if written[:-_DIGEST] != again:
+        if written[:-_DIGEST] != _written(head, stored, distances, prior):
             raise Broken("it is not as it is written")
         return cls(head, distances, rows, steps, prior)
 
