@@ -72,7 +72,7 @@ def _written(content: Any) -> bytes:
 
 def _packed(arrays: dict[str, np.ndarray]) -> bytes:
     stream = io.BytesIO()
-    np.savez(stream, **arrays)
+    np.savez(stream, **arrays)  # pyright: ignore[reportArgumentType]
     return stream.getvalue()
 
 
@@ -121,7 +121,7 @@ def test_other_results_are_verified(prior: np.ndarray | None, tmp_path: Path) ->
         report.save(tmp_path / name)
     with np.load(tmp_path / "bad/problem.npz") as stored:
         arrays = {key: array for key, array in stored.items() if key != "prior"}
-    np.savez(tmp_path / "bad/problem.npz", **arrays, **({} if prior is None else {"prior": prior}))
+    np.savez(tmp_path / "bad/problem.npz", **arrays, **({} if prior is None else {"prior": prior}))  # pyright: ignore[reportArgumentType]
     redigest(tmp_path / "bad")
     found = verify_all(tmp_path)
     assert isinstance(found, Verdicts)
