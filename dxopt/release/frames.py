@@ -16,6 +16,7 @@ from dxopt.errors import SpecError, optional
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
+from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.spaces.naming import Naming, SeveralPoints, written
 from dxopt.spaces.space import MetricSpace
 
@@ -148,7 +149,8 @@ def prior_from_frame(
         fix = "write missing=0 to give weight 0 to what it lacks, or add them"
         raise SpecError("index", f"lacks label {lacking[0]!r}{more}", fix)
     _require_known(rows, "index")
-    weights = np.append(weights, np.nan if missing is None else missing)  # without `missing` none lacks
+    # without `missing` none lacks
+    weights = np.append(weights, np.nan if missing is None else as_number(missing, "missing", *NONNEGATIVE))
     return Prior.from_weights(space, weights[[rows.get(point, -1) for point in range(len(space))]], name=name)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.runtime.display import Shown
-from dxopt.runtime.reading import is_file
+from dxopt.runtime.reading import as_path, is_file, is_folder
 
 CLAIMS = "claims.json"
 NOTES = "notes.json"
@@ -132,9 +132,9 @@ def require_writable(folder: Path) -> None:
 
 def _fresh_folder(folder: Path) -> Path:
     """Make an empty folder next to `folder`, on the same file system, that can be renamed to it."""
-    if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
     try:
+        if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
+            raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
         put_back(folder)
         return _hidden_folder(folder)
@@ -251,11 +251,14 @@ class Result(Shown, ABC):
         >>> print(dx.load(folder).certificate.private)
         True
         """
-        return save_contents(Path(folder), self.contents())
+        return save_contents(as_path(folder, "folder"), self.contents())
 
     def write(self, folder: Path) -> None:
-        """Write the files of a result to a folder that is there."""
-        write_contents(folder, self.contents())
+        """Write the files of a result to a folder that is there; SpecError where it is not."""
+        place = as_path(folder, "folder")
+        if not is_folder(place):
+            raise SpecError("folder", f"{place} is no folder", "make it first, or use save")
+        write_contents(place, self.contents())
 
 
 def parts(results: Iterable[Result]) -> Contents:
