@@ -186,6 +186,12 @@ class Paths:
             return least_by_rows(self.block, self.size)
         return float(np.min(lengths, initial=np.inf))
 
+    def is_connected(self) -> bool:
+        """Return True if a path leads from every point to every other."""
+        from scipy.sparse.csgraph import connected_components
+
+        return connected_components(self.steps, connection="strong", return_labels=False) == 1
+
     def block(self, rows: NDArray, columns: NDArray) -> Array:
         """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
         if self.size <= MATRIX_AT_ONCE:
