@@ -324,7 +324,7 @@ class _Watched(Loss):
 
 
 _SHORT = 1e100
-"""Losses of shorter distances do not overflow."""
+"""Losses of paths of shorter edges do not overflow."""
 
 
 def has_infinite(loss: Loss, space: MetricSpace) -> bool:
@@ -335,7 +335,7 @@ def has_infinite(loss: Loss, space: MetricSpace) -> bool:
     paths are finite along all edges together.
     """
     everything = np.arange(len(space))
-    if loss.by_distance and isinstance(space.given, Paths) and space.given.steps.sum() < _SHORT:
+    if loss.by_distance and isinstance(space.given, Paths) and space.given.steps.max() < _SHORT:
         return not space.given.is_connected()
     if loss.by_distance and _has_finite_distances(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
         return False

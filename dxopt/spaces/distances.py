@@ -108,8 +108,9 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
         If they break it by more than 1e-12 relative and `slack`, and `close` is not set; it names the three points.
     """
     for via in range(len(matrix)):
-        detours = matrix[:, via, None] + matrix[None, via, :]
-        broken = matrix > detours * (1 + TRIANGLE_SLACK) + slack
+        with np.errstate(over="ignore"):
+            detours = matrix[:, via, None] + matrix[None, via, :]
+            broken = matrix > detours * (1 + TRIANGLE_SLACK) + slack
         if not broken.any():
             continue
         if close:

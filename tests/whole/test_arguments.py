@@ -55,6 +55,7 @@ NUMBERS: dict[str, Any] = {
     "int64": np.int64(2),
     "array": np.array(0.5),
     "arrays": np.ones(3),
+    "huge arrays": np.full(3, 1e308),
     "date": np.datetime64("2020-01-01"),
     "empty": "",
     "letters": "x",
