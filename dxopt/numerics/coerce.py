@@ -145,7 +145,7 @@ def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> ND
 def checked_count(field: str, number: Any, least: int = 1, most: int = sys.maxsize) -> int:
     """Return a whole number of at least and at most so much; raise SpecError where it is none."""
     number = number.item() if isinstance(number, np.ndarray) and number.ndim == 0 else number
-    if isinstance(number, bool) or not isinstance(number, Integral) or not least <= number <= most:
+    if isinstance(number, bool) or not isinstance(number, Integral) or not least <= int(number) <= most:
         end = f" to {most:,}" if most < sys.maxsize or short_repr(number).isdigit() else ""
         raise SpecError(field, f"is {short_repr(number)}", f"give a whole number from {least}{end}")
     return int(number)
