@@ -170,8 +170,8 @@ OWN: dict[str, dict[str, Any]] = {
 RECEIVERS: dict[str, Any] = {
     "dx.AdversaryError": dx.AdversaryError(0.5), "dx.BeliefPairs": MARKOV, "dx.Composition": dx.compose(NOISE),
     "dx.IntegerTable": TABLE, "dx.Key": dx.Key.new(), "dx.Loss": dx.Loss.of("distance", LINE), "dx.Mechanism": NOISE,
-    "dx.Report": dx.solve(PROBLEM),
-    "dx.Problem": PROBLEM, "dx.geo.Box": dx.geo.Box(45.0, 4.0, 45.1, 4.1), "dx.traces.Ledger": dx.traces.Ledger(Fraction(2)),
+    "dx.Report": dx.solve(PROBLEM), "dx.traces.Ledger": dx.traces.Ledger(Fraction(2)),
+    "dx.Problem": PROBLEM, "dx.geo.Box": dx.geo.Box(45.0, 4.0, 45.1, 4.1),
     "dx.sanitisation.ProductSanitisation": SUMS,
 }  # fmt: skip
 """An object of each class whose methods users call; those of noises are called with what was checked."""
