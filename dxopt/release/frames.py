@@ -16,6 +16,7 @@ from dxopt.errors import SpecError, optional
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
+from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.runtime.identity import each
 from dxopt.spaces.naming import Naming, written
 from dxopt.spaces.space import MetricSpace
@@ -144,8 +145,8 @@ def prior_from_frame(
     weights = _require_numbers(series, "series")
     fix = "write missing=0 to give weight 0 to what it lacks, or add them" if missing is None else None
     rows = _positions(space.labels, series.index, "index", fix)
-    weights = np.append(weights, np.nan if missing is None else missing)  # without `missing` none lacks
-    return Prior.from_weights(space, weights[rows], name=name)
+    least = np.nan if missing is None else as_number(missing, "missing", *NONNEGATIVE)
+    return Prior.from_weights(space, np.append(weights, least)[rows], name=name)  # without `missing` none lacks
 
 
 def _require_pandas(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:

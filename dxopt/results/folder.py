@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.runtime.display import Shown
 from dxopt.runtime.locking import locked
-from dxopt.runtime.reading import is_file
+from dxopt.runtime.reading import as_path, is_file, is_folder
 
 CLAIMS = "claims.json"
 NOTES = "notes.json"
@@ -127,9 +127,9 @@ def require_writable(folder: Path) -> None:
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Hold the name of a result, to which one save at a time writes, without what killed ones left beside it."""
-    if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
     try:
+        if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
+            raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with locked(folder.with_name(f".{folder.name}.lock"), _PATIENCE):
             recover([folder])
@@ -263,11 +263,14 @@ class Result(Shown, ABC):
         >>> print(dx.load(folder).certificate.private)
         True
         """
-        return save_contents(Path(folder), self.contents())
+        return save_contents(as_path(folder, "folder"), self.contents())
 
     def write(self, folder: Path) -> None:
-        """Write the files of a result to a folder that is there."""
-        write_contents(folder, self.contents())
+        """Write the files of a result to a folder that is there; SpecError where it is not."""
+        place = as_path(folder, "folder")
+        if not is_folder(place):
+            raise SpecError("folder", f"{place} is no folder", "make it first, or use save")
+        write_contents(place, self.contents())
 
 
 def parts(results: Iterable[Result]) -> Contents:

@@ -160,9 +160,9 @@ def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: C
 
 def _by_values(values: Sequence[float], secrets: Secrets, blame: Blame) -> ModelPrior:
     """Return the probabilities that are written out, which sum to 1."""
-    total = math.fsum(values)
+    total = sum(values)
     if not abs(total - 1) <= 1e-9:
-        divided = f": divide each by {total:.12g}" if total > 0 else ""
+        divided = f": divide each by {total:.12g}" if 0 < total < math.inf else ""
         raise blame(f"sum to {total:.12g}", f"give probabilities that sum to 1{divided}")
     return ModelPrior.from_weights(secrets.space, values, name="explicit")
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedError
+from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, number, with_point
@@ -168,8 +169,7 @@ class Snapper:
         given for labels, or does not follow from the space;
         UnsupportedError if SciPy is not installed, which finds the nearest secrets.
         """
-        if within is not None and not (isinstance(within, int | float) and 0 <= within < math.inf):
-            raise SpecError("within", f"is {within!r}", "give a finite distance of 0 or more")
+        within = None if within is None else as_number(within, "within", *NONNEGATIVE)
         if where.kind == "label":
             if within is not None:
                 raise SpecError("within", "is given for labels, which are secrets or not", "leave it out")

@@ -129,7 +129,7 @@ def write_json(file: Path, content: dict[str, Any]) -> None:
 
 
 def _encoded(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode(errors="replace") + b"\n"
 
 
 def _flush(stream: IO[bytes]) -> None:

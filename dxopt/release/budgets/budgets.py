@@ -97,7 +97,7 @@ class Budgets(Shown):
         per km 2.0
         """
         kept = {"key": mark(key)}
-        opened = cls(LedgerFile(as_path(file, "file"), create=create, kept=kept, wait=wait), key)
+        opened = cls(LedgerFile(as_path(file, "file", text=True), create=create, kept=kept, wait=wait), key)
         try:
             opened._require_key()
             budget = None if default is None else amount_of(default, "default")

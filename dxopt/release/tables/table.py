@@ -254,7 +254,7 @@ class IntegerTable(Sampler):
         SpecError
             If the name has another ending, or the file cannot be written.
         """
-        path = Path(file)
+        path = as_path(file, "file")
         if path.suffix != DXT:
             raise SpecError("file", f"{path} has no ending {DXT}", f"name it {path.stem}{DXT}")
         with replacing(path, "file") as stream:
