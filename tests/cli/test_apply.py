@@ -167,7 +167,7 @@ def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) 
         "broken.dxt": "table: .* is no table file",
         "town.yaml": "table: .*town.yaml is a problem file; run `dxopt solve` on it first, and name its result",
         "notes.txt": "table: .*notes.txt is no result folder, and no table file; name the folder that `dxopt solve`",
-        "altered": "table: .* is damaged",
+        "altered": "table: .* was altered",
     }.items():
         done = call("apply", tmp_path / path, data, "-o", tmp_path / "out.csv", *COLUMNS)
         assert done.exit_code == 2, path

@@ -33,8 +33,7 @@ class Budgets(Shown):
 
     Levels add up, ε and δ each (composition; Cha13 for metrics). Amounts are rationals, and their sums exact. A
     charge is one transaction: all of its rows are paid for, or none, whatever is killed when; several processes may
-    charge at once. Charge before anything is shown, so that a release is never paid for too late. What was charged
-    stays charged.
+    charge at once. Charge before anything is shown; what was charged stays charged.
 
     The sum is what histories of a person are told apart by where each row is a draw of its own. Repeatable draws are
     paid for once for each distinct secret, and show which rows share one: docs/guides/budgets.md. The ledger says

@@ -273,7 +273,10 @@ class IntegerTable(Sampler):
             If the privacy that it claims does not hold.
         """
         table = IntegerTable(**load_table(as_path(file, "file")))
-        table.check()
+        try:
+            table.check()
+        except CertificateError as error:
+            raise CertificateError(f"table: {file} was altered: {error}") from None
         return table
 
     def sample_for(
