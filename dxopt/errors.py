@@ -243,6 +243,7 @@ class BudgetExceeded(SpecError):
     Attributes
     ----------
     person : str
+        The first who has too little; the message does not say who that is.
     asked, left : Fraction
         What was asked for in all, and what is left: of ε, or of δ if that is what is short.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
@@ -15,6 +15,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.sampling import Sampler
+from dxopt.numerics.coerce import checked_count, checked_counts
 from dxopt.numerics.draws import generator
 from dxopt.runtime.display import Shown, as_html_table, as_html_text
 
@@ -173,14 +174,15 @@ def repeated(
     1 reports: named with probability 0.396
     8 reports: named with probability 0.604
     """
-    numbers = _checked_numbers(reports)
+    numbers = checked_counts("reports", reports, MOST_REPORTS)
+    if not numbers:
+        raise SpecError("reports", "are none", "give at least one number")
     channel = channel_of(mechanism)
     believed = Prior.of(prior, mechanism.space).probabilities
     losses = Loss.of(loss, mechanism.space, guesses).matrix
     if not np.isfinite(losses).all():
         raise SpecError("loss", "is infinite for some secret and guess", "give finite losses")
-    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < _FEWEST_RUNS:
-        raise SpecError("runs", f"are {runs!r}", f"give a whole number from {_FEWEST_RUNS}")
+    runs = checked_count("runs", runs, _FEWEST_RUNS)
     if runs * max(*channel.shape, losses.shape[1]) > _MOST_CELLS:
         raise UnsupportedError("runs", f"are {runs:,} of {len(believed):,} secrets", "take fewer")
 
@@ -198,15 +200,6 @@ def repeated(
     # Without any report; an integer table has no name.
     before = float(weights.max()), float((weights @ losses).min())
     return Repeated(tuple(found[number] for number in numbers), *before, getattr(mechanism, "name", "mechanism"))
-
-
-def _checked_numbers(reports: int | Sequence[int]) -> list[int]:
-    """Return the numbers of reports as a list; SpecError unless all are whole numbers from 1 to 100,000."""
-    given = list(reports) if isinstance(reports, Iterable) else [reports]
-    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given)
-    if not given or not whole or not all(1 <= one <= MOST_REPORTS for one in given):
-        raise SpecError("reports", f"are {reports!r}", f"give whole numbers from 1 to {MOST_REPORTS:,}")
-    return [int(one) for one in given]
 
 
 def _exact_attack(channel: Array, weights: Array, losses: Array, number: int) -> Attack:

@@ -14,7 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_level
-from dxopt.numerics.coerce import as_weights
+from dxopt.numerics.coerce import as_list, as_weights
 from dxopt.numerics.number_syntax import Written
 from dxopt.runtime.display import Shown
 from dxopt.spaces.chains import EQUAL, TightChains
@@ -442,7 +442,7 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
     steps = np.zeros((len(space), len(space)), dtype=bool)
     everything = np.arange(len(space))
     # A step is maximal where φ swaps two secrets and moves them as far as it moves any.
-    for one in hidings:
+    for one in as_list(hidings, "hidings", "give a list of arrays"):
         hiding = _checked_hiding(space, one)
         farthest = hiding_distance(space, hiding)
         maximal = (hiding[hiding] == everything) & (space.distances[everything, hiding] >= farthest * (1 - EQUAL))
@@ -463,7 +463,7 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
     None
     """
     steps = np.zeros((len(space), len(space)), dtype=bool)
-    for members in neighbourhoods:
+    for members in as_list(neighbourhoods, "neighbourhoods", "give a list of arrays"):
         found = _found(members, space.naming, "members")
         inside = np.ix_(found, found)
         steps[inside] |= space.distances[inside] >= diameter(space, found) * (1 - EQUAL)

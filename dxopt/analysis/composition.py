@@ -23,6 +23,7 @@ from dxopt.analysis.arguments import channel_of, exact_rows
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.model.sampling import Sampler
+from dxopt.numerics.coerce import POSITIVE, as_number, as_numbers, checked_counts
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.number_syntax import Written, six_digits_up
 from dxopt.numerics.rounding import UNIT
@@ -306,7 +307,7 @@ class Composition(Shown):
 
     def curve(self, epsilons: ArrayLike) -> list[Composed]:
         """Return `delta` at each of some levels."""
-        return [self.delta(float(one)) for one in np.asarray(epsilons, dtype=float).ravel()]
+        return [self.delta(float(one)) for one in as_numbers(epsilons, "epsilons", "give numbers").ravel()]
 
     @cached_property
     def pure(self) -> float:
@@ -449,12 +450,13 @@ def compose(
     several: list[Any] = list(mechanisms) if isinstance(mechanisms, Iterable) else [mechanisms]
     if not several or not all(isinstance(one, Sampler) for one in several):
         raise SpecError("mechanisms", "are not all mechanisms or integer tables", "give a list of at least one")
-    times = _checked_counts(counts, len(several))
+    times = tuple(checked_counts("counts", [1] * len(several) if counts is None else counts))
+    if len(times) != len(several):
+        raise SpecError("counts", f"are {len(times)} for {len(several)} mechanisms", "give one for each")
     space = several[0].space
     for one in several[1:]:
         require_same(space, one.space)
-    if not accuracy > 0:
-        raise SpecError("accuracy", f"is {accuracy!r}", "give a positive number")
+    accuracy = as_number(accuracy, "accuracy", *POSITIVE)
     if len(space) > MOST_SECRETS:
         raise UnsupportedError("mechanisms", f"have {len(space):,} secrets", f"take {MOST_SECRETS:,} or fewer")
     if sum(times) > MOST_RELEASES:
@@ -481,15 +483,3 @@ def require_same(mine: MetricSpace, theirs: MetricSpace, fix: str = "compose rel
             raise SpecError("mechanisms", wrong, fix)
     if not np.array_equal(mine.distances, theirs.distances):
         raise SpecError("mechanisms", "are about secrets at different distances", "make them for the same space")
-
-
-def _checked_counts(counts: int | Sequence[int] | None, several: int) -> tuple[int, ...]:
-    """Return how often each of several mechanisms is used; SpecError unless that is one positive number for each."""
-    given = [1] * several if counts is None else counts
-    times = [given] * several if isinstance(given, int | np.integer) else list(given)
-    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one > 0 for one in times)
-    if not whole:
-        raise SpecError("counts", f"are {counts!r}", "give whole numbers from 1")
-    if len(times) != several:
-        raise SpecError("counts", f"are {len(times)} for {several} mechanisms", "give one for each")
-    return tuple(int(one) for one in times)

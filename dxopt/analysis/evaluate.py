@@ -21,11 +21,11 @@ from dxopt.analysis.realised_privacy import (
     smallest_delta,
     smallest_epsilon,
 )
-from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_delta
+from dxopt.numerics.coerce import as_number, as_numbers
 
 __all__ = [
     "BeliefLevel",
@@ -247,8 +247,7 @@ def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "dist
     >>> print(dx.evaluate.usefulness(mechanism, alpha=0).round(3).tolist())
     [0.731, 0.462, 0.731]
     """
-    if math.isnan(alpha):
-        raise SpecError("alpha", "is no number", "give one, in units of the loss")
+    alpha = as_number(alpha, "alpha", "give a number, in units of the loss", lambda number: not math.isnan(number))
     losses = loss_of(mechanism, loss)
     most = alpha + _SLACK * abs(alpha)
     near = [(rows * (losses.rows(secrets) <= most)).sum(axis=1) for secrets, rows in mechanism.blocks()]
@@ -321,5 +320,7 @@ def usefulness_curve(
     [0.462, 0.802, 0.964]
     """
     weights = None if prior is None else matching(mechanism, prior)
-    shares = [usefulness(mechanism, float(alpha), loss) for alpha in np.asarray(alphas, dtype=float).ravel()]
+    shares = [
+        usefulness(mechanism, float(alpha), loss) for alpha in as_numbers(alphas, "alphas", "give numbers").ravel()
+    ]
     return np.array([min(share.min() if weights is None else weights @ share, 1.0) for share in shares])

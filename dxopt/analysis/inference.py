@@ -13,7 +13,8 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.numerics.coerce import as_number, as_weights
+from dxopt.model.sampling import required_mechanism
+from dxopt.numerics.coerce import FROM_0, NONNEGATIVE, as_number, as_weights, checked_count
 from dxopt.numerics.number_syntax import ordered_texts
 from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
@@ -109,6 +110,8 @@ def iterative_update(
     >>> print(found.prior.probabilities.round(2).tolist())
     [0.77, 0.15, 0.08]
     """
+    required_mechanism(mechanism, Mechanism)
+    tolerance, limit = as_number(tolerance, "tolerance", *FROM_0), checked_count("limit", limit, 0)
     # Reports that nobody made do not enter the likelihood.
     made = as_weights(counts, "counts", "give how often each report was seen", len(mechanism.reports))
     if not made.any():
@@ -241,9 +244,8 @@ def rate_distortion(
         raise SpecError("loss", "is infinite for some secret and report", "give finite losses")
     if (slope is None) == (max_loss is None):
         raise SpecError("slope", "and max_loss are given together, or neither is", "give one of the two")
-    value = as_number(*((max_loss, "max_loss") if slope is None else (slope, "slope")), fix := "give a finite number")
-    if slope is not None and not (math.isfinite(value) and value >= 0):
-        raise SpecError("slope", f"is {value:g}", f"{fix} of 0 or more")
+    value = as_number(max_loss, "max_loss") if slope is None else as_number(slope, "slope", *NONNEGATIVE)
+    tolerance, limit = as_number(tolerance, "tolerance", *FROM_0), checked_count("limit", limit, 0)
     with Stop(partial=partial) as stop:
         curve = RateCurve(space, losses.reports, believed, losses.matrix, tolerance, limit, stop)
         found = curve.at(value) if slope is not None else curve.within(value)

@@ -16,9 +16,9 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_delta
 from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.belief_mixtures import least_level
-from dxopt.numerics.coerce import as_distributions
+from dxopt.numerics.coerce import NONNEGATIVE, as_distributions, as_number, as_numbers, as_written
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
-from dxopt.numerics.number_syntax import Written, number_of
+from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT
 from dxopt.runtime.display import Shown
 
@@ -52,9 +52,7 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
     0.462
     """
     required_mechanism(mechanism, Mechanism)
-    epsilon = number_of(epsilon, "epsilon") if isinstance(epsilon, str) else epsilon
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise SpecError("epsilon", f"is {epsilon:g}", "give a finite number of 0 or more")
+    epsilon = as_written(epsilon, "epsilon", *NONNEGATIVE)
     distances = mechanism.space.distances
     # rounding may leave more than 1, which holds of every mechanism
     return min(1.0, least_delta(mechanism.matrix, distances, epsilon, bound_pairs(distances, pairs)))
@@ -107,7 +105,8 @@ def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "
     >>> print(dx.evaluate.privacy_profile(mechanism, [0, 0.5, 1]).round(3).tolist())
     [0.632, 0.462, 0.0]
     """
-    return np.array([smallest_delta(mechanism, float(one), pairs=pairs) for one in np.asarray(epsilons).ravel()])
+    levels = as_numbers(epsilons, "epsilons", "give numbers").ravel()
+    return np.array([smallest_delta(mechanism, one, pairs=pairs) for one in levels])
 
 
 Array = NDArray[np.float64]
@@ -175,9 +174,10 @@ def divergence(
 def _divergence_of(kind: str | Divergence, order: float | None) -> Divergence:
     """Return the divergence of a name, or the function given; SpecError where there is none of that name or order."""
     if kind == RENYI:
-        if order is None or not (0 < order < math.inf) or order == 1:
-            raise SpecError("order", f"is {order}", "give a positive number other than 1")
-        return lambda p, q: _renyi(p, q, order)
+        of = as_number(
+            order, "order", "give a positive number other than 1", lambda one: 0 < one < 1e300 and one != 1
+        )
+        return lambda p, q: _renyi(p, q, of)
     if order is not None:
         raise SpecError("order", f"is {order} for {kind}", "leave it out, or ask for renyi")
     if callable(kind):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Iterable
 from dataclasses import asdict, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +10,10 @@ import dxopt
 from dxopt.batch.jobs import Job, Question, keep_key
 from dxopt.batch.outcome import Done, Line
 from dxopt.errors import Option, PlausibilityWarning, SpecError
-from dxopt.results.folder import is_result, put_back, write_json
+from dxopt.results.folder import DIGESTS, PARTS, is_result, write_json
 from dxopt.runtime.reading import read_json
+from dxopt.verify.files import check_digests
+from dxopt.verify.verdict import Broken, Unproved
 
 _BESIDES = frozenset({"compare", "priors", "evaluate", "learns", "records"})
 """Keys that add to a result: an answer that has more of them still has all that the earlier one had."""
@@ -37,7 +35,6 @@ def require_replaceable(folder: Path, why_other: str) -> None:
 
 RECORD = "input.json"
 _FORMAT = 1
-_PARTIAL = re.compile(r"\.(.+)-[a-z0-9_]{8}")
 
 
 def write_record(job: Job, done: Done, folder: Path) -> None:
@@ -55,18 +52,20 @@ def write_record(job: Job, done: Done, folder: Path) -> None:
 
 
 def finished_before(job: Job) -> Done | None:
-    """Return the outcome of a job in an earlier run; None unless that finished it, and nothing has changed since."""
+    """Return the outcome of a job in an earlier run; None unless that finished it, and no file has changed since."""
     recorded = _read_record(job.folder)
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
     try:
+        for folder in (job.folder, *(file.parent for file in job.folder.glob(f"{PARTS}/**/{DIGESTS}"))):
+            check_digests(folder)
         line = Line(**recorded["line"])
         # whoever wrote the record: a warning without its parts is found here, not where it is printed
         line = replace(
             line, warnings=[{part: str(one[part]) for part in PlausibilityWarning.PARTS} for one in line.warnings]
         )
         return Done(line, recorded["error"]).strictly(job.overrides.strict)
-    except (KeyError, TypeError, ValueError):
+    except (Broken, Unproved, OSError, KeyError, TypeError, ValueError):
         return None
 
 
@@ -97,16 +96,3 @@ def _read_record(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) and content.get("format") == _FORMAT else {}
-
-
-def recover(folders: Iterable[Path]) -> None:
-    """Remove what killed processes left next to result folders, and put back a result that was moved away."""
-    for parent, group in groupby(sorted(folders), key=lambda folder: folder.parent):
-        names = {folder.name for folder in group}
-        for left in list(parent.iterdir()) if parent.is_dir() else []:
-            # Only folders that a write of one of these results makes; whatever else is there is not ours.
-            found = _PARTIAL.fullmatch(left.name)
-            if found is None or found[1] not in names:
-                continue
-            put_back(parent / found[1])
-            shutil.rmtree(left, ignore_errors=True)

@@ -168,7 +168,8 @@ def _run_unfinished(
     """Find the jobs, let `do_jobs` do those that an earlier run has not finished, and write the summary of all."""
     from dxopt.batch.jobs import Job, jobs_of
     from dxopt.batch.outcome import Outcome
-    from dxopt.batch.resume import finished_before, other_version, recover, why_other_result
+    from dxopt.batch.resume import finished_before, other_version, why_other_result
+    from dxopt.results.folder import recover
 
     found = [job for job, _ in jobs_of(paths, output, overrides, force=force or resume)]
     jobs = {index: job for index, job in enumerate(found) if isinstance(job, Job)}

@@ -43,6 +43,9 @@ def options(version: Version = False) -> None:
 
 def run() -> None:
     """Run a command: bad arguments exit with 2, an unexpected Ctrl-C and a full disk with 1."""
+    if "" in sys.argv[1:]:  # a path that is empty would be this folder
+        typer.echo("arguments: one is empty; name what is meant, or write an option of no text as --unit=", err=True)
+        sys.exit(2)
     try:
         app()
     except KeyboardInterrupt:

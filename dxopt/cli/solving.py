@@ -28,7 +28,7 @@ _LEVEL = "Level instead of the file's own: a number, or ln(4), sqrt(2), 1/2."
 Level = Annotated[str | None, typer.Option("--epsilon", help=_LEVEL)]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")]
 Device = Annotated[str | None, typer.Option(help="gpu, for the master problem of column generation.")]
-Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
+Files = Annotated[list[Path], typer.Argument(help="Problem files, or folders that are searched for *.yaml.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 2 where a plausibility warning is given.")]
 _VERBOSE = "Print all digits, the routes and why others were not taken, and the proofs."
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help=_VERBOSE)]
@@ -63,7 +63,7 @@ _add_solving_command("solve", "reports", "Solve problem files and print each rep
 
 @commands.command("batch", epilog="Example: dxopt batch problems -j 2 --resume")
 def batch_files(
-    paths: Annotated[list[Path], typer.Argument(help="Problem files, or folders that are searched for *.yaml.")],
+    paths: Files,
     output: Output = Path("results"),
     solver: Solver = None,
     tolerance: Tolerance = None,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from typing import Any
 
 import numpy as np
 
 from dxopt.errors import SpecError
+from dxopt.runtime.identity import each
 from dxopt.spaces.geo.points import known
+from dxopt.spaces.naming import written
 from dxopt.spaces.space import MetricSpace
 
+_WHOLE = re.compile(r"-?[0-9]+([.]0*)?")
 _CLOSE = 1e-9
 """Largest distance in degrees between positions that count as the same."""
 
@@ -26,21 +29,17 @@ def in_order(space: MetricSpace, weights: Any) -> Any:
     # Of lists and tuples `index` is a method; another length is refused later, by the number of points.
     if index is None or callable(index) or not hasattr(weights, "to_numpy") or len(index) != len(space):
         return weights
-    names = [_as_label(name) for name in index]
-    labels = space.labels
-    if names == list(labels):
+    names = each(index, "prior")
+    numbered = all(_WHOLE.fullmatch(written(name)) for name in names)
+    if numbered and not all(map(_WHOLE.fullmatch, space.labels)):
         return weights
-    positions = {name: row for row, name in enumerate(names)}
-    if len(positions) == len(names) and all(label in positions for label in labels):
-        return np.asarray(weights)[[positions[label] for label in labels]]
-    numbered = all(map(_is_whole, names))
-    if numbered and (names == [str(row) for row in range(len(names))] or not all(map(_is_whole, labels))):
+    rows = space.naming.rows(names, "prior")
+    stranger = next((name for name in rows if isinstance(name, str)), None)
+    if stranger is None:
+        return np.asarray(weights)[[rows[point] for point in range(len(names))]]
+    if numbered and [*map(float, names)] == [*range(len(names))]:
         return weights
-    stranger = next((name for name in names if name not in set(labels)), names[0])
     wrong = f"is a Series whose index has {stranger!r}, which is no label of the points"
-    if stranger in set(labels):  # all names are labels: some label is missing, and another there twice
-        twice = next((name for name, count in Counter(names).items() if count > 1), names[0])
-        wrong = f"is a Series whose index has {twice!r} twice"
     fix = "match it by dx.prior_from_frame, or give series.to_numpy() in the order of the points"
     raise SpecError("prior", wrong, fix)
 
@@ -74,13 +73,3 @@ def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
         f"is of another space: its point {first} is {their}, here it is {my}",
         "make one on this space, or give dx.Prior(prior.probabilities) where these are the numbers meant",
     )
-
-
-def _as_label(name: Any) -> str:
-    """Write a name as labels of points are written: whole numbers without a decimal point."""
-    whole = isinstance(name, float) and name.is_integer()
-    return str(int(name) if whole else name)
-
-
-def _is_whole(name: str) -> bool:
-    return name.lstrip("-").isdigit()

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.reports import Reports
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import as_number, as_numbers
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, error_text
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.callables import called_number
-from dxopt.spaces.distances import in_blocks
+from dxopt.spaces.distances import Paths, in_blocks
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.positions import NAME_DEGREES, require_latitude_first, require_same_order
 from dxopt.spaces.space import MetricSpace
@@ -209,6 +209,7 @@ class Loss(Shown):
         >>> print(dx.Loss.of("distance", dx.line(3)).up_to(1.5).matrix[0].tolist())
         [0.0, 1.0, inf]
         """
+        most = as_number(most, "most")
         source = np.where(self.matrix > most + ROUNDING * abs(most), np.inf, self.matrix)
         return Loss(source, self.reports, f"{self.name} up to {most:.10g}", unit=self.unit, plugin=self.plugin)
 
@@ -322,13 +323,20 @@ class _Watched(Loss):
         return super().rows(secrets)
 
 
+_SHORT = 1e100
+"""Losses of paths of shorter edges do not overflow."""
+
+
 def has_infinite(loss: Loss, space: MetricSpace) -> bool:
     """Tell whether a report costs some secret infinitely much.
 
     Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
-    finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.
+    finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough; those of
+    paths are finite along all edges together.
     """
     everything = np.arange(len(space))
+    if loss.by_distance and isinstance(space.given, Paths) and space.given.steps.max() < _SHORT:
+        return not space.given.is_connected()
     if loss.by_distance and _has_finite_distances(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
         return False
     return any(np.isinf(loss.rows(secrets)).any() for secrets in in_blocks(everything, len(loss.reports)))

@@ -120,7 +120,7 @@ class Mechanism(Sampler):
         SpecError
             If the name has another ending, or the file cannot be written.
         """
-        return write(Path(file), self.packed(), FORMAT)
+        return write(as_path(file, "file"), self.packed(), FORMAT)
 
     @staticmethod
     def load(file: str | Path) -> Mechanism:

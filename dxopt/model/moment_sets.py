@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.model.prior_sets import PriorSet
-from dxopt.numerics.coerce import as_distributions
+from dxopt.numerics.coerce import as_distributions, as_list, as_number, as_numbers
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.spaces.space import MetricSpace
 
@@ -183,10 +183,10 @@ def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
 def rows_of_totals(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, float]]) -> list[Row]:
     """Return the totals that a user gave as rows of a `Fitting`; SpecError about one that is no such total."""
     rows: list[Row] = []
-    for place, one in enumerate(totals):
+    for place, one in enumerate(as_list(totals, "totals", "give a list of (counts, low, high)")):
         try:
             counts, low, high = one
-            row = np.array(counts, dtype=float), float(low), float(high)
+            row = as_numbers(counts, "totals", ""), as_number(low, "totals"), as_number(high, "totals")
         except (TypeError, ValueError):
             wrong = f"number {place} is not an array and two numbers"
             raise SpecError("totals", wrong, "give (counts, low, high)") from None
@@ -204,6 +204,7 @@ def rows_of_marginals(space: MetricSpace, marginals: Sequence[ArrayLike | None] 
     if marginals is None:
         return []
     shape = space.structure.shape
+    marginals = as_list(marginals, "marginals", "give one for each coordinate")
     if len(shape) != len(marginals) or math.prod(shape) != len(space):
         wrong = f"are {len(marginals)} for a space of {len(shape)} coordinates"
         raise SpecError("marginals", wrong, "give one for each coordinate of a grid or product, or None")

@@ -15,7 +15,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Everyone, Hull, PriorSet
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import keep_number
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -144,10 +144,7 @@ class AdversaryError(Objective):
     adversary_loss: LossLike | Loss = "distance"
 
     def __post_init__(self) -> None:
-        budget = as_number(self.max_loss, "max_loss", "give a finite number")
-        if not math.isfinite(budget):
-            raise SpecError("max_loss", f"is {budget:g}", "give a finite number")
-        object.__setattr__(self, "max_loss", budget)
+        keep_number(self, "max_loss", "give a finite number", math.isfinite)
 
     def on(self, space: MetricSpace) -> AdversaryError:
         """Return the same objective on a space, with the costs of guesses as a matrix of finite numbers."""

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.numerics.coerce import as_weights
+from dxopt.runtime.identity import each
 from dxopt.spaces.geo.nearest import Near, nearest_of
 from dxopt.spaces.metrics import OnEarth
-from dxopt.spaces.naming import SeveralPoints
+from dxopt.spaces.naming import NotOnePoint
 from dxopt.spaces.positions import degrees_of_columns, names_of, require_same_order
 from dxopt.spaces.space import MetricSpace
 
@@ -113,8 +114,11 @@ def frequencies(
     observations are labels, else coordinates.
     """
     if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        say = at or "number {}".format
-        found = [_place_of(space, label, say(i)) for i, label in enumerate(observed)]
+        try:
+            found = space.naming.find(label=each(observed, "samples"), called="samples")
+        except NotOnePoint as error:
+            where = (at or "number {}".format)(error.position or 0)
+            raise SpecError("samples", f"{where} {error.said} points", "use labels of one point each") from None
         return np.bincount(found, minlength=len(space))
     try:
         located = np.array(observed, dtype=float).reshape(len(observed), -1)
@@ -147,13 +151,3 @@ def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> 
         return SpecError("samples", wrong, "remove or round it")
     ends = f"{points.min():.10g} and {points.max():.10g}"
     return SpecError("samples", f"{wrong}: it is beyond the ends, {ends}", "remove it, or take a space that has it")
-
-
-def _place_of(space: MetricSpace, label: Any, where: str) -> int:
-    """Return the index of the point with a label; errors begin with `where`, and never show it."""
-    try:
-        return space.naming.one(label=label)
-    except SeveralPoints as error:
-        raise SpecError("samples", f"{where} {error.said} points", "use labels of one point each") from None
-    except SpecError:
-        raise SpecError("samples", f"{where} is no point of the space", "use its labels") from None

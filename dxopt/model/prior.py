@@ -16,7 +16,7 @@ from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
 from dxopt.model.observations import check_ins_outside, frequencies, require_some_within, weights_of_each
 from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.coerce import SUM, as_number, as_numbers, as_weights
+from dxopt.numerics.coerce import FROM_0, SHARE, SUM, as_number, as_numbers, as_weights
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.positions import names_of
 from dxopt.spaces.space import MetricSpace, required_space
@@ -145,7 +145,7 @@ class Prior:
         """
         required_space(space)
         ordered = in_order(space, weights)
-        array = as_weights(ordered, "prior", "give one number per point", len(space))
+        array = as_weights(ordered, "prior", "give one number per point", len(space), most=math.inf)
         if not array.any():
             raise SpecError("prior", "has weight 0 everywhere", "give at least one positive weight")
         if smoothing is not None:
@@ -234,11 +234,10 @@ class Prior:
         >>> print(dx.Prior.from_check_ins(places, seen, smoothing=1).probabilities.round(3).tolist())
         [0.6, 0.4]
         """
-        if within is not None and not within >= 0:
-            raise SpecError("within", f"is {within}", "give a distance of 0 or more")
+        within = math.inf if within is None else as_number(within, "within", *FROM_0)
         found = nearest_of(space, points)
         counted = weights_of_each(weights, len(found.index))
-        reach = math.inf if within is None else within * (1 + 1e-12)  # a distance may be rounded up
+        reach = within * (1 + 1e-12)  # a distance may be rounded up
         require_some_within(space, points, found, counted, reach)
         near = found.apart <= reach
         left_out = int(np.count_nonzero(~near))
@@ -310,7 +309,7 @@ class Prior:
         1.6
         """
         required("prior", prior, Prior, "give a dx.Prior")
-        radius = as_number(total_variation, "total_variation", "give a number")
+        radius = as_number(total_variation, "total_variation", *SHARE)
         return Ball(prior.probabilities, radius, f"total variation {radius:g} of {prior.name}", prior.space)
 
     @staticmethod
@@ -364,9 +363,7 @@ class Prior:
         required("prior", around, Prior, "give a dx.Prior")
         if ratio is None:
             raise SpecError("ratio", "is missing", "give a number above 1")
-        most = as_number(ratio, "ratio", "give a number above 1")
-        if not 1 < most < math.inf:
-            raise SpecError("ratio", f"is {most:g}", "give a number above 1")
+        most = as_number(ratio, "ratio", "give a number above 1", lambda number: 1 < number < math.inf)
         centre = around.probabilities
         low, high = frozen([centre / most, np.minimum(centre * most, 1.0)])
         return Box(low, high, f"within a ratio of {most:g} of {around.name}", around.space, centre)
@@ -405,9 +402,7 @@ class Prior:
         >>> print(mean_of_half.worst([0, 0, 1]).round(2).tolist())
         [0.75, 0.0, 0.25]
         """
-        slack = as_number(within, "within", "give a number")
-        if not 0 < slack < 1:
-            raise SpecError("within", f"is {slack:g}", "give a number between 0 and 1, such as 1e-9")
+        slack = as_number(within, "within", *SHARE)
         rows = [*rows_of_marginals(space, marginals), *rows_of_totals(space, totals)]
         if not rows:
             raise SpecError("prior", "fits nothing", "give marginals, totals, or both")

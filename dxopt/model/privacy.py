@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import as_number
-from dxopt.numerics.number_syntax import Written, number_of
+from dxopt.numerics.coerce import BELOW_1, POSITIVE, as_number, as_written
+from dxopt.numerics.number_syntax import Written
 from dxopt.runtime.display import Lines, Shown
 from dxopt.spaces.units import per
 
@@ -22,12 +20,7 @@ _HAIR = 1e-6
 
 def checked_level(epsilon: Written | None, field: str = "epsilon") -> float:
     """Return ε as a float, from a number or text such as "ln(4)"; SpecError unless it is from 1e-300 to 1e306."""
-    if isinstance(epsilon, str):
-        level = number_of(epsilon, field)
-    else:
-        level = as_number(epsilon, field, "give a positive number")
-    if not (np.isfinite(level) and level > 0):
-        raise SpecError(field, f"is {level:g}", "give a positive finite number")
+    level = as_written(epsilon, field, *POSITIVE)
     if level < LEAST * (1 - _HAIR):
         raise SpecError(field, f"is {level:g}, too small for doubles", f"give {LEAST:g} or more")
     if level > LARGEST * (1 + _HAIR):
@@ -37,11 +30,7 @@ def checked_level(epsilon: Written | None, field: str = "epsilon") -> float:
 
 def checked_delta(delta: float) -> float:
     """Return δ as a float; SpecError unless it is from 0 to below 1."""
-    relaxed = as_number(delta, "delta", "give a number from 0 to below 1")
-    if not 0 <= relaxed < 1:
-        nothing = ", which promises nothing" if relaxed == 1 else ""
-        raise SpecError("delta", f"is {relaxed:g}{nothing}", "give a number from 0 to below 1")
-    return relaxed
+    return as_number(delta, "delta", *BELOW_1)
 
 
 @dataclass(frozen=True, repr=False)

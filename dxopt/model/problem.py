@@ -309,9 +309,7 @@ def _one_prior(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
 
 def _up_to(loss: Loss, max_loss: float, space: MetricSpace) -> Loss:
     """Return a loss that is infinite above a number; UnsupportedError where it takes too large a matrix."""
-    most = as_number(max_loss, "max_loss", fix := "give a number")
-    if math.isnan(most):
-        raise SpecError("max_loss", "is nan", fix)
+    most = as_number(max_loss, "max_loss", "give a number", lambda number: not math.isnan(number))
     if len(space) * len(loss.reports) > PROBLEM_CELLS:
         raise UnsupportedError(
             "max_loss", f"needs a matrix of {len(space):,} by {len(loss.reports):,}", "take fewer points"

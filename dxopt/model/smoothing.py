@@ -12,16 +12,14 @@ With c_x of data at the secret x, N = Σ c_x in all and n secrets:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.numerics.coerce import as_weights
+from dxopt.numerics.coerce import NONNEGATIVE, POSITIVE, as_number, as_weights, keep_number
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.lattices import line, torus
 from dxopt.spaces.space import MetricSpace
@@ -74,15 +72,14 @@ class Smoothing:
     bandwidth: float | None = None
 
     def __post_init__(self) -> None:
-        if not _is_nonnegative(self.add):
-            raise SpecError("smoothing", f"adds {self.add}", "give a finite number of 0 or more")
+        keep_number(self, "add", *NONNEGATIVE)
         if self.kernel is not None and self.kernel not in KERNELS:
             raise SpecError("smoothing", f"has no kernel {self.kernel!r}", f"choose one of {', '.join(KERNELS)}")
         if (self.kernel is None) != (self.bandwidth is None):
             missing = "bandwidth" if self.bandwidth is None else "kernel"
             raise SpecError("smoothing", f"has no {missing}", "give kernel and bandwidth together, or neither")
-        if self.bandwidth is not None and not (_is_nonnegative(self.bandwidth) and self.bandwidth > 0):
-            raise SpecError("smoothing", f"has the bandwidth {self.bandwidth}", "give a positive number")
+        if self.bandwidth is not None:
+            keep_number(self, "bandwidth", *POSITIVE)
         if not self.add and self.kernel is None:
             raise SpecError("smoothing", "smooths nothing", "give pseudo-counts to add, or a kernel and a bandwidth")
 
@@ -96,7 +93,7 @@ class Smoothing:
         >>> print(dx.Smoothing.of(0.5))
         Smoothing(add=0.5, kernel=None, bandwidth=None)
         """
-        return smoothing if isinstance(smoothing, Smoothing) else cls(smoothing)
+        return smoothing if isinstance(smoothing, Smoothing) else cls(as_number(smoothing, "smoothing", *NONNEGATIVE))
 
     @property
     def name(self) -> str:
@@ -175,8 +172,3 @@ def _shares(space: MetricSpace, secrets: NDArray[np.int64], kernel: str, bandwid
     with np.errstate(over="ignore"):
         near = KERNELS[kernel](space.block(secrets, np.arange(len(space))) / bandwidth)
     return near / near.sum(axis=1, keepdims=True)
-
-
-def _is_nonnegative(value: object) -> bool:
-    """Return True for finite numbers of 0 or more."""
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf

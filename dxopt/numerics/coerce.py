@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, time
 from numbers import Integral, Number
 from typing import Any
@@ -12,12 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.number_syntax import number_of
 
 _LONGEST = 60  # letters of what `short_repr` quotes
 SUM = 1e-9
 """The largest error of a sum of probabilities."""
-_NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
+_NO_NUMBERS = (bool, np.bool_, np.datetime64, np.timedelta64, str, bytes, bytearray)
 """Types that Python turns into numbers, but nobody means as numbers."""
+Wanted = tuple[str, Callable[[float], bool]]
+"""What is asked of a number: the fix that says it, and whether one is so."""
+POSITIVE: Wanted = ("give a positive finite number", lambda number: 0 < number < math.inf)
+NONNEGATIVE: Wanted = ("give a finite number of 0 or more", lambda number: 0 <= number < math.inf)
+SHARE: Wanted = ("give a number between 0 and 1", lambda number: 0 < number < 1)
+BELOW_1: Wanted = ("give a number from 0 to below 1", lambda number: 0 <= number < 1)
+FROM_0: Wanted = ("give a number of 0 or more", lambda number: number >= 0)
+DILATION: Wanted = ("give a dilation of 1 or more", lambda number: 1 <= number < math.inf)
+LARGEST_SUM = 1e150
+"""Larger sums have squares that overflow."""
 
 
 VALUE = str | bytes | Number | date | time | UUID | np.generic | None
@@ -26,7 +39,7 @@ VALUE = str | bytes | Number | date | time | UUID | np.generic | None
 
 def short_repr(given: Any) -> str:
     """Return the repr of a value, or of several, on one short line, as messages quote it; else the type."""
-    several = given if isinstance(given, list | tuple | set | frozenset | np.ndarray) else [given]
+    several = given if isinstance(given, list | tuple | set | frozenset) or getattr(given, "ndim", 0) else [given]
     if not all(isinstance(one, VALUE) for one in several):
         return f"of type {type(given).__name__}"
     try:
@@ -41,16 +54,37 @@ def require_eager(given: Any, field: str) -> None:
         raise SpecError(field, f"is of type {type(given).__name__}", "collect it first, as by frame.collect()")
 
 
-def as_number(given: Any, field: str, fix: str) -> float:
-    """Return a number as a float; SpecError where it is none, also where it is True, False or bytes."""
+def as_number(
+    given: Any, field: str, fix: str = "give a finite number", good: Callable[[float], bool] = math.isfinite
+) -> float:
+    """Return a number of any type as a double; SpecError unless it is one, and good. Text is none, nor is True."""
     try:
-        if not isinstance(given, _NO_NUMBERS):
-            return float(given)
+        number = None if isinstance(given, _NO_NUMBERS) or getattr(given, "ndim", 0) else float(given)
     except OverflowError:
         raise SpecError(field, "is a number too large to compute with", fix) from None
-    except (TypeError, ValueError):
-        pass
-    raise SpecError(field, f"is {short_repr(given)}, which is not a number", fix)
+    except Exception:  # whatever a type of others raises
+        number = None
+    if number is None:
+        raise SpecError(field, f"is {short_repr(given)}, which is not a number", fix)
+    if not good(number):
+        raise SpecError(field, f"is {number:.12g}", fix)
+    return number
+
+
+def as_seconds(time_limit: Any) -> float | None:
+    """Return a time limit as a double, or None where there is none."""
+    fix = "give a positive number of seconds"
+    return None if time_limit is None else as_number(time_limit, "time_limit", fix, lambda seconds: seconds > 0)
+
+
+def as_written(given: Any, field: str, fix: str, good: Callable[[float], bool]) -> float:
+    """Return what `as_number` does, also of text such as "ln(4)"."""
+    return as_number(number_of(given, field) if isinstance(given, str) else given, field, fix, good)
+
+
+def keep_number(record: Any, field: str, fix: str, good: Callable[[float], bool]) -> None:
+    """Put in a field of a frozen record the double that `as_number` reads from it."""
+    object.__setattr__(record, field, as_number(getattr(record, field), field, fix, good))
 
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
@@ -60,12 +94,22 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
         array = np.asarray(given)
         if given is not None and array.dtype.kind != "c":
             return np.array(array, dtype=float)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a type of others raises
         pass
     raise SpecError(field, _what_is_wrong(given), fix)
 
 
-def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDArray[np.float64]:
+def as_list(given: Any, field: str, fix: str) -> list[Any]:
+    """Return several as a list; SpecError where they are none, as text is not."""
+    scalar = isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0
+    if scalar or not isinstance(given, Iterable):
+        raise SpecError(field, f"is {short_repr(given)}", fix)
+    return list(given)
+
+
+def as_weights(
+    given: Any, field: str, fix: str, size: int | None = None, most: float = LARGEST_SUM
+) -> NDArray[np.float64]:
     """Return finite numbers of 0 or more, as many as `size`, on one axis; SpecError names the first other one."""
     array = as_numbers(given, field, fix)
     if array.ndim != 1:
@@ -76,6 +120,9 @@ def as_weights(given: Any, field: str, fix: str, size: int | None = None) -> NDA
     if len(bad):
         wrong = "negative" if array[bad[0]] < 0 else "not finite"
         raise SpecError(field, f"number {bad[0]} is {wrong}", "give finite numbers of 0 or more")
+    with np.errstate(over="ignore"):
+        if array.sum() > most:
+            raise SpecError(field, f"sums to more than {most:g}", "give smaller numbers, in proportion")
     return array
 
 
@@ -95,11 +142,19 @@ def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> ND
     return array
 
 
-def checked_count(field: str, number: int, least: int = 1) -> int:
-    """Return a whole number of at least so much; raise SpecError where it is none."""
-    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
-        raise SpecError(field, f"is {short_repr(number)}", f"give a whole number from {least}")
+def checked_count(field: str, number: Any, least: int = 1, most: int = sys.maxsize) -> int:
+    """Return a whole number of at least and at most so much; raise SpecError where it is none."""
+    number = number.item() if isinstance(number, np.ndarray) and number.ndim == 0 else number
+    if isinstance(number, bool) or not isinstance(number, Integral) or not least <= int(number) <= most:
+        end = f" to {most:,}" if most < sys.maxsize or short_repr(number).isdigit() else ""
+        raise SpecError(field, f"is {short_repr(number)}", f"give a whole number from {least}{end}")
     return int(number)
+
+
+def checked_counts(field: str, given: Any, most: int = sys.maxsize) -> list[int]:
+    """Return one or more whole numbers from 1 as a list; raise SpecError where one is none."""
+    several = not isinstance(given, str | bytes) and isinstance(given, Iterable) and getattr(given, "ndim", 1)
+    return [checked_count(field, one, 1, most) for one in (given if several else [given])]
 
 
 def ragged(given: Any) -> str:
@@ -126,6 +181,6 @@ def _what_is_wrong(given: Any) -> str:
     for index, entry in np.ndenumerate(entries):
         try:
             float(entry)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:
             return f"entry {list(index)}, of type {type(entry).__name__}, is no real number"
     return "has entries that are no real numbers"

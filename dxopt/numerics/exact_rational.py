@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import re
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
 from dxopt.errors import SpecError
+from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.numerics.number_syntax import number_of
 
-Amount = float | int | Fraction
+Amount = float | int | Fraction | Decimal
 _TIMES = re.compile(r"([0-9]+) *x *(.+)")
 _LONGEST = 4_000
 """Decimal digits of an amount as text; Python reads 4,300 at most."""
@@ -20,14 +22,12 @@ _LONGEST = 4_000
 
 def exactly(amount: Amount, field: str) -> Fraction:
     """Return an amount as the rational that it is; SpecError unless it is a finite number from 0."""
-    amount = amount.item() if isinstance(amount, np.generic) else amount
-    if isinstance(amount, bool) or not isinstance(amount, float | int | Fraction):
-        raise SpecError(field, f"is {amount!r}", "give a finite number")
-    if not abs(amount) <= sys.float_info.max:
-        raise SpecError(field, "is not a finite double", "give a finite number")
-    if amount < 0:
-        raise SpecError(field, f"is {float(amount):g}", "give a number from 0")
-    return Fraction(amount)
+    near = as_number(amount, field, *NONNEGATIVE)
+    amount = amount.item() if isinstance(amount, np.generic | np.ndarray) else amount
+    exact = Fraction(amount if isinstance(amount, int | Fraction | Decimal) else near)
+    if exact < 0:
+        raise SpecError(field, "is negative", NONNEGATIVE[0])
+    return exact
 
 
 def positive(amount: Amount, field: str) -> Fraction:

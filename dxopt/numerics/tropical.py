@@ -85,7 +85,8 @@ def implied(lengths: Array) -> NDArray[np.bool_]:
     for via in range(len(lengths)):
         there = lengths[:, via, None]
         back = lengths[None, via, :]
-        found |= (there + back <= allowed) & (there < shorter) & (back < shorter)
+        with np.errstate(over="ignore"):
+            found |= (there + back <= allowed) & (there < shorter) & (back < shorter)
     return found
 
 

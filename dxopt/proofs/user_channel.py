@@ -18,6 +18,7 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.coerce import as_numbers
 from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
 from dxopt.numerics.number_syntax import Written, six_digits_up
+from dxopt.numerics.rounding import UNIT
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certificate_of_matrix, privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.certify import certify as proven_candidate
@@ -33,6 +34,10 @@ DUST = 1e-6
 _UNASKED = 1e-3
 """Probability of reports that a repair may move unasked, whatever the secret."""
 _EXACT = Context(prec=60)
+_LARGEST_BUDGET = 2000
+"""No ratio of two doubles exceeds e^2000."""
+_ROUNDINGS = 64 * UNIT
+"""All roundings of the proof of a pair, relative to the ratio."""
 
 
 def refusal(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
@@ -68,18 +73,18 @@ def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice:
     x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
     least = float(levels.max())
     labels = problem.space.labels
-    report, ratio = worst_report(matrix, x, other)
+    report, _ = worst_report(matrix, x, other)
     where = f"report {problem.reports.labels[report]} has probability {matrix[x, report]:.6g} for {labels[x]} and "
     where += f"{matrix[other, report]:.6g} for {labels[other]}"
     if math.isinf(least):
         apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
         wrong = f"is private at no epsilon: {where}, which are {apart}"
         return SpecError("matrix", wrong, repair_advice)
-    if least <= problem.epsilon * (1 + ROUNDING):
-        # doubles cannot show which is larger, e^{εd} or the ratio: 60 digits can
-        budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
-        allowed = _EXACT.exp(budget)
-        found = _EXACT.divide(Decimal(float(matrix[x, report])), Decimal(float(matrix[other, report])))
+    # doubles cannot always show which is larger, e^{εd} or the ratio: 60 digits can
+    budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
+    allowed = _EXACT.exp(min(budget, Decimal(_LARGEST_BUDGET)))
+    found = _EXACT.divide(Decimal(float(matrix[x, report])), Decimal(float(matrix[other, report])))
+    if least <= problem.epsilon * (1 + ROUNDING) or found <= allowed * (1 + Decimal(_ROUNDINGS)):
         fix = "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
         if found < allowed * (1 - Decimal(ROUNDING)):
             faint = matrix[matrix > 0].min()
@@ -88,10 +93,13 @@ def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice:
         limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
         wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
         return SpecError("matrix", wrong, fix)
-    allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
-    budget = f"{distances[x, other]:.6g} apart, a factor {ratio:.6g} where {allowed:.6g} is allowed"
-    wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
-    return SpecError("matrix", wrong, _either(f"give epsilon {six_digits_up(least)} or more", repair_advice))
+    digits = next(digits for digits in range(6, 19) if f"{found:.{digits}g}" != f"{allowed:.{digits}g}")
+    factors = f"a factor {found:.{digits}g} where {allowed:.{digits}g} is allowed"
+    wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {distances[x, other]:.6g} apart, {factors}"
+    # at this level the proof, whose roundings count more where secrets are near, holds as well
+    room = np.divide(_ROUNDINGS, distances, out=np.zeros_like(levels), where=(levels > 0) & (distances > 0))
+    advised = six_digits_up(float((levels + room).max()))
+    return SpecError("matrix", wrong, _either(f"give epsilon {advised} or more", repair_advice))
 
 
 WRITTEN_TRIPLES = 50_000_000

@@ -16,7 +16,9 @@ from dxopt.errors import SpecError, optional
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
-from dxopt.spaces.naming import Naming, SeveralPoints, written
+from dxopt.numerics.coerce import NONNEGATIVE, as_number
+from dxopt.runtime.identity import each
+from dxopt.spaces.naming import Naming, written
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -104,8 +106,8 @@ def mechanism_from_frame(
     """
     _require_pandas(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
     if reports is None:
-        same = {*_rows(space.labels, frame.columns, "columns")} == {*range(len(space))}
-        reports = Reports.of(space) if same else Reports(tuple(map(str, frame.columns)))
+        same = {*space.naming.rows(frame.columns, "columns")} == {*range(len(space))}
+        reports = Reports.of(space) if same else Reports(tuple(map(written, each(frame.columns, "columns"))))
     rows = _positions(space.labels, frame.index, "index")
     order = _positions(reports.labels, frame.columns, "columns")
     return Mechanism.from_matrix(space, _require_numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
@@ -141,15 +143,10 @@ def prior_from_frame(
     """
     _require_pandas(series, "series", "Series", ("index", "dtype", "to_numpy"))
     weights = _require_numbers(series, "series")
-    rows = _rows(space.labels, series.index, "index")
-    lacking = [label for point, label in enumerate(space.labels) if point not in rows]
-    if lacking and missing is None:
-        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
-        fix = "write missing=0 to give weight 0 to what it lacks, or add them"
-        raise SpecError("index", f"lacks label {lacking[0]!r}{more}", fix)
-    _require_known(rows, "index")
-    weights = np.append(weights, np.nan if missing is None else missing)  # without `missing` none lacks
-    return Prior.from_weights(space, weights[[rows.get(point, -1) for point in range(len(space))]], name=name)
+    fix = "write missing=0 to give weight 0 to what it lacks, or add them" if missing is None else None
+    rows = _positions(space.labels, series.index, "index", fix)
+    least = np.nan if missing is None else as_number(missing, "missing", *NONNEGATIVE)
+    return Prior.from_weights(space, np.append(weights, least)[rows], name=name)  # without `missing` none lacks
 
 
 def _require_pandas(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
@@ -166,33 +163,20 @@ def _require_numbers(given: Any, field: str) -> NDArray[np.float64]:
         raise SpecError(field, "has entries that are not numbers", "give numbers only") from None
 
 
-def _rows(labels: Sequence[str], names: Iterable[Any], field: str) -> dict[int | str, int]:
-    """Return the row of each point that a name is the label of, and of other names; SpecError where one is twice."""
-    naming = Naming(labels)
-    found: dict[int | str, int] = {}
-    for row, name in enumerate(names):
-        try:
-            point = naming.with_label(name)
-        except SeveralPoints:
-            fix = "give the points labels of their own"
-            raise SpecError(field, "is matched with labels some of which are alike", fix) from None
-        if found.setdefault(written(name) if point is None else point, row) != row:
-            raise SpecError(field, f"has the label {written(name)!r} twice", "give each label once")
-    return found
+_ALL = "give one for each point and no others"
 
 
-def _require_known(found: dict[int | str, int], field: str) -> None:
-    """Raise SpecError if a name is no label."""
-    for name in found:
-        if isinstance(name, str):
-            raise SpecError(field, f"has an unknown label {name!r}", "give one for each point and no others")
+def _positions(labels: Sequence[str], names: Iterable[Any], field: str, fix: str | None = _ALL) -> list[int]:
+    """Return the place in `names` of each label, -1 if it is not there; then SpecError if there is a `fix` for that.
 
-
-def _positions(labels: Sequence[str], names: Iterable[Any], field: str) -> list[int]:
-    """Return the place in `names` of each label; SpecError unless both have the same, once each."""
-    found = _rows(labels, names, field)
-    lacking = next((label for point, label in enumerate(labels) if point not in found), None)
-    if lacking is not None:
-        raise SpecError(field, f"lacks label {lacking!r}", "give one for each point and no others")
-    _require_known(found, field)
-    return [found[point] for point in range(len(labels))]
+    SpecError also if a name is no label, or there twice.
+    """
+    found = Naming(labels).rows(names, field)
+    lacking = [label for point, label in enumerate(labels) if point not in found]
+    if lacking and fix is not None:
+        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        raise SpecError(field, f"lacks label {lacking[0]!r}{more}", fix)
+    unknown = next((name for name in found if isinstance(name, str)), None)
+    if unknown is not None:
+        raise SpecError(field, f"has an unknown label {unknown!r}", _ALL)
+    return [found.get(point, -1) for point in range(len(labels))]

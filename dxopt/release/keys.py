@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from dxopt.errors import SpecError, required
 from dxopt.runtime.atomic_write import replacing
-from dxopt.runtime.identity import composed
+from dxopt.runtime.identity import composed, encoded
 from dxopt.runtime.reading import MOST_KEY, as_path, open_file, require_private
 
 VARIABLE = "DXOPT_KEY"
@@ -151,10 +151,7 @@ class Key:
         >>> print(dx.Key(bytes(32)).digest("ann", "May").hex()[:16])
         a5310ea07f9cd2be
         """
-        try:
-            written = [field.encode("utf-8") for field in fields]
-        except UnicodeEncodeError as error:
-            raise SpecError("text", f"{error.object!r} has a character that is none", "give Unicode text") from None
+        written = [encoded(field, "text") for field in fields]
         message = b"".join(len(field).to_bytes(4, "big") + field for field in written)
         return hmac.digest(self._content, message, "sha256")
 

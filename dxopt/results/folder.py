@@ -12,7 +12,8 @@ import math
 import secrets
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.runtime.display import Shown
-from dxopt.runtime.reading import is_file
+from dxopt.runtime.locking import locked
+from dxopt.runtime.reading import as_path, is_file, is_folder
 
 CLAIMS = "claims.json"
 NOTES = "notes.json"
@@ -97,49 +99,48 @@ def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
 
     Files that are no part of a result are kept. It raises what `save_contents` does.
     """
-    fresh = _fresh_folder(folder)
-    try:
-        fill(fresh)
-        write_digests(fresh)
-        if folder.exists():
-            # What a user put there moves along. The earlier result is moved away before the fresh one takes its name,
-            # so that whoever reads `folder` finds one result or the other, and never files of both.
-            others = shutil.ignore_patterns(*_FILES)
-            shutil.copytree(folder, fresh, symlinks=True, ignore=others, dirs_exist_ok=True)
-            old = _hidden_folder(folder)
-            try:
+    with _held(folder):
+        fresh, old = _hidden_folder(folder), _hidden_folder(folder)
+        try:
+            fill(fresh)
+            write_digests(fresh)
+            if folder.exists():
+                # What a user put there moves along. The earlier result is moved away before the fresh one takes its
+                # name, so that whoever reads `folder` finds one result or the other, and never files of both.
+                others = shutil.ignore_patterns(*_FILES)
+                shutil.copytree(folder, fresh, symlinks=True, ignore=others, dirs_exist_ok=True)
                 folder.replace(old / "old")
-                fresh.replace(folder)
-            finally:
-                # an error, or an interrupt, may come between the two
-                if not folder.exists():
-                    (old / "old").replace(folder)
-                shutil.rmtree(old, ignore_errors=True)
-        else:
             fresh.replace(folder)
-    except OSError as error:
-        wrong = f"{folder} cannot be written: {error.strerror or error}"
-        raise SpecError("output", wrong, "make room, close what has it open, or name another folder") from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        finally:
+            put_back(folder)  # an error, or an interrupt, may come between the two
+            for hidden in (fresh, old):
+                shutil.rmtree(hidden, ignore_errors=True)
     return folder
 
 
 def require_writable(folder: Path) -> None:
     """Raise SpecError unless a result can be saved to `folder`; to be called before the work is done."""
-    _fresh_folder(folder).rmdir()
+    with _held(folder):
+        pass
 
 
-def _fresh_folder(folder: Path) -> Path:
-    """Make an empty folder next to `folder`, on the same file system, that can be renamed to it."""
-    if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold the name of a result, to which one save at a time writes, without what killed ones left beside it."""
     try:
+        if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
+            raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        put_back(folder)
-        return _hidden_folder(folder)
+        with locked(folder.with_name(f".{folder.name}.lock"), _PATIENCE):
+            recover([folder])
+            yield
     except OSError as error:
-        raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
+        wrong = f"{folder} cannot be written: {error.strerror or error}"
+        raise SpecError("output", wrong, "make room, close what has it open, or name another folder") from None
+
+
+_PATIENCE = 60.0
+"""Seconds to wait for another save to a folder."""
 
 
 def _hidden_folder(folder: Path) -> Path:
@@ -158,6 +159,17 @@ def put_back(folder: Path) -> None:
             left.replace(folder)
             left.parent.rmdir()
             return
+
+
+def recover(folders: Iterable[Path]) -> None:
+    """Remove what killed processes left next to result folders, and put back a result that was moved away."""
+    names = {*folders}
+    for parent in {folder.parent for folder in names}:
+        for left in [*parent.glob(f".*-{'[0-9a-f]' * 8}")]:
+            folder = parent / left.name[1:-9]
+            if folder in names:  # whatever else is there is not ours
+                put_back(folder)
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def is_result(folder: Path) -> bool:
@@ -251,11 +263,14 @@ class Result(Shown, ABC):
         >>> print(dx.load(folder).certificate.private)
         True
         """
-        return save_contents(Path(folder), self.contents())
+        return save_contents(as_path(folder, "folder"), self.contents())
 
     def write(self, folder: Path) -> None:
-        """Write the files of a result to a folder that is there."""
-        write_contents(folder, self.contents())
+        """Write the files of a result to a folder that is there; SpecError where it is not."""
+        place = as_path(folder, "folder")
+        if not is_folder(place):
+            raise SpecError("folder", f"{place} is no folder", "make it first, or use save")
+        write_contents(place, self.contents())
 
 
 def parts(results: Iterable[Result]) -> Contents:

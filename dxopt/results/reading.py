@@ -18,9 +18,9 @@ from dxopt.model.reports import unpack_reports
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
 from dxopt.proofs.duals import pack_dual, unpack_dual
-from dxopt.results.claims import Claims, Notes, read_typed, undamaged
+from dxopt.results.claims import Claims, LevelFile, Notes, read_typed, undamaged
 from dxopt.results.comparison_folder import difference, read_comparison
-from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
+from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, LEVEL, MECHANISM, NOTES, PARTS, PROBLEM, SWEEP, holds_report
 from dxopt.results.packing import (
     AtPositions,
     unit_names,
@@ -68,6 +68,8 @@ def load(folder: str | Path) -> Report:
     if not holds_report(folder):
         raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
     with undamaged(folder):
+        if is_file(folder / LEVEL):
+            read_typed(folder / LEVEL, LevelFile)
         report = _read_report(folder)
         return replace(report, comparison=read_comparison(folder, report, load))
 

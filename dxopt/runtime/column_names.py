@@ -152,12 +152,12 @@ def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
     return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
 
 
-def no_such_column(field: str, name: str, names: Sequence[str] | None) -> SpecError:
+def no_such_column(field: str, name: str, names: Sequence[str] | None, header: bool | None) -> SpecError:
     """Return the error about people's data that lack a column; `names` are None where they may be data themselves."""
     if names is not None:
         return SpecError(field, *no_column(name, names))
-    fix = "name one of the first line, or say whether that has names: "
-    return SpecError(field, f"there is no column {name!r}", fix, Option("header"))
+    say = (", or say whether that has names: ", Option("header")) if header is None else ()
+    return SpecError(field, f"there is no column {name!r}", "name one of the first line", *say)
 
 
 def require_header(names: Sequence[str], asked: Iterable[str], header: bool | None, *, proven: bool) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
 
 from dxopt.errors import Option, SpecError, required_choice
 from dxopt.runtime.column_names import as_asked, is_data, is_name, require_distinct, require_header
@@ -30,6 +33,7 @@ _CELLS = 100_000
 """Rows by which a guess is checked, unless they have more cells than this."""
 _BLOCK = 1 << 20
 _COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_NO_NUMBERS = bool, np.bool_, np.datetime64, np.timedelta64
 _EXCEL = re.compile(r"sep=.?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
 
@@ -113,7 +117,8 @@ class CsvText:
                 rows = rows[1:] if header else rows
                 width = len(text.names)
                 fits = matrix or {*columns} <= {*text.names}
-                numeric = _share(map(_is_number, text._cells(rows, text.names if matrix else columns)))
+                cells = text._cells(rows, text.names if matrix else columns)
+                numeric = _share(not math.isnan(number(cell.replace(",", "."))) for cell in cells)
                 equal = _share(len(row) == width > 1 for row in rows) if error is None else 0.0
                 guesses.append(((fits, numeric, equal, width), text, rows))
             elif error is None:
@@ -130,9 +135,6 @@ class CsvText:
             require_header(text.names, columns, said.header, proven=named)
             require_distinct(text.names)
         cells = text._cells(rows, text.names if matrix else numbers)
-        if text.delimiter != "," and not any("." in cell or "," in cell for cell in cells):
-            # numbers may be names of persons, too
-            cells = list(filter(has_comma, text._cells(rows, columns)))
         return replace(text, decimal=said.decimal or decimal_of(cells), named=named)
 
     def _cells(self, rows: Iterable[Sequence[str]], columns: Iterable[str]) -> list[str]:
@@ -231,12 +233,14 @@ def with_point(cell: str, decimal: str) -> str:
     return "" if "." in cell else cell.replace(",", ".")
 
 
-def _is_number(cell: str) -> bool:
+def number(value: Any) -> float:
+    """Return a value as a number, NaN if it is none; `float` would take True for 1, "1_0" for 10, and times."""
+    if isinstance(value, _NO_NUMBERS) or (isinstance(value, str) and "_" in value):
+        return math.nan
     try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _share(given: Iterable[bool]) -> float:

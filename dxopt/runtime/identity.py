@@ -16,9 +16,9 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
+from dxopt.runtime.arrow import bare_array, values_of
 
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?")
 """A number in digits, without leading zeros: its whole part, and the rest without the zeros at its end."""
@@ -31,8 +31,9 @@ _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{
 """A day and a time, whose seconds are without the zeros at their end."""
 _DIGITS = 4300
 """Most digits of a number, as Python writes no more of an integer."""
-NARROW = np.float16, np.float32
+NARROW: tuple[type, ...] = (np.float16, np.float32)
 """Floats that are not to become doubles, which write them otherwise and hide that they stand for several numbers."""
+_TEXTS: tuple[type, ...] = (str, bytes)
 UNSEEN = (
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -40,6 +41,10 @@ UNSEEN = (
 )
 """Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode), as a regular expression."""
 _UNSEEN = re.compile(UNSEEN)
+
+
+class CommaError(SpecError):
+    """A number with a comma, where it was not said whether commas are decimal ones."""
 
 
 def is_missing(value: Any) -> bool:
@@ -50,17 +55,17 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
+def identity(value: Any, field: str = "person", decimal: str | None = ".") -> str:
     """Return the text that stands for a person or a label; empty for nobody.
 
     Parameters
     ----------
-    value : str, int, float, Decimal, UUID, date or bytes
+    value : str, int, float, Decimal, UUID, date, time or bytes
         As a file or frame has it; bytes are UTF-8. Empty, blank and missing values are nobody.
     field : str
         What errors are about.
-    decimal : str
-        The decimal mark of numbers in text, a point or a comma: with a comma 7,0 is 7, and 1.000 is refused.
+    decimal : str or None
+        The decimal mark of numbers in text: with a comma 7,0 is 7, and 1.000 is refused; with None 7,0 is.
 
     Raises
     ------
@@ -75,19 +80,24 @@ def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
     """
     if is_missing(value):
         return ""
+    if isinstance(value, bytes):
+        value = _decoded(value, field)
     text = value if isinstance(value, str) else _written(value, field)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
+    encoded(text, field)
     text = composed(text)
-    if decimal == "," and isinstance(value, str):
-        if _THOUSANDS.fullmatch(text):
-            raise SpecError(
-                field, "is a number with points, where commas are decimal ones", "write it without points"
+    if decimal == "," and isinstance(value, str) and _THOUSANDS.fullmatch(text):
+        raise SpecError(field, "is a number with points, where commas are decimal ones", "write it without points")
+    if decimal != "." and isinstance(value, str) and _WITH_COMMA.fullmatch(text):
+        if decimal is None:
+            fix = (
+                "say what that is: ",
+                Option("decimal", ","),
+                " for a decimal mark, ",
+                Option("decimal", "."),
+                " for text",
             )
-        if _WITH_COMMA.fullmatch(text):
-            text = text.replace(",", ".")
+            raise CommaError(field, "is a number with a comma", *fix)
+        text = text.replace(",", ".")
     if isinstance(value, str) and _ROUNDED.fullmatch(text):
         raise _rounded(field)
     if moment := _MOMENT.fullmatch(text):
@@ -98,6 +108,14 @@ def identity(value: Any, field: str = "person", decimal: str = ".") -> str:
         return text
     whole, rest = number.groups()
     return f"{whole}.{rest}" if rest else "0" if whole == "-0" else whole
+
+
+def encoded(text: str, field: str) -> bytes:
+    """Return a text in UTF-8; SpecError where it has half of a surrogate pair."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise SpecError(field, "has half of a surrogate pair, which is no character", "give Unicode text") from None
 
 
 def composed(text: str) -> str:
@@ -111,29 +129,75 @@ def _rounded(field: str) -> SpecError:
     return SpecError(field, "is a float too large, or with too few digits, to stand for one whole number", fix)
 
 
-def each(values: NDArray[Any]) -> list[Any]:
-    """Return the values of an array as Python has them; floats of fewer bits than its own keep their type."""
-    return list(values) if values.dtype in NARROW else values.tolist()
+def identities(persons: Any, field: str = "persons") -> list[str]:
+    """Return the texts that stand for persons in a list or a column of any library; SpecError if one is nobody."""
+    names = [identity(person, field) for person in each(persons, field)]
+    if "" in names:
+        raise SpecError(field, f"number {names.index('')} is nobody", "name a person in each row")
+    return names
+
+
+def each(values: Any, field: str) -> list[Any]:
+    """Return the values of a list, an array, a Series, an Index or a column of Arrow, as `identity` takes them.
+
+    Floats of few bits keep their type, times all their digits, and categories are what they stand for. SpecError
+    where it is one value, or several columns.
+    """
+    many = hasattr(values, "__iter__") and not isinstance(values, _TEXTS)
+    if not many or len(getattr(values, "shape", "1")) != 1:
+        raise SpecError(field, "are one value, or several columns", "give a list, or one column")
+    library = type(values).__module__.partition(".")[0]
+    if library == "polars":
+        if not (values.dtype.is_float() or values.dtype.is_temporal()):
+            return values.to_list()
+        values = values.to_arrow()
+    if library == "pandas":
+        kind = values.dtype
+        if hasattr(kind, "categories"):
+            values = getattr(values, "array", values)
+            known = [*each(values.categories, field), None]
+            return [known[code] for code in values.codes.tolist()]  # -1 is a missing one
+        if hasattr(kind, "pyarrow_dtype"):
+            values = getattr(values, "array", values).__arrow_array__()
+        elif isinstance(kind, np.dtype):
+            values = values.to_numpy()
+    if hasattr(values, "to_pylist"):
+        values = values_of(bare_array(values))
+    narrow = not isinstance(values, np.ndarray) or values.dtype in NARROW or values.dtype.kind in "mM"
+    return list(values) if narrow else values.tolist()
+
+
+def shortest(value: Any) -> Any:
+    """Return a float of few bits as the double that is written so, and anything else as it is."""
+    return float(str(value)) if isinstance(value, NARROW) else value
+
+
+def _decoded(value: bytes, field: str) -> str:
+    """Return the text of bytes in UTF-8; SpecError where they are none."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if any(unicodedata.category(one) == "Cc" for one in text):
+        raise SpecError(field, "is bytes that are no text in UTF-8", "give text or a number")
+    return text
 
 
 def _written(value: Any, field: str) -> str:
-    """Return a number, a date, bytes or a UUID as text; SpecError where it names nobody beyond doubt."""
-    if isinstance(value, bool | np.bool_ | date | time | UUID):
+    """Return a number, a date or a UUID as text; SpecError where it names nobody beyond doubt."""
+    if isinstance(value, date | np.datetime64):
+        at = isinstance(value, np.datetime64)
+        if not 1 <= (value.astype("M8[Y]").astype(int) + 1970 if at else value.year) <= 9999:
+            raise SpecError(field, "is a time before the year 1 or after 9999", "give it as text")
+        return str(value.astype(np.promote_types(value.dtype, "M8[s]")) if at else value)
+    if isinstance(value, bool | np.bool_ | time | UUID):
         return str(value)
-    if isinstance(value, bytes):
-        try:
-            text = value.decode()
-        except UnicodeDecodeError:
-            text = "\0"
-        if any(unicodedata.category(one) == "Cc" for one in text):
-            raise SpecError(field, "is bytes that are no text in UTF-8", "give text or a number")
-        return text
-    if not isinstance(value, Real | Decimal):
+    if not isinstance(value, Real | Decimal) or isinstance(value, np.timedelta64):
         raise SpecError(field, f"is of type {type(value).__name__}", "give text or a number")
     if isinstance(value, float | np.floating):
         if abs(float(value)) >= 2.0 ** (np.finfo(type(value)).nmant + 1):
             raise _rounded(field)
-        return str(int(value) if value == int(value) else value)
+        return str(int(value) if value == int(value) else shortest(value))
     try:
         if not isinstance(value, Decimal):
             return str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,7 +31,7 @@ def locked(file: Path, patience: float = 0.0) -> Iterator[None]:
     try:
         lock.acquire(timeout=patience, poll_interval=_TICK)
     except Timeout:
-        raise BlockingIOError from None
+        raise BlockingIOError(errno.EAGAIN, "another process holds it") from None
     try:
         yield
     finally:

@@ -59,16 +59,19 @@ MOST_MEMBERS = 20_000
 """Arrays of a file: products of many factors have a few for each factor."""
 
 
-def as_path(given: Any, field: str) -> Path:
-    """Return the name of a file or a folder as a path; SpecError where it is none, or none that a system has."""
+def as_path(given: Any, field: str, *, text: bool = False) -> Path:
+    """Return the name of a file or a folder as a path; SpecError where it is none, or none that a system has.
+
+    Names that are written elsewhere must be `text`, which not all that Linux takes are.
+    """
     required(field, given, (str, os.PathLike), f"give the name of a {field}")
-    path = Path(given)
     try:
-        if b"\0" not in os.fsencode(path):
+        path = Path(given)
+        if str(given) and b"\0" not in (str(path).encode() if text else os.fsencode(path)):
             return path
-    except UnicodeEncodeError:
+    except (TypeError, UnicodeEncodeError):
         pass
-    raise SpecError(field, "has a character that no name of a file has", "give another name")
+    raise SpecError(field, f"is no name {'in UTF-8 ' if text else ''}that a file can have", "give another name")
 
 
 def is_file(path: Path) -> bool:

@@ -9,11 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
-from numbers import Real
 from types import FrameType, TracebackType
 from typing import TypeVar
 
-from dxopt.errors import Interrupted, SpecError
+from dxopt.errors import Interrupted
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 """Signals by which a program is asked to end, besides Ctrl-C: also as its terminal is closed."""
@@ -50,13 +49,6 @@ RAISING = (
 T = TypeVar("T")
 
 
-def require_seconds(time_limit: float | None) -> None:
-    """Raise SpecError unless a time limit is None or a positive number."""
-    number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (number and time_limit > 0):
-        raise SpecError("time_limit", f"is {time_limit!r:.60}", "give a positive number of seconds")
-
-
 class Stop:
     """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
 
@@ -77,7 +69,6 @@ class Stop:
     """
 
     def __init__(self, time_limit: float | None = None, *, partial: bool = True, quiet: bool = False) -> None:
-        require_seconds(time_limit)
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self.interrupted = False  # also set by whoever finds that a part of the work was interrupted
         self._partial = partial

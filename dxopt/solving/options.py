@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import as_seconds
 from dxopt.numerics.kernels import telling
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven
@@ -76,7 +77,7 @@ def solve_context(
     """
     with (
         showing(progress, time_limit) as shown,
-        Stop(time_limit, partial=partial) as stop,
+        Stop(as_seconds(time_limit), partial=partial) as stop,
         telling(tell := Logged.of(shown)),
         using(cluster, device),
     ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 
@@ -13,13 +12,13 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstRegret
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem, required_problem
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import DILATION, SHARE, as_number
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
 from dxopt.results.announcing import announce, announce_answer
 from dxopt.results.report import Report
-from dxopt.runtime.stopping import Status, require_seconds
+from dxopt.runtime.stopping import Status
 from dxopt.solving.options import Options, Progress, Start, solve_context
 from dxopt.solving.plugins import used_plugins
 from dxopt.solving.routes.choice import SPANNER_METHODS, is_enough, require_method, routes
@@ -114,7 +113,9 @@ def solve(
     0.5477
     """
     required_problem(problem)
-    _check_options(method, solver, spanner, tolerance, time_limit)
+    _check_options(method, solver, spanner)
+    spanner = None if spanner is None else as_number(spanner, "spanner", *DILATION)
+    tolerance = as_number(tolerance, "tolerance", *SHARE)
     earlier = None if start is None else _start_from(start, problem)
     told = announce(problem)
     with solve_context(progress, time_limit, partial, cluster, device) as (stop, tell):
@@ -235,23 +236,15 @@ def _against_optima(problem: Problem, objective: WorstRegret, options: Options) 
     return problem.but(objective=WorstRegret(among, lowest, highest, tuple(found)))
 
 
-def _check_options(
-    method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None
-) -> None:
+def _check_options(method: str, solver: str, spanner: float | None) -> None:
     """Raise SpecError for options that are wrong, or do not go together, before anything is computed."""
     require_method(method)
     if not isinstance(solver, str):
         raise SpecError("solver", f"is of type {type(solver).__name__}", "give the name of one, or auto")
     if solver not in ("auto", COLUMNS):
         require_solver(solver)
-    fix = "give a dilation of 1 or more"
-    if spanner is not None and not 1 <= as_number(spanner, "spanner", fix) < math.inf:
-        raise SpecError("spanner", f"is {spanner:g}", fix)
     if spanner is not None and method not in SPANNER_METHODS:
         raise SpecError("spanner", f"does not go with method {method}", "use method: optimal")
-    if not 0 < as_number(tolerance, "tolerance", fix := "give a number between 0 and 1") < 1:
-        raise SpecError("tolerance", f"is {tolerance:g}", fix)
-    require_seconds(time_limit)
 
 
 def _start_from(report: Report, problem: Problem) -> Start | None:

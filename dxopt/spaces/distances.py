@@ -108,8 +108,9 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
         If they break it by more than 1e-12 relative and `slack`, and `close` is not set; it names the three points.
     """
     for via in range(len(matrix)):
-        detours = matrix[:, via, None] + matrix[None, via, :]
-        broken = matrix > detours * (1 + TRIANGLE_SLACK) + slack
+        with np.errstate(over="ignore"):
+            detours = matrix[:, via, None] + matrix[None, via, :]
+            broken = matrix > detours * (1 + TRIANGLE_SLACK) + slack
         if not broken.any():
             continue
         if close:
@@ -185,6 +186,12 @@ class Paths:
         if len(lengths) and not lengths.all():
             return least_by_rows(self.block, self.size)
         return float(np.min(lengths, initial=np.inf))
+
+    def is_connected(self) -> bool:
+        """Return True if a path leads from every point to every other."""
+        from scipy.sparse.csgraph import connected_components
+
+        return connected_components(self.steps, connection="strong", return_labels=False) == 1
 
     def block(self, rows: NDArray, columns: NDArray) -> Array:
         """Return the distances `(p, q)` from the points `rows` to the points `columns` (indices)."""

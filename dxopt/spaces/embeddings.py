@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.coerce import checked_count
 from dxopt.runtime.reading import MOST_VECTORS, as_path, open_file
 from dxopt.spaces.distances import MATRIX_POINTS
 from dxopt.spaces.metrics import Metric
@@ -72,8 +73,7 @@ def embedding(
     """
     if top is not None and words is not None:
         raise SpecError("words", "are given beside top", "keep one of the two")
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= MATRIX_POINTS):
-        raise SpecError("top", f"is {top!r}", f"give a whole number from 1 to {MATRIX_POINTS:,}")
+    top = None if top is None else checked_count("top", top, 1, MATRIX_POINTS)
     path = as_path(file, "file")
     found = _chosen(path, words) if words is not None else _first(path, top)
     vectors = np.array(list(found.values()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import short_repr
+from dxopt.numerics.coerce import POSITIVE, as_number, checked_count, short_repr
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.labels import Coordinates, Numbers, Tuples
 from dxopt.spaces.metrics import NORMS, Euclidean, Metric, OnNumbers, metric_named
@@ -80,7 +81,9 @@ def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
     >>> answers.distances[0].tolist()
     [0.0, 5.0, 10.0, 15.0]
     """
-    return _built(Structure("path", _checked_shape((size,), "size"), _checked_spacing(step)), Euclidean(), unit)
+    return _built(
+        Structure("path", _checked_shape((size,), "size"), as_number(step, "step", *POSITIVE)), Euclidean(), unit
+    )
 
 
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
@@ -131,7 +134,7 @@ def _lattice(
     kind: Literal["lattice", "torus"], shape: Sequence[int], spacing: float, metric: str
 ) -> tuple[Structure, Metric]:
     """Return the structure of a grid or torus, and the metric of the grid; SpecError where an argument is wrong."""
-    structure = Structure(kind, _checked_shape(shape), _checked_spacing(spacing))
+    structure = Structure(kind, _checked_shape(shape), as_number(spacing, "spacing", *POSITIVE))
     if metric not in NORMS:
         fix = f"choose one of {', '.join(NORMS)}"
         if callable(metric):
@@ -145,6 +148,9 @@ def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
     """Make the space of all points of a regular structure; SpecError where they are too many."""
     shape = structure.shape
     axes = len(shape)
+    if structure.spacing > sys.float_info.max / max(shape):
+        field = "step" if structure.kind == "path" else "spacing"
+        raise SpecError(field, f"is {structure.spacing:g}, too large for doubles", "give a smaller one")
     require_room("size" if structure.kind == "path" else "shape", shape, axes, "give fewer")
     points = combined([ticks[:, None] for ticks in structure.ticks])
     # At step 1 a value is its index: numbers have the labels of coordinates, and are found without writing any.
@@ -156,18 +162,10 @@ def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
 
 def _checked_shape(shape: Sequence[int] | int, field: str = "shape") -> tuple[int, ...]:
     """Return numbers of points as a tuple; SpecError unless each is a whole number of 1 or more."""
-    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if not sizes or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in sizes):
-        if field == "size":
-            raise SpecError(field, f"is {short_repr(sizes[0])}", "give a whole number of points, 1 or more")
+    sizes = tuple(shape) if isinstance(shape, Sequence) and not isinstance(shape, str | bytes) else (shape,)
+    if not sizes:
         raise SpecError(field, f"is {short_repr(shape)}", "give positive whole numbers, such as (4, 3)")
-    return tuple(map(int, sizes))
-
-
-def _checked_spacing(spacing: float) -> float:
-    if not (np.isfinite(spacing) and spacing > 0):
-        raise SpecError("spacing", f"is {spacing}", "give a positive number")
-    return spacing
+    return tuple(checked_count(field, size) for size in sizes)
 
 
 def coordinates_of_line(space: MetricSpace) -> Array | None:

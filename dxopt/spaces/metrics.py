@@ -280,7 +280,8 @@ class Manhattan(OnNumbers):
     name = "manhattan"
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        return _differences(rows, columns).sum(axis=2)
+        with np.errstate(over="ignore"):
+            return _differences(rows, columns).sum(axis=2)
 
 
 @METRICS.register("normalised_manhattan")

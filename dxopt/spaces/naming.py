@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
 from dxopt.numerics.coerce import VALUE, require_eager
-from dxopt.runtime.identity import each, identity
+from dxopt.runtime.identity import CommaError, each, identity, shortest
 from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
@@ -55,10 +55,11 @@ class Naming:
     points: NDArray[Any] | None = field(default=None, repr=False)
     noun: str = "point"
 
-    def with_label(self, given: Any, decimal: str = ".") -> int | None:
+    def with_label(self, given: Any, decimal: str | None = ".") -> int | None:
         """Return the index of the point with a label, given as text, a number or a tuple; None where there is none.
 
-        Text that is no label may be a number with this decimal mark. SeveralPoints where several points have it.
+        Text that is no label may be a number with this decimal mark. SeveralPoints where several points have it;
+        CommaError where the mark is None, and it may be a number with a comma.
         """
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
@@ -86,15 +87,30 @@ class Naming:
         except ValueError:
             return None
 
-    def _identified(self, given: Any, decimal: str) -> int | None:
+    def _identified(self, given: Any, decimal: str | None) -> int | None:
         """Return the point whose label has the same identity, as 7 has that of 7.0."""
         try:
             text = identity(given, decimal=decimal)
+        except CommaError:
+            raise
         except SpecError:
             return None
         if isinstance(self.labels, Numbers | Tuples):
             return self._written(text)
         return self._identities.get(cell_id(text) or text)
+
+    def rows(self, names: Any, field: str) -> dict[int | str, int]:
+        """Return the row of each point that a name is the label of, and of other names; SpecError if one is twice."""
+        found: dict[int | str, int] = {}
+        for row, name in enumerate(each(names, field)):
+            try:
+                point = self.with_label(name)
+            except SeveralPoints:
+                fix = "give the points labels of their own"
+                raise SpecError(field, "is matched with labels some of which are alike", fix) from None
+            if found.setdefault(written(name) if point is None else point, row) != row:
+                raise SpecError(field, f"has the label {written(name)!r} twice", "give each label once")
+        return found
 
     def require_distinct(self) -> None:
         """Raise SpecError where labels have one identity, so that a file decides which of them a number is."""
@@ -202,21 +218,17 @@ class Naming:
             if self.aligned and self._are_indices(several):
                 return several.astype(np.int64, copy=False)  # each label is its own index
             several = several.tolist()
-        known: dict[tuple[type, Any], int] = {}
+        labelled = cache(self._labelled)
         found = np.empty(len(several), dtype=np.int64)
         for position, name in enumerate(several):
-            # True is 1 and 7.0 is 7, so that the type belongs to the key
-            key = type(name), name
-            if name is None or not _hashable(name):
+            if name is None or not hashable(name):
                 kind = "missing" if name is None else f"a {type(name).__name__}"
                 raise SpecError("secret", f"is no list of labels: number {position} is {kind}", *self._otherwise())
-            if key not in known:
-                try:
-                    known[key] = self._labelled(name)
-                except NotOnePoint as error:
-                    error.position = position
-                    raise
-            found[position] = known[key]
+            try:
+                found[position] = labelled(name)
+            except NotOnePoint as error:
+                error.position = position
+                raise
         return found
 
     def _by_index(self, given: Any) -> Indices:
@@ -295,6 +307,10 @@ class Naming:
         return within == [False, True]
 
 
+cache = lru_cache(None, typed=True)
+"""Caches of functions of names: True is 1 and 7.0 is 7, so that their types count."""
+
+
 def is_written_otherwise(one: str, other: str) -> bool:
     """Return whether two names differ by upper and lower case, zeros at the beginning, or blanks."""
     alike = ["".join(name.split()).lstrip("0").casefold() for name in (one, other)]
@@ -346,7 +362,7 @@ def _key(label: str) -> str:
 def written(label: Any) -> str:
     """Write a label as text; numbers of NumPy in a tuple are written as those of Python."""
     if not isinstance(label, tuple):
-        return str(label)
+        return str(shortest(label))
     return str(tuple(map(plain, label)))
 
 
@@ -367,13 +383,14 @@ def text_of(given: Any) -> str:
 
 def plain(part: Any) -> Any:
     """Return a number of NumPy as one of Python, and anything else as it is."""
+    part = shortest(part)
     return part.item() if isinstance(part, np.generic) else part
 
 
 def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
     """Return labels as text; SpecError where their number is not that of the points, or two points have the same."""
     required("labels", labels, Iterable, "give one label per point")
-    names = tuple(map(written, labels))
+    names = tuple(map(written, each(list(labels) if isinstance(labels, str) else labels, "labels")))
     if len(names) != size:
         raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
     if len(set(names)) < len(names):
@@ -387,24 +404,23 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
     """Return what is given as a list, an array of whole numbers, or None where it is one thing."""
     if isinstance(given, str | bytes | np.generic):
         return None
-    if isinstance(given, Sequence):
-        if not all(map(_whole, given)):
-            return list(given)
-        # an empty list has no indices; numbers beyond 64 bits stay a list
-        array = np.array(given, dtype=np.int64 if not len(given) else None)
-        return array if array.dtype.kind in "iu" else list(given)
-    array = np.asarray(given) if hasattr(given, "__array__") else np.array(None)
-    if array.ndim > 1:
-        wrong = f"is no list of labels: it has shape {array.shape}"
+    shape = np.shape(given) if hasattr(given, "__array__") else (0,) * isinstance(given, Sequence)
+    if len(shape) > 1:
+        wrong = f"is no list of labels: it has shape {shape}"
         raise SpecError("secret", wrong, "give one axis of them, or rows of coordinates as ", Option("point"))
-    if not array.ndim:
+    if not shape:
         return None
-    return array if array.dtype.kind in "iu" or not len(array) else each(array)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
+        return given
+    listed = each(given, "secret")
+    # an empty list has no indices; numbers beyond 64 bits stay a list
+    array = np.array(listed if all(map(_whole, listed)) else None, dtype=None if listed else np.int64)
+    return array if array.dtype.kind in "iu" else listed
 
 
-def _hashable(given: Any) -> bool:
-    # a tuple with a list in it is an instance of Hashable, but has no hash
-    return isinstance(given, Hashable) and not (isinstance(given, tuple) and not all(map(_hashable, given)))
+def hashable(given: Any) -> bool:
+    """Return whether something has a hash: a tuple with a list in it is an instance of Hashable, but has none."""
+    return isinstance(given, Hashable) and not (isinstance(given, tuple) and not all(map(hashable, given)))
 
 
 def _whole(given: Any) -> bool:

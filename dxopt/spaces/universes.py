@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
+from dxopt.numerics.coerce import checked_count
 from dxopt.spaces.callables import Distance, truth_of, value_distances
 from dxopt.spaces.distances import MATRIX_POINTS
 from dxopt.spaces.products import product
@@ -88,7 +88,7 @@ class Universe:
         ('(0, 0)', '(0, 1)', '(0, ∅)', '(1, 0)', '(1, 1)', '(1, ∅)', '(∅, 0)', '(∅, 1)')
         """
         listed = (*_checked_values(values, "values"), *([None] if absent else []))
-        databases = _tuples(listed, _checked_number(records, "records"), "records")
+        databases = _tuples(listed, checked_count("records", records), "records")
         nobody = None if empty else (None,) * records
         return cls("databases", tuple(one for one in databases if one != nobody), listed)
 
@@ -102,7 +102,7 @@ class Universe:
         >>> print(dx.Universe.graphs(3).labels[:5])
         ('{}', '{1-2}', '{0-2}', '{0-2, 1-2}', '{0-1}')
         """
-        _require_few(2, math.comb(_checked_number(nodes, "nodes"), 2), "nodes")
+        _require_few(2, math.comb(checked_count("nodes", nodes), 2), "nodes")
         pairs = list(itertools.combinations(range(nodes), 2))
         chosen = _tuples((False, True), len(pairs), "nodes")
         graphs = (frozenset(pair for pair, there in zip(pairs, which, strict=True) if there) for which in chosen)
@@ -119,8 +119,8 @@ class Universe:
         ('aa|aa', 'aa|ab', 'aa|ba')
         """
         listed = _checked_values(values, "values")
-        users = _checked_number(users, "users")
-        starts = range(0, _checked_number(times, "times") * users, users)
+        users = checked_count("users", users)
+        starts = range(0, checked_count("times", times) * users, users)
         entries = _tuples(listed, times * users, "times")
         return cls("streams", tuple(tuple(one[i : i + users] for i in starts) for one in entries), listed)
 
@@ -135,10 +135,9 @@ class Universe:
         ('a', 'b', 'aa', 'ab', 'ba', 'bb')
         """
         letters = _checked_values(alphabet, "alphabet")
-        longest = _checked_number(longest, "longest")
+        longest = checked_count("longest", longest)
         shortest = longest if shortest is None else shortest
-        if not (isinstance(shortest, Integral) and 0 <= shortest <= longest):
-            raise SpecError("shortest", f"is {shortest}", f"give a length from 0 to {longest}")
+        shortest = checked_count("shortest", shortest, 0, longest)
         _require_few(len(letters), longest, "longest")
         sizes = range(shortest, longest + 1)
         _require_few_secrets(sum(len(letters) ** size for size in sizes))
@@ -266,14 +265,6 @@ def _checked_values(values: Iterable[Hashable], field: str) -> tuple[Hashable, .
     if len(set(listed)) < len(listed):
         raise SpecError(field, "contain the same twice", "give each once")
     return listed
-
-
-def _checked_number(number: int, field: str) -> int:
-    """Return a whole number of 1 or more; SpecError where it is none."""
-    required(field, number, Integral, "give a whole number from 1")
-    if number < 1:
-        raise SpecError(field, f"is {number}", "give 1 or more")
-    return number
 
 
 def _require_few(values: int, size: int, field: str) -> None:

@@ -160,9 +160,9 @@ def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: C
 
 def _by_values(values: Sequence[float], secrets: Secrets, blame: Blame) -> ModelPrior:
     """Return the probabilities that are written out, which sum to 1."""
-    total = math.fsum(values)
+    total = sum(values)
     if not abs(total - 1) <= 1e-9:
-        divided = f": divide each by {total:.12g}" if total > 0 else ""
+        divided = f": divide each by {total:.12g}" if 0 < total < math.inf else ""
         raise blame(f"sum to {total:.12g}", f"give probabilities that sum to 1{divided}")
     return ModelPrior.from_weights(secrets.space, values, name="explicit")
 
@@ -207,7 +207,7 @@ def _rows_by_label(table: Table, column: str, secrets: Secrets, blame: Blame) ->
     found: dict[int | str, int] = {}
     for row, name in enumerate(table.labels(column, blame, secrets.space)):
         try:
-            point = secrets.space.naming.with_label(name, table.said.decimal or ".")
+            point = secrets.space.naming.with_label(name)
         except SeveralPoints:
             point = None
         if found.setdefault(name if point is None else point, row) != row:

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
-from dxopt.runtime.column_names import in_degrees, listed, no_header
-from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, with_point
+from dxopt.runtime.column_names import in_degrees, no_header, no_such_column
+from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, number, with_point
+from dxopt.runtime.identity import CommaError
 from dxopt.runtime.reading import MOST_TABLE
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
+from dxopt.spaces.naming import SeveralPoints
 from dxopt.spaces.positions import require_latitude_first, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec.fields import Columns, CsvDialect, LatLon
@@ -85,17 +87,32 @@ class Table:
         """Return the cells of one column, without blanks around them; refuse a column that is not there."""
         if name not in self.text.names:
             # a first line in which no column has numbers may be somebody's data
-            listing = f"its columns are {listed(self.text.names)}" if self.text.named or self.said.header else _LOOK
-            raise blame(f"{self.name} has no column {name!r}", listing)
+            names = self.text.names if self.text.named else None
+            error = no_such_column("columns", name, names, self.said.header)
+            raise blame(f"{self.name} has no column {name!r}", error.fix_in(Option.in_file))
         index = self.names.index(name)
         return [row[index].strip() for row in self.rows]
 
     def labels(self, name: str, blame: Blame, space: MetricSpace) -> list[str]:
-        """Return the cells of a column of labels; refuse one that is named by a label, as without a header."""
+        """Return the cells of a column of labels, those of the space as it has them.
+
+        Refuse one that is named by a label, as without a header, or has one with a decimal comma that was not said.
+        """
         cells = self.column(name, blame)
         if self.said.header is None and space.naming.with_label(name) is not None:
             error = no_header(f"of {self.name} has a label, {name!r}")
             raise blame(error.wrong, error.fix_in(Option.in_file))
+        for row, cell in enumerate(cells):
+            try:
+                point = space.naming.with_label(cell, self.said.decimal)
+            except SeveralPoints:
+                continue
+            except CommaError as error:
+                if space.naming.with_label(cell, ",") is None:
+                    continue
+                wrong = f"{self.name} line {self.lines[row]}, column {name!r} {error.wrong}"
+                raise blame(wrong, error.fix_in(Option.in_file)) from None
+            cells[row] = cell if point is None else space.labels[point]
         return cells
 
     def numbers(
@@ -192,13 +209,8 @@ def _parse_cell(
     cell: str, file: str, line: int, column: str, blame: Blame, decimal: str, *, infinite: bool = False
 ) -> float:
     """Return a cell as a finite number, or as infinity where `infinite` allows it; an error names line and column."""
-    text = with_point(cell, decimal)
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    # Python reads 1_000 as a number, other programs do not
-    if (math.isfinite(value) and "_" not in cell) or (infinite and cell == "inf"):
+    value = number(with_point(cell, decimal))
+    if math.isfinite(value) or (infinite and cell == "inf"):
         return value
     also = " or inf" if infinite else ""
     fix = f"give a finite number{also}"
@@ -207,7 +219,6 @@ def _parse_cell(
     raise blame(f"{file} line {line}, column {column} is not a number", fix)
 
 
-_LOOK = f"name one of the first line, or say whether that has names: {Option('header', True).in_file()}"
 _TELL = "write {{lat: {}, lon: {}}}, or the other way round"
 
 

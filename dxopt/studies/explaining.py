@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +13,14 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import POSITIVE, as_number, checked_count
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.explanation import explain_mechanism, explain_problem
 from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.reading import is_file, is_folder
+from dxopt.runtime.reading import as_path, is_file, is_folder
 from dxopt.studies.sweeps import sweep
 from dxopt.words.result import Explanation
 
@@ -79,9 +78,7 @@ def explain(
     number = None if values is None else checked_count("values", values)
     told = _default_explanation(found, epsilons, prior, loss, options, number)
     if distance is not None:
-        if not (isinstance(distance, int | float) and 0 < distance < math.inf):
-            raise SpecError("distance", f"is {distance!r}", "give a positive distance in the unit of the space")
-        told = told.told_at(float(distance))
+        told = told.told_at(as_number(distance, "distance", *POSITIVE))
     if reports is not None:
         told = replace(told, reports=checked_count("reports", reports))
     if number is None:
@@ -141,7 +138,7 @@ def load_explainable(folder: str | Path) -> Report | EpsilonSweep:
 
     SpecError where it holds nothing that can be explained, and CertificateError where something does not hold.
     """
-    path = Path(folder)
+    path = as_path(folder, "result")
     if not is_folder(path):
         raise SpecError("result", f"{path} is no folder", "give one that `dxopt solve` wrote, or a problem file")
     if holds_report(path):

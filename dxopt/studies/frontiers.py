@@ -10,6 +10,7 @@ from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
 from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
+from dxopt.numerics.coerce import SHARE, as_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.frontier import BudgetFrontier, Frontier, with_budget
@@ -20,7 +21,6 @@ from dxopt.studies.series import (
     refine_range,
     require_above,
     require_falling,
-    require_share,
     running,
     widest_interval,
 )
@@ -86,7 +86,7 @@ def frontier(
     least = checked_level(low, "low")
     most = checked_level(high, "high")
     require_above(least, most)
-    require_share("resolution", resolution)
+    resolution = as_number(resolution, "resolution", *SHARE)
     with running(progress, time_limit, partial, cluster, device) as (tell, stop):
         solved = answering(solver, tell, stop)
         first = solved(problem.at(least), tolerance, None)
@@ -173,7 +173,7 @@ def budget_frontier(
     least = with_budget(problem, low)
     most = with_budget(problem, high)
     require_above(least.objective.max_loss, most.objective.max_loss)
-    require_share("resolution", resolution)
+    resolution = as_number(resolution, "resolution", *SHARE)
     with running(progress, time_limit, partial, cluster, device) as (tell, stop):
         solved = answering(solver, tell, stop)
         ends = (solved(least, tolerance, None), solved(most, tolerance, None))

@@ -11,7 +11,7 @@ from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import SHARE, as_number
 from dxopt.numerics.number_syntax import Written, ordered_texts
 from dxopt.numerics.rounding import ALIKE
 from dxopt.results.announcing import announcing
@@ -24,7 +24,6 @@ from dxopt.studies.series import (
     answering,
     require_above,
     require_falling,
-    require_share,
     running,
     status_short_of_goal,
 )
@@ -100,11 +99,9 @@ def smallest_epsilon(
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
     require_falling(problem)
-    budget = as_number(max_loss, "max_loss", fix := "give a finite number")
-    if not math.isfinite(budget):
-        raise SpecError("max_loss", f"is {budget:g}", fix)
-    require_share("accuracy", accuracy)
-    require_share("tolerance", tolerance)
+    budget = as_number(max_loss, "max_loss")
+    accuracy = as_number(accuracy, "accuracy", *SHARE)
+    tolerance = as_number(tolerance, "tolerance", *SHARE)
     if accuracy < FINEST:
         raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
     ends = _search_range(problem, low, high)

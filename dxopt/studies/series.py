@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.model.objective import WorstRegret
 from dxopt.model.problem import Problem
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import as_seconds
 from dxopt.results.frontier import ProvenRange
 from dxopt.results.report import Report
 from dxopt.runtime.cluster import using
@@ -38,7 +38,7 @@ def running(
     """Open a context for many solves, and yield what shows their progress, and what tells when to stop."""
     with (
         showing(progress, time_limit) as tell,
-        Stop(time_limit, partial=partial) as stop,
+        Stop(as_seconds(time_limit), partial=partial) as stop,
         using(cluster, device),
     ):
         yield tell, stop
@@ -114,12 +114,6 @@ def require_above(low: float, high: float) -> None:
     """Raise SpecError unless the upper end of a range is above the lower one."""
     if not low < high:
         raise SpecError("high", f"is {high:g}, not above {low:g}", "give a larger one")
-
-
-def require_share(name: str, given: float) -> None:
-    """Raise SpecError unless a number given under a name is between 0 and 1."""
-    if not 0 < as_number(given, name, fix := "give a number between 0 and 1") < 1:
-        raise SpecError(name, f"is {given:g}", fix)
 
 
 def require_falling(problem: Problem) -> None:

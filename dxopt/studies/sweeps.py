@@ -9,6 +9,7 @@ from itertools import pairwise
 from dxopt.errors import SpecError
 from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
+from dxopt.numerics.coerce import as_list
 from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
@@ -101,9 +102,9 @@ def sweep(
 
 def checked_levels(epsilons: Iterable[Written]) -> tuple[float, ...]:
     """Return levels in increasing order; SpecError unless they are positive, finite and different."""
-    if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
-        raise SpecError("epsilons", f"are {epsilons!r}", "give a list of numbers")
-    levels = sorted(checked_level(level, "epsilons") for level in epsilons)
+    levels = sorted(
+        checked_level(level, "epsilons") for level in as_list(epsilons, "epsilons", "give a list of numbers")
+    )
     if not levels:
         raise SpecError("epsilons", "are none", "give at least 1")
     for below, above in pairwise(levels):

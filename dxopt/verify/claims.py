@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
-from typing import Any
+from types import NoneType
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
 from dxopt.verify.described import points_of, require_described, require_distances
-from dxopt.verify.entries import require_entries
+from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_entries, require_types
 from dxopt.verify.exact import total
 from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
@@ -26,34 +26,28 @@ from dxopt.verify.privacy import LEAST_DELTA, ROW_SUM, Levels, Triple, excess, i
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
-_NUMBER, _NUMBER_OR_NULL, _TEXT_OR_NULL = int | float, int | float | None, str | None
-_ENTRIES: dict[tuple[str, ...], dict[str, Any]] = {
+_OBJECT = (dict,)
+_ENTRIES: dict[tuple[str, ...], dict[str, tuple[type, ...]]] = {
     (): {
-        "format": int,
-        "problem": dict,
-        "certificate": dict,
-        "status": str,
-        "tolerance": _NUMBER,
-        "found": dict,
-        "table": _TEXT_OR_NULL,
-        "evaluation": dict,
-        "beliefs": list,
-        "rests_on": dict,
+        "format": (int,),
+        **dict.fromkeys(("problem", "certificate", "found", "evaluation", "rests_on"), _OBJECT),
+        "status": TEXT,
+        "tolerance": NUMBER,
+        "table": TEXT_OR_NULL,
+        "beliefs": (list,),
     },
     ("problem",): {
-        **dict.fromkeys(("name", "objective", "pairs", "prior", "loss"), str),
-        "loss_by_distance": bool,
-        "units": dict,
-        "within": dict | None,
+        **dict.fromkeys(("name", "objective", "pairs", "prior", "loss"), TEXT),
+        "loss_by_distance": (bool,),
+        "units": _OBJECT,
+        "within": (dict, NoneType),
     },
-    ("problem", "units"): dict.fromkeys(("distance", "loss", "value"), str),
+    ("problem", "units"): dict.fromkeys(("distance", "loss", "value"), TEXT),
     ("certificate",): {
-        "private": bool,
-        "epsilon": _NUMBER_OR_NULL,
-        "belief_level": _NUMBER_OR_NULL,
-        **dict.fromkeys(("delta", "value", "bound", "gap"), _NUMBER_OR_NULL),
+        "private": (bool,),
+        **dict.fromkeys(("epsilon", "belief_level", "delta", "value", "bound", "gap"), NUMBER_OR_NULL),
     },
-    ("found",): {**dict.fromkeys(("claim", "method", "solver"), str), "spanner": _NUMBER_OR_NULL},
+    ("found",): {**dict.fromkeys(("claim", "method", "solver"), TEXT), "spanner": NUMBER_OR_NULL},
 }
 """The entries of claims.json and of the objects in it, and their types."""
 _FOUND = ("exact", "bound", "valid")
@@ -74,21 +68,15 @@ def check_schema(result: Result) -> str:
         content = result.claims
         for key in path:
             content = content[key]
-        if {*content} != {*kinds}:
-            wrong = ", ".join(sorted({*content} ^ {*kinds}))
-            raise Broken(f"{': '.join((CLAIMS, *path))}: {wrong} is unknown or missing")
-        for key, kind in kinds.items():
-            if not isinstance(content[key], kind) or (isinstance(content[key], bool) and kind is not bool):
-                raise Broken(f"{': '.join((CLAIMS, *path, key))} is {str(content[key])[:40]!r}")
+        require_types(": ".join((CLAIMS, *path)), content, kinds)
     if result.claims["found"]["claim"] not in _FOUND:
         raise Broken(f"{CLAIMS}: found.claim is {result.claims['found']['claim']!r:.40}")
     if result.named["loss_by_distance"] and result.named["loss"] not in NAMED:
         raise Broken(f"{CLAIMS}: no loss {result.named['loss']!r:.40} follows from distances")
     for beliefs_of in result.claims["beliefs"]:
-        if not isinstance(beliefs_of, dict) or {*beliefs_of} != {"name", "places", "hiding"}:
-            raise Broken(f"{CLAIMS}: beliefs are {str(beliefs_of)[:40]!r}")
-    if int(result.mechanism.get("format", np.int64(0))) != 1:
-        raise Broken(f"mechanism.npz: the format is {result.mechanism.get('format')}, not 1")
+        require_types(f"{CLAIMS}: beliefs", beliefs_of, {"name": TEXT, "places": (list,), "hiding": (bool,)})
+    if (found := repr(result.mechanism["format"].tolist())) != "1":
+        raise Broken(f"mechanism.npz: the format is {found:.40}, not 1")
     if not (result.folder / DESCRIPTION).exists():
         raise Broken(f"{DESCRIPTION} is missing")
     if plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8") != _WHERE:

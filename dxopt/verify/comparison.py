@@ -30,14 +30,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify import claims
+from dxopt.verify.entries import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_types
 from dxopt.verify.exact import BITS, Exact, at_most, dot, exp_bounds
-from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json
+from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json, require_format
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.parts import COMPARISON, Checks, differing_entry, one_check, part_folders, require_all, under_prior
 from dxopt.verify.values import AGREEMENT
@@ -53,8 +55,7 @@ _SPREAD = 1e9
 
 def check_verdict(result: Result, verdict: Mapping[str, object]) -> str:
     """Prove the verdict on the prior again; Broken where it is proven to be wrong, Unproved where not decided."""
-    if {*verdict} != {"status", "reason"}:
-        raise Broken(f"comparison.json: the verdict has {', '.join(sorted(verdict))}")
+    require_types("comparison.json: verdict", verdict, {"status": TEXT, "reason": TEXT})
     status = verdict["status"]
     if status == "undecided":
         return "it claims nothing"
@@ -220,15 +221,13 @@ def _check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof:
             raise Broken(f"{source}: it is undecided, but has a shortfall")
         return
     claimed = Fraction(as_number(entry["shortfall"], f"{source}: shortfall"))
+    if entry["holds"] is not (claimed <= _REFINED):
+        raise Broken(f"{source}: holds is {entry['holds']}, by a shortfall of {float(claimed):.17g}")
     if entry["holds"]:
         found = _shortfall(better, worse, _nonnegative(proof, "remap", better.shape[1], worse.shape[1]))
-        holds = found <= claimed + AGREEMENT
     else:
-        if claimed <= 0:
-            raise Broken(f"{source}: it is said not to, but by a shortfall of {float(claimed):.17g}")
         found = _advantage(better, worse, _nonnegative(proof, "gains", len(better), None))
-        holds = found >= claimed - AGREEMENT
-    if not holds:
+    if (found - claimed) * (1 if entry["holds"] else -1) > AGREEMENT:
         raise Broken(f"{source}: the shortfall is {float(claimed):.17g}, but {WITNESSES} proves {float(found):.17g}")
 
 
@@ -273,11 +272,14 @@ def _nonnegative(arrays: Arrays, key: str, rows: int, columns: int | None) -> Ar
 
 CLAIMS = "comparison.json"
 OWN = "own"
-_FORMAT = 2
-_MISSING = {"name", "part", "prior", "note"}
-_ROW = {*_MISSING, "value", "under"}
-_REFINEMENT = {"better", "worse", "holds", "shortfall"}
-_ENTRIES = {"format", "rows", "verdict", "refinements", "interrupted"}
+_MISSING = {"name": TEXT, "part": TEXT_OR_NULL, "prior": TEXT, "note": TEXT}
+_ROW = {**_MISSING, "value": NUMBER_OR_NULL, "under": (dict,)}
+_REFINEMENT = {"better": TEXT, "worse": TEXT, "holds": (bool, NoneType), "shortfall": NUMBER_OR_NULL}
+_ENTRIES = {
+    "format": (int,), "rows": (list,), "verdict": (dict, NoneType), "refinements": (list,), "interrupted": (bool,),
+}  # fmt: skip
+_REFINED = Fraction(1e-8)
+"""A mechanism refines another where its shortfall is no more."""
 Row = dict[str, Any]
 
 
@@ -325,8 +327,10 @@ class _Compared:
         """Read the files and prove the parts; Broken names a file that cannot be read."""
         folder = result.folder / PARTS / COMPARISON
         content = read_json(folder, CLAIMS)
-        if {*content} != _ENTRIES or content["format"] != _FORMAT:
-            raise Broken(f"{CLAIMS} has the entries {', '.join(content)}, format {content.get('format')!r}")
+        require_types(CLAIMS, content, _ENTRIES)
+        require_format(CLAIMS, content)
+        for number, entry in enumerate(content["refinements"]):
+            require_types(f"{CLAIMS}: refinements[{number}]", entry, _REFINEMENT)
         arrays = read_arrays(folder, WITNESSES)
         names = [str(name) for name in arrays.get("priors", ())]
         priors = numbers(arrays, "probabilities", len(names), result.size) if names else ()
@@ -344,8 +348,9 @@ class _Compared:
             raise Broken(f"{CLAIMS}: the rows are about the parts {named}, but there are {[*self.parts]}")
         for index, row in enumerate(rows):
             there = row["part"] is not None or f"{index}/matrix" in self.arrays
-            if {*row} != (_ROW if there else _MISSING) or (row["prior"] and row["prior"] not in self.priors):
-                raise Broken(f"{CLAIMS}: {row['name']} has {', '.join(row)}, and the prior {row['prior']!r}")
+            require_types(f"{CLAIMS}: rows[{index}]", row, _ROW if there else _MISSING)
+            if row["prior"] and row["prior"] not in self.priors:
+                raise Broken(f"{CLAIMS}: {row['name']} has the prior {row['prior']!r:.40}")
         return f"{len(rows)} rows, {len(self.parts)} parts"
 
     def _proven_part(self, name: str, prior: str) -> Result:
@@ -422,7 +427,7 @@ class _Compared:
         for number, entry in enumerate(self.content["refinements"]):
             if entry["better"] != better:
                 continue
-            if {*entry} != _REFINEMENT or not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
+            if not {better, entry["worse"]} <= rows.keys():
                 raise Broken(f"{CLAIMS}: whether {better} refines {entry['worse']} is no question about two rows")
             one, other = (self._result_of_row(*rows[name]).matrix for name in (better, entry["worse"]))
             _check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))

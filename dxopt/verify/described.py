@@ -59,7 +59,7 @@ def require_described(arrays: Arrays, prefix: str = "space") -> str:
         raise Broken(f"{prefix}: a space of {kind} with {', '.join(sorted(wrong))}, or without")
     if "labels" in own:
         labels = arrays[f"{prefix}.labels"]
-        if labels.dtype.kind != "U" or labels.ndim != 1 or len(set(labels.tolist())) < len(labels):
+        if len(set(labels.tolist())) < len(labels):
             raise Broken(f"{prefix}.labels are not different names")
         for key in {"points", "distances"} & own:
             if arrays[f"{prefix}.{key}"].ndim != 2 or len(arrays[f"{prefix}.{key}"]) != len(labels):
@@ -123,6 +123,6 @@ def points_of(arrays: Arrays, size: int, key: str) -> Points:
 def _text(arrays: Arrays, key: str) -> str:
     """Return a name among the arrays; Broken where it is none."""
     found = arrays.get(key, np.asarray(None))
-    if found.dtype.kind != "U" or found.ndim or not str(found).strip():
+    if found.dtype.kind != "U" or not str(found).strip():
         raise Broken(f"{key} is no name")
     return str(found)

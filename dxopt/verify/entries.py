@@ -1,13 +1,17 @@
-"""The arrays of the files of a result: those of the kind of their mechanism, dual and problem, and no others."""
+"""The entries of the files of a result: those of their kind, of their types, and no others."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from types import NoneType
 
 from dxopt.verify.files import Arrays, part
 from dxopt.verify.verdict import Broken
 
+TEXT, NUMBER, NUMBER_OR_NULL, TEXT_OR_NULL = (str,), (int, float), (int, float, NoneType), (str, NoneType)
+"""Types of entries of JSON, by `type`, of which a truth value is no number."""
 _MECHANISMS = {
     "which": {"which", "doubt", "held", "slack"},
     "table": {"table"},
@@ -29,6 +33,16 @@ _DUALS = {
 _PROBLEM = re.compile(r"(prior|epsilon|delta|distances|losses|max_loss|adversary_loss|(prior_set|belief_).*)")
 _STRUCTURED = {"which", "roots"}
 _MOST_WRITTEN = 5_000_000
+
+
+def require_types(where: str, content: object, kinds: Mapping[str, tuple[type, ...]]) -> None:
+    """Broken unless content of a file is an object of these entries and no others, of these types and finite."""
+    if not isinstance(content, dict) or {*content} != {*kinds}:
+        wrong = ", ".join(sorted({*content} ^ {*kinds})) if isinstance(content, dict) else f"{content!r:.40}"
+        raise Broken(f"{where}: {wrong} is unknown or missing")
+    for key, kind in kinds.items():
+        if type(content[key]) not in kind or (isinstance(content[key], float) and not math.isfinite(content[key])):
+            raise Broken(f"{where}: {key} is {str(content[key])[:40]!r}")
 
 
 def require_entries(problem: Arrays, mechanism: Arrays, dual: Arrays) -> None:

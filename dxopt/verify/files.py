@@ -28,6 +28,7 @@ PROOF = (CLAIMS, "mechanism.npz")
 DESCRIPTION = "problem.yaml"
 NEEDED = (*PROOF, "problem.npz", "dual.npz", DESCRIPTION)
 FORMAT = 2
+NOTES = "notes.json"
 TABLE = "table.dxt"
 HELD_OUT = "held_out.npz"
 LEVEL = "level.json"
@@ -38,7 +39,6 @@ PARTS = "parts"
 DIGESTS = "digests.json"
 _CLAIMS = (*NEEDED, TABLE, HELD_OUT, *QUESTIONS)
 _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
-DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
 _LARGEST = 1 << 31
 _LARGEST_DIRECTORY = 8_000_000
 _LARGEST_JSON = 20_000_000
@@ -46,6 +46,26 @@ _LONGEST_TEXT = 1_000_000
 _LOCAL, _CENTRAL, _END = struct.Struct("<4s22xHH"), 46, 22
 """Sizes of headers in a zip file: the local one ends with the lengths of a name and of what is added to it."""
 _MOST_ARRAYS = 20_000
+_POINTS = ("points", "report_points")
+"""Arrays in which NaN is a null value."""
+_TYPES = {
+    name: kind
+    for kind, names in {
+        "U0": "name how noise pairs kind metric parameters unit prior_set",
+        "U1": "reports labels names priors belief_names belief_left_out",
+        "b0": "secrets",
+        "i0": "format slack factors",
+        "i1": "which table belief report first second roots shape",
+        "i2": "edges",
+        "f0": "epsilon delta level doubt held price spacing max_loss radius within belief_epsilon",
+        "f1": "prior weights prices multiplier lengths lower upper lowest highest low high proof belief_distances",
+        "f2": "matrix distances losses adversary_loss guesses members forms belief_first belief_second degrees "
+        "points report_points probabilities gains channel",
+        "f3": "outlines streets",
+    }.items()
+    for name in names.split()
+}
+"""The type and the number of axes of an array, by the last part of its name."""
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -105,7 +125,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 def require_format(name: str, content: Mapping[str, Any]) -> None:
     """Broken unless a file is of the format that is derived here."""
-    if content.get("format") != FORMAT or isinstance(content.get("format"), bool):
+    if repr(content.get("format")) != str(FORMAT):
         raise Broken(f"{name}: the format is {content.get('format')!r}, not {FORMAT}")
 
 
@@ -125,9 +145,22 @@ def read_arrays(folder: Path, name: str) -> Arrays:
             if sum(member.file_size for member in members.values()) > _LARGEST:
                 raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
             _require_bare(stream, stored)
-            return {key: _read_array(stored, member) for key, member in members.items()}
+            found = {key: _read_array(stored, member) for key, member in members.items()}
+            require_typed(found)
+            return found
     except Exception as error:
         raise unreadable(name, error) from None
+
+
+def require_typed(arrays: Arrays) -> None:
+    """ValueError where an array is not of the type and the number of axes that its name has, or has a NaN."""
+    for key, array in arrays.items():
+        name = re.split("[/.]", key)[-1]
+        kinds = "fU" if name == "points" else _TYPES.get(name, "")[:1]
+        if name in _TYPES and (array.dtype.kind not in kinds or array.ndim != int(_TYPES[name][1])):
+            raise ValueError(f"{key:.40} is an array {array.shape} of {array.dtype}")
+        if array.dtype.kind == "f" and name not in _POINTS and (wrong := np.isnan(array)).any():
+            raise ValueError(f"{key:.40}{np.argwhere(wrong)[0].tolist()} is no number")
 
 
 def _require_bare(stream: IO[bytes], stored: zipfile.ZipFile) -> None:

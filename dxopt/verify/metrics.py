@@ -226,12 +226,13 @@ KNOWN = (*NORMS, *ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 def parameters_of(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> dict[str, Any]:
     """Return the parameters of a metric, as arrays of a space have them in JSON; Broken where they are no object."""
+    text = str(arrays.get(f"{prefix}.parameters", "{}"))
     try:
-        found = json.loads(str(arrays.get(f"{prefix}.parameters", "{}")))
+        found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict):
-        raise Broken(f"{prefix}.parameters is no object")
+    if not isinstance(found, dict) or json.dumps(found) != text:
+        raise Broken(f"{prefix}.parameters is no object, or not as it is written")
     return found
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.claims import STATUSES, attained_value
+from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, require_types
 from dxopt.verify.exact import at_most
 from dxopt.verify.files import FRONTIER, LEVEL, PARTS, SWEEP, number, read_json, require_format
 from dxopt.verify.folder import Result, as_number
@@ -214,13 +215,11 @@ def _require_close(name: str, key: str, claimed: float, known: Fraction, size: F
         raise Broken(f"{name}: {key} is {claimed:.17g}, not {float(known):.17g}")
 
 
-def _read_answer(folder: Path, name: str, *keys: str) -> dict[str, Any]:
+def _read_answer(folder: Path, name: str, keys: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
     """Read level.json, sweep.json or frontier.json: these entries and no others, and a known status."""
     content = read_json(folder, name)
     require_format(name, content)
-    wrong = {*content} ^ {"format", "problem", "status", *keys}
-    if wrong:
-        raise Broken(f"{name}: {', '.join(sorted(wrong))} is unknown or missing")
+    require_types(name, content, {"format": (int,), "problem": TEXT, "status": TEXT, **keys})
     if content["status"] not in STATUSES:
         raise Broken(f"{name}: status is {content['status']!r}")
     return content
@@ -236,8 +235,6 @@ def _finite_number(content: Mapping[str, Any], key: str, name: str) -> float:
 
 def _finite_list(content: Mapping[str, Any], key: str, name: str) -> list[float]:
     """Return finite numbers of a JSON file."""
-    if not isinstance(content[key], list):
-        raise Broken(f"{name}: {key} is no list")
     return [_finite_number({key: entry}, key, f"{name}, entry {index}") for index, entry in enumerate(content[key])]
 
 
@@ -247,13 +244,18 @@ def _require_parts(name: str, parts: Sequence[Part], least: int, count: int) -> 
         raise Broken(f"{name}: it is about {count} points, but there are {len(parts)} {PARTS}")
 
 
+_LIST = (list,)
+_LEVEL = {
+    **dict.fromkeys(("max_loss", "accuracy", "below"), NUMBER),
+    **dict.fromkeys(("epsilon", "resolution"), NUMBER_OR_NULL),
+}
 _FALLING = ("expected_loss", "worst_loss", "worst_expected_loss")
 _ROUNDING = Fraction(1, 10**9)
 
 
 def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> str:
     """Check that the loss is possible at `epsilon`, by the report, and not at `below`, by the part's dual."""
-    content = _read_answer(folder, LEVEL, "max_loss", "accuracy", "epsilon", "below", "resolution")
+    content = _read_answer(folder, LEVEL, _LEVEL)
     # 1. The file agrees with the report, if a level was found, and the part, if one was refuted.
     most, accuracy, below = (_finite_number(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
     epsilon = as_number(content["epsilon"], f"{LEVEL}: epsilon")
@@ -303,7 +305,7 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
 
 def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
     """Check that the levels are those of the parts, in order the first of those asked for, and the status."""
-    content = _read_answer(folder, SWEEP, "asked", "epsilons")
+    content = _read_answer(folder, SWEEP, dict.fromkeys(("asked", "epsilons"), _LIST))
     asked, levels = (_finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
     if not asked or min(asked) <= 0 or any(below >= above for below, above in pairwise(asked)):
         raise Broken(f"{SWEEP}: asked is {asked}, which are no increasing levels")
@@ -351,8 +353,9 @@ def check_frontier(folder: Path, parts: Sequence[Part]) -> str:
     """Check that values, bounds and prices are those of the parts, and what follows from them."""
     by_budget = varied_by(folder) == "max_loss"
     key = "budgets" if by_budget else "epsilons"
-    further = ("prices", "breakpoints") if by_budget else ()
-    content = _read_answer(folder, FRONTIER, "objective", "wanted", "resolution", key, "values", "bounds", *further)
+    lists = (key, "values", "bounds", *(("prices", "breakpoints") if by_budget else ()))
+    kinds = {"objective": TEXT, "wanted": NUMBER, "resolution": NUMBER, **dict.fromkeys(lists, _LIST)}
+    content = _read_answer(folder, FRONTIER, kinds)
     # 1. Levels or budgets are those of the parts, in increasing order.
     points = _finite_list(content, key, FRONTIER)
     _require_parts(FRONTIER, parts, 2, len(points))

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.verify import claims
 from dxopt.verify.comparison import comparison_proofs
 from dxopt.verify.files import (
-    DAMAGED,
     FRONTIER,
     LEVEL,
     PARTS,
@@ -137,7 +137,7 @@ def verify_table(file: str | Path) -> Verdict:
     path = Path(file)
     if not is_file(path):
         raise SpecError("table", f"{path} is no file", "name one that dxopt export wrote")
-    return Verdict(str(path), tuple(check_claim(name, claim) for name, claim in table_checks(path)))
+    return Verdict(str(path), tuple(_caught("file", starmap(check_claim, table_checks(path)))))
 
 
 @contextmanager
@@ -193,22 +193,21 @@ def _contents(folder: Path) -> list[Path]:
 def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
     """Check the digests, the claims of a report if there is one, and what rests on parts if there are such."""
     yield check_claim("digests", lambda: check_digests(folder))
-    result = None
+    yield from _caught("files", _content_checks(folder, tell))
+
+
+def _content_checks(folder: Path, tell: Tell) -> Iterator[Check]:
     reported = any((folder / name).is_file() for name in PROOF)
-    if reported:
-        try:
-            result = Result.read(folder)
-        except Broken as error:
-            yield Check("files", Outcome.FAILS, str(error))
+    result = Result.read(folder) if reported else None
     if result is not None:
         yield from _report_checks(result, tell)
     questions = [name for name in QUESTIONS if (folder / name).is_file()]
     if len(questions) > 1:
         yield Check("files", Outcome.FAILS, f"{' and '.join(questions)} are answers to different questions")
     elif questions:
-        yield from _answer_checks(folder, questions[0], result, tell)
+        yield from _caught(questions[0], _answer_checks(folder, questions[0], result, tell))
     elif result is not None and result.objective == "regret":
-        yield from _answer_checks(folder, _OPTIMA, result, tell)
+        yield from _caught(_OPTIMA, _answer_checks(folder, _OPTIMA, result, tell))
     elif any(path.name != COMPARISON for path in _contents(folder / PARTS)) or is_file(folder / PARTS):
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
     if (folder / PARTS / COMPARISON).is_dir() and not reported:
@@ -233,12 +232,7 @@ def _report_checks(result: Result, tell: Tell) -> Iterator[Check]:
             tell(f"proving measure {name}")
             yield check_claim(f"measure: {name}", partial(check_measure, result, name, claimed))
     if (result.folder / PARTS / COMPARISON).is_dir():
-        try:
-            found = list(comparison_proofs(result, _part_checks))
-        except (Broken, *DAMAGED) as error:
-            yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
-            return
-        yield from (check_claim(name, proof) for name, proof in found)
+        yield from _caught("comparison", starmap(check_claim, comparison_proofs(result, _part_checks)))
 
 
 def _part_checks(folder: Path) -> Iterator[Check]:
@@ -251,13 +245,9 @@ def _part_checks(folder: Path) -> Iterator[Check]:
 
 def _answer_checks(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:
     """Check each part of a level, a frontier, a sweep or a regret, and then what follows from them."""
-    try:
-        # what the parts differ in, which is no difference of their problems; parts of a regret are compared later
-        varied = varied_by(folder) if question == FRONTIER else "" if question == _OPTIMA else "epsilon"
-        checks, parts = read_parts(folder, _part_checks, varied, result if question == LEVEL else None, tell)
-    except (Broken, *DAMAGED) as error:
-        yield Check(question, Outcome.FAILS, str(error))
-        return
+    # what the parts differ in, which is no difference of their problems; parts of a regret are compared later
+    varied = varied_by(folder) if question == FRONTIER else "" if question == _OPTIMA else "epsilon"
+    checks, parts = read_parts(folder, _part_checks, varied, result if question == LEVEL else None, tell)
     yield from checks
 
     def claim() -> str:
@@ -282,9 +272,26 @@ def check_claim(name: str, claim: Callable[[], str]) -> Check:
     """Call a claim and return its check: it holds unless it raises, which tells why it fails or is not re-proved."""
     try:
         return Check(name, Outcome.HOLDS, claim())
-    except Broken as error:
-        return Check(name, Outcome.FAILS, str(error))
-    except Unproved as error:
-        return Check(name, Outcome.NOT_REPROVED, str(error))
-    except DAMAGED as error:
-        return Check(name, Outcome.FAILS, f"damaged: {' '.join(str(error).split()) or type(error).__name__}")
+    except Exception as error:  # what a damaged file raises is up to its readers
+        return failed_check(name, error)
+
+
+def failed_check(name: str, error: Exception) -> Check:
+    """Return the check of a claim that raised: it is not re-proved where that is `Unproved`, and fails elsewhere.
+
+    UnsupportedError, of a missing package, is raised again.
+    """
+    if isinstance(error, UnsupportedError):
+        raise error
+    said = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, Unproved):
+        return Check(name, Outcome.NOT_REPROVED, said)
+    return Check(name, Outcome.FAILS, said if isinstance(error, Broken) else f"damaged: {said}")
+
+
+def _caught(name: str, checks: Iterator[Check]) -> Iterator[Check]:
+    """Yield checks; where finding the next one raises, a failed one of this name is the last."""
+    try:
+        yield from checks
+    except Exception as error:
+        yield failed_check(name, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,13 +12,15 @@ from functools import cached_property, partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.described import require_described, require_distances
-from dxopt.verify.files import DAMAGED, plain_file, unique_entries, unreadable
+from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_types
+from dxopt.verify.files import plain_file, require_typed, unreadable
 from dxopt.verify.folder import label
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import parameters_of
@@ -29,14 +32,25 @@ SUFFIX = ".dxt"
 MAGIC = b"dxtable1"
 _DIGEST = 32
 _BITS = (64, 128, 192, 256)
-_SECTIONS = ("starts", "reports", "steps", "distances")
 _SUM = 1e-9
 _LABELS = ("secrets", "reports")
 _POINTS = ("secret_points", "report_points")
+_NUMBERS = ("epsilon", "delta", "cost", "variation")
 _HEAD = {
-    *("format", "version", "name", "bits", "epsilon", "delta", "pairs", "cost", "variation", "metric", "unit"),
-    *(*_LABELS, "secrets_are_reports", *_POINTS, "space", "sections"),
-}
+    "format": TEXT, "version": (int,), "name": TEXT, "bits": (int,), "epsilon": NUMBER, "delta": NUMBER,
+    "cost": NUMBER_OR_NULL, "variation": NUMBER_OR_NULL, "pairs": TEXT, "metric": TEXT_OR_NULL, "unit": TEXT_OR_NULL,
+    "secrets": (list,), "reports": (list,), "secrets_are_reports": (bool,), "secret_points": (list, NoneType),
+    "report_points": (list, NoneType), "space": (dict,), "sections": (dict,),
+}  # fmt: skip
+"""The types of the entries of the head, in the order in which they are written."""
+_PARTS, _OF_DISTANCES, _OF_FACTOR = "parts", "points of distances", "points of a factor"
+_SPACE = (
+    *("kind", "factors", _PARTS, "shape", "spacing", "edges", "lengths", "points", "distances", "metric", "labels"),
+    *("parameters", _OF_FACTOR, "unit", _OF_DISTANCES),
+    *("positions.degrees", "positions.outlines", "positions.streets", "positions.unit"),
+)
+"""The entries of a space in the order in which they are written, with those of factors, and of points by the kind."""
+_PLACES = re.compile(r"points|positions[.](degrees|outlines|streets)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +73,11 @@ class TableFile:
         if written[:8] != MAGIC:
             raise Broken("it does not begin as a table file does")
         length = int.from_bytes(written[8:16], "little")
-        text = written[16 : 16 + length].decode("utf-8")
-        head = json.loads(text, object_pairs_hook=unique_entries)
-        if head.get("format") != "dxopt table" or head.get("version") != 1 or head.get("bits") not in _BITS:
-            raise Broken(f"it is {head.get('format')!r} {head.get('version')!r} out of 2^{head.get('bits')}")
-        again = json.dumps(head, ensure_ascii=False)
-        whole = type(head["version"]) is type(head["bits"]) is int
-        if (
-            not whole
-            or length % 8
-            or text != again + " " * (length - len(again.encode()))
-            or length - len(again.encode()) > 7
-        ):
-            raise Broken("its head is not as it is written")
+        head = json.loads(written[16 : 16 + length].decode("utf-8"))
+        require_types("its head", head, _HEAD)
+        if (head["format"], head["version"]) != ("dxopt table", 1) or head["bits"] not in _BITS:
+            raise Broken(f"it is {head['format']!r:.40} {head['version']} out of 2^{head['bits']}")
         body = written[16 + length : -_DIGEST]
-        _require_sections(head["sections"], body)
         stored = {name: body[place : place + size] for name, (place, size) in head["sections"].items()}
         size = len(head["secrets"])
         starts = np.frombuffer(stored["starts"], dtype="<u8").astype(np.int64).tolist()
@@ -89,6 +93,8 @@ class TableFile:
         steps = [every[starts[x] - x : starts[x + 1] - x - 1] for x in range(size)]
         distances = np.frombuffer(stored["distances"], dtype="<f8").astype(np.float64).reshape(size, size)
         prior = np.frombuffer(stored["prior"], dtype="<f8").astype(np.float64) if "prior" in stored else None
+        if written[:-_DIGEST] != _written(head, stored, distances, prior):
+            raise Broken("it is not as it is written")
         return cls(head, distances, rows, steps, prior)
 
     @cached_property
@@ -107,6 +113,7 @@ class TableFile:
         for key, value in self.head["space"].items():
             if _text(found[f"space.{key}"].tolist()) != _text(value):
                 raise Broken(f"its space.{key} is no array as it is written")
+        require_typed(found)
         if self.head["space"]["kind"] == "distances":
             if "space.distances" in found:
                 raise Broken("the distances are there twice")
@@ -127,11 +134,10 @@ class TableFile:
         return str(self.head["secrets"][x])
 
     def number(self, name: str) -> Fraction:
-        """Return a number of the head; Broken where it is none, or not finite."""
-        value = self.head[name]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise Broken(f"its {name} is {value!r}")
-        return Fraction(value)
+        """Return a number of the head; Broken where it is null."""
+        if (found := self.head[name]) is None:
+            raise Broken(f"its {name} is not said")
+        return Fraction(found)
 
     def level(self, name: str) -> Fraction:
         """Return ε or δ; Broken where it is negative."""
@@ -149,19 +155,10 @@ def bytes_of(file: Path) -> bytes:
 
 
 def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the claims of a table file by name, each to be called."""
-    try:
-        written = bytes_of(file)
-    except Broken as error:
-        yield "file", partial(_fail, str(error))
-        return
+    """Yield the claims of a table file by name, each to be called; an error where it cannot be read."""
+    written = bytes_of(file)
     yield "digest", partial(check_digest, written)
-    try:
-        table = TableFile.of(written)
-    except (Broken, *DAMAGED) as error:
-        reason = str(error)
-        yield "file", partial(_fail, f"it is damaged: {reason or type(error).__name__}")
-        return
+    table = TableFile.of(written)
     yield "names", partial(check_names, table)
     yield "distances", lambda: require_distances(table.arrays, table.distances, table.secret)
     yield "rows", partial(_check_rows, table)
@@ -170,24 +167,41 @@ def table_checks(file: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         yield "prior", partial(_check_prior, table.prior, len(table.rows))
 
 
-def _fail(reason: str) -> str:
-    """Raise Broken, as the claim of a file that could not be read."""
-    raise Broken(reason)
+def _written(head: dict[str, Any], stored: dict[str, bytes], distances: Array, prior: Array | None) -> bytes:
+    """Return the bytes of a table before its digest, with all entries, numbers and sections as they are written."""
+    sections = {name: stored[name] for name in ("starts", "reports", "steps")}
+    sections["distances"] = (distances + 0.0).tobytes()
+    if prior is not None:
+        sections["prior"] = (prior + 0.0).tobytes()
+    places: dict[str, list[int]] = {}
+    body = b""
+    for name, section in sections.items():
+        places[name] = [len(body), len(section)]
+        body += section + bytes(-len(section) % 8)
+    numbers = {name: None if head[name] is None else float(head[name]) + 0.0 for name in _NUMBERS}
+    space = {key: head["space"][key] for key in sorted(head["space"], key=partial(_place, head["space"]))}
+    space |= {
+        key: _positive(entry) for key, entry in space.items() if not _PLACES.fullmatch(key.lstrip("0123456789."))
+    }
+    said = {key: head[key] for key in _HEAD} | numbers | {"space": space, "sections": places}
+    text = json.dumps(said, ensure_ascii=False, allow_nan=False).encode()
+    text += b" " * (-len(text) % 8)
+    return MAGIC + len(text).to_bytes(8, "little") + text + body
 
 
-def _require_sections(sections: dict[str, Any], body: bytes) -> None:
-    """Broken unless sections follow each other, each filled up with zeros to a multiple of 8 bytes."""
-    if not set(_SECTIONS) <= set(sections) <= {*_SECTIONS, "prior"}:
-        raise Broken(f"its sections are {', '.join(sections)}")
-    end = 0
-    for name, (place, size) in sorted(sections.items(), key=lambda entry: entry[1]):
-        if type(place) is not int or type(size) is not int or place != end or size < 0:
-            raise Broken(f"section {name} is not where the one before it ends")
-        end = place + size + -size % 8
-        if any(body[place + size : end]):
-            raise Broken(f"section {name} is not filled up with zeros")
-    if end != len(body):
-        raise Broken(f"its sections take {end:,} bytes, and there are {len(body):,}")
+def _place(space: dict[str, Any], key: str) -> list[tuple[int, int]]:
+    """Return where an entry of a space is written: behind others with which lists of these pairs begin less."""
+    *factors, name = key.split(".", key.count(".") - ("positions." in key))
+    if name == "points" and space[f"{key.removesuffix('points')}kind"] == "distances":
+        name = _OF_FACTOR if factors else _OF_DISTANCES
+    return [*((_SPACE.index(_PARTS), int(factor)) for factor in factors), (_SPACE.index(name), 0)]
+
+
+def _positive(entry: object) -> object:
+    """Return an entry without negative zeros."""
+    return (
+        list(map(_positive, entry)) if isinstance(entry, list) else entry + 0.0 if isinstance(entry, float) else entry
+    )
 
 
 def check_digest(written: bytes) -> str:
@@ -201,8 +215,8 @@ def check_digest(written: bytes) -> str:
 def check_names(table: TableFile) -> str:
     """Check that labels, coordinates, metric and unit are those of the space, and that nothing else is said."""
     head = table.head
-    if set(head) != _HEAD:
-        raise Broken(f"its head has other entries: {', '.join(sorted(set(head) ^ _HEAD))}")
+    if head["space"]["kind"] == "tree":
+        raise Broken("its space is a tree, which a table has by its distances")
     for key, points in zip(_LABELS, _POINTS, strict=True):
         if not all(isinstance(label, str) for label in head[key]):
             raise Broken(f"{key} are not all text")
@@ -212,11 +226,6 @@ def check_names(table: TableFile) -> str:
         raise Broken("reports are said to be the secrets, but have other names")
     if head["secrets_are_reports"] and _text(head["secret_points"]) != _text(head["report_points"]):
         raise Broken("reports are said to be the secrets, but are elsewhere")
-    if type(head["secrets_are_reports"]) is not bool or not isinstance(head["name"], str):
-        raise Broken("its name is no text, or whether reports are the secrets is not said")
-    for name in ("cost", "variation"):
-        if head[name] is not None:
-            table.number(name)
     require_described(table.arrays)
     if [label(table.arrays, x) for x in range(len(head["secrets"]))] != head["secrets"]:
         raise Broken("its space has other names of the secrets")

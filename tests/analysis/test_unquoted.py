@@ -78,8 +78,44 @@ def test_no_command_quotes_a_cell(tmp_path: Path, file: str, one: str) -> None:
 
 @pytest.mark.parametrize("first", ["CANARY;word", "ann CANARY;bob", '{"x": "CANARY"};a'])
 @pytest.mark.parametrize("file", FILES)
-def test_no_command_quotes_a_first_line_that_may_be_data(tmp_path: Path, file: str, first: str) -> None:
-    (tmp_path / "p.yaml").write_text(PROBLEM + FILES[file], encoding="utf-8")
+@pytest.mark.parametrize("header", ["", ", header: true"], ids=["", "header"])
+def test_no_command_quotes_a_first_line_that_may_be_data(tmp_path: Path, header: str, file: str, first: str) -> None:
+    told = FILES[file].replace("a.csv", f"a.csv{header}")
+    (tmp_path / "p.yaml").write_text(PROBLEM + told, encoding="utf-8")
     (tmp_path / "a.csv").write_text(f"{first}\neve;other\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["solve", str(tmp_path / "p.yaml"), "-o", str(tmp_path / "out")])
     assert (done.exit_code, "CANARY" in done.output, "eve" in done.output) == (2, False, False), done.output
+
+
+@pytest.mark.parametrize("header", [None, True])
+@pytest.mark.parametrize("option", ["columns", "keep", "drop"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "pandas"])
+def test_no_data_are_listed_as_names(tmp_path: Path, ending: str, option: str, header: bool | None) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([["ann", "45.7", "4.8"]], columns=["CANARY", "37.4567", "4.5"])
+    data = frame if ending == "pandas" else tmp_path / f"in.{ending}"
+    if ending == "csv":
+        frame.to_csv(data, index=False)
+    elif ending == "parquet":
+        frame.to_parquet(data)
+    output = None if ending == "pandas" else tmp_path / f"out.{ending}"
+    names: Any = {"lat": "37.4567", "lon": "4.5"} if option != "columns" else {"lat": "lat", "lon": "lon"}
+    chosen: Any = {} if option == "columns" else {option: ["note"]}
+    columns = dx.Columns(header=header, **chosen)
+    with pytest.raises(dx.SpecError) as found:
+        dx.apply(town(), data, output, columns=columns, **names)
+    assert "CANARY" not in str(found.value) and (option != "columns" or "37.4567" not in str(found.value))
+    assert found.value.field == (option if header else "header")
+
+
+def test_no_refusal_names_a_person(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"who": ["CANARY", "CANARY", "CANARY"], "value": [1, 2, 3]})
+    for persons, key in ((1, None), (1, dx.Key.new()), (2, dx.Key.new())):
+        some = frame.assign(who=[*["CANARY"] * (4 - persons), "CANARY2"][:3])
+        with dx.Budgets.open(tmp_path / f"{persons}{key is None}", create=True, default=0.1, key=key) as ledger:
+            for policy in ("refuse", "drop"):
+                with pytest.raises(dx.BudgetExceeded) as found:
+                    asked: Any = {"column": "value", "person": "who", "ledger": ledger, "over_budget": policy}
+                    dx.apply(TABLE, some, **asked)
+                assert "CANARY" not in str(found.value) and found.value.person == "CANARY"

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,11 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
+from dxopt.batch.jobs import Job, jobs_of
+from dxopt.batch.resume import finished_before
 from dxopt.cli.application import app
 from dxopt.errors import SpecError
+from dxopt.verify import verify
 from tests.material.batches import FAMILY, SMALL, arrays, start, times, told, write
 
 
@@ -54,8 +58,8 @@ def test_what_was_moved_away_is_put_back_and_what_is_half_written_goes(tmp_path:
     files, out = write(tmp_path, a=SMALL), tmp_path / "out"
     batch.run_apart(files, out)
     before = times(out)
-    (out / ".a-abcdefgh").mkdir()
-    (out / "a").replace(out / ".a-abcdefgh" / "old")
+    (out / ".a-abcdef01").mkdir()
+    (out / "a").replace(out / ".a-abcdef01" / "old")
     (out / ".a-01234567").mkdir()
     (out / ".a-01234567" / "claims.json").write_text("{", encoding="utf-8")
     (out / ".mine-01234567").mkdir()
@@ -91,6 +95,48 @@ def test_resume_does_again_what_has_changed_and_nothing_else(tmp_path: Path, mon
     assert len(redone(overrides=batch.Overrides(tolerance=1e-5))) == 7
     shutil.rmtree(out / "a")
     assert redone(overrides=batch.Overrides(tolerance=1e-5)) == {"a"}
+
+
+LEVELS = "space: {kind: line, size: 2}\nepsilon: {from: 1/2, to: 2, resolution: 0.2}\n"
+SPOIL: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "empty": lambda file: file.write_bytes(b""),
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:-1]),
+    "other bit": lambda file: file.write_bytes(bytes([file.read_bytes()[0] ^ 1]) + file.read_bytes()[1:]),
+}
+"""What a crash of the machine, or somebody, does to a file."""
+
+
+def test_a_result_that_has_lost_something_is_not_finished(tmp_path: Path) -> None:
+    files, out = write(tmp_path, a=SMALL, b=LEVELS), tmp_path / "out"
+    batch.run(files, out)
+    jobs = [job for job, _ in jobs_of(files, out, batch.Overrides(), force=True) if isinstance(job, Job)]
+    assert len(jobs) == 2
+    for job in jobs:
+        assert finished_before(job) is not None
+        names = [path for path in job.folder.rglob("*") if path.is_file()]
+        assert {"input.json", "digests.json", "table.dxt"} <= {path.name for path in names}
+        for path in names:
+            content = path.read_bytes()
+            for kind, spoil in SPOIL.items():
+                spoil(path)
+                assert (finished_before(job) is None) == (kind == "gone" or path.read_bytes() != content), (
+                    path,
+                    kind,
+                )
+                path.write_bytes(content)
+        (job.folder / "mine.txt").write_text("kept")
+        assert finished_before(job) is not None
+
+
+def test_what_a_crash_of_the_machine_leaves_is_done_again(tmp_path: Path) -> None:
+    files, out = write(tmp_path, a=SMALL, b=SMALL), tmp_path / "out"
+    batch.run(files, out)
+    for name in ("mechanism.npz", "table.dxt", "input.json"):
+        (out / "a" / name).write_bytes(b"")
+    outcome = batch.run_apart(files, out, resume=True)
+    assert (outcome.notes[0], outcome.exit_code) == ("1 of 2 were finished before", 0)
+    assert all(verify(out / name).exit_code == 0 for name in "ab")
 
 
 def test_results_of_another_version_are_told_and_kept_until_there_are_new_ones(tmp_path: Path) -> None:

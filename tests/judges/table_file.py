@@ -61,6 +61,12 @@ _SECTIONS = {"starts": "<u8", "which": "<u4", "steps": "u1", "distances": "<f8",
 """What entries of the head, and sections, are called among arrays; `which` is the section `reports`."""
 
 
+_ORDER = (
+    *("format", "version", "name", "bits", "epsilon", "delta", "cost", "variation", "pairs", "metric", "unit"),
+    *("secrets", "reports", "secrets_are_reports", "secret_points", "report_points"),
+)
+
+
 def arrays_of(written: bytes) -> dict[str, np.ndarray]:
     """The entries of the head that are not null, those of the space, and the sections, as arrays."""
     length = int.from_bytes(written[8:16], "little")
@@ -91,7 +97,8 @@ def file_of(arrays: dict[str, Any]) -> bytes:
             space[key.removeprefix("space.")] = np.asarray(array).tolist()
         else:
             head[_HEAD.get(key, key)] = np.asarray(array).tolist()
-    text = json.dumps({**head, "space": space, "sections": places}).encode()
+    said = {key: head[key] for key in (*_ORDER, *head) if key in head} | {"space": space, "sections": places}
+    text = json.dumps(said, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     written = b"dxtable1" + len(text).to_bytes(8, "little") + text + body
     return written + hashlib.sha256(written).digest()

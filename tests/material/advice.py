@@ -114,7 +114,7 @@ def followed(content: Any, error: SpecError) -> Iterator[tuple[str, Any]]:
     key_missing = "is missing" in error.wrong
     if meant := re.search(r"did you mean (\w+)\?", fix):
         yield "meant", renamed(content, path, meant[1]) if unknown else changed(content, path, meant[1])
-    if choices := re.search(r"(?:choose one of|its columns are) ([\w, ]+?)(?:, or | or | \(|$)", fix):
+    if choices := re.search(r"(?:choose one of|choose among) ([\w, ]+?)(?:, or | or | \(|$)", fix):
         for choice in choices[1].split(", "):
             name = f"{there.split(' by ')[0]} by {choice}" if path[-1] == "top" else choice
             yield choice, renamed(content, path, choice) if unknown else changed(content, path, name)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pd = pytest.importorskip("pandas")
@@ -129,6 +130,20 @@ NARROW: dict[str, Carrier] = {
     "arrow": lambda folder, rows: arrow_of(rows, pa.float32()),
 }
 """Those that hold floats of 32 bits."""
+NANOSECONDS: dict[str, Carrier] = {
+    "parquet": parquet_of(pa.timestamp("ns")),
+    "pandas": pandas_of("datetime64[ns]"),
+    "pandas category": lambda folder, rows: pandas_of("datetime64[ns]")(folder, rows).astype({"person": "category"}),
+    "pandas object": pandas_of(),
+    "pandas Arrow": pandas_of(pd.ArrowDtype(pa.timestamp("ns"))),
+    "pandas Arrow category": lambda folder, rows: pandas_of(pd.ArrowDtype(pa.timestamp("ns")))(folder, rows).astype(
+        {"person": "category"}
+    ),
+    "pandas index": pandas_of("datetime64[ns]", index=True),
+    "polars": lambda folder, rows: pl.from_arrow(arrow_of(rows, pa.timestamp("ns"))),
+    "arrow": lambda folder, rows: arrow_of(rows, pa.timestamp("ns")),
+}
+"""Those that hold times to the nanosecond."""
 TIMES: dict[str, Carrier] = {
     "csv": csv_of,
     "parquet": parquet_of(pa.timestamp("us")),
@@ -140,3 +155,20 @@ TIMES: dict[str, Carrier] = {
     "arrow": lambda folder, rows: arrow_of(rows, pa.timestamp("s")),
 }
 """Those that hold times."""
+COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "list": list,
+    "array": lambda array: array,
+    "object": lambda array: np.array(list(array), dtype=object),
+    "pandas": pd.Series,
+    "pandas index": pd.Index,
+    "pandas category": lambda array: pd.Series(array).astype("category"),
+    "pandas categories": lambda array: pd.CategoricalIndex(pd.Index(array)),
+    "pandas array": lambda array: pd.Series(array).array,
+    "pandas Arrow": lambda array: pd.Series(pd.array(pa.array(array), dtype=pd.ArrowDtype(pa.array(array).type))),
+    "pandas Arrow category": lambda array: COLUMNS["pandas Arrow"](array).astype("category"),
+    "arrow": pa.array,
+    "arrow chunks": lambda array: pa.chunked_array([array[:1], array[1:]]),
+    "arrow dictionary": lambda array: pa.array(array).dictionary_encode(),
+    "polars": lambda array: pl.from_arrow(pa.array(array)),
+}
+"""Columns of every library, made of an array of NumPy."""

@@ -143,6 +143,7 @@ def forgeries(written: bytes) -> Iterator[Forged]:
             yield from _of_entry(head, body, (path,))
     for name in (*head["space"], *(path.removeprefix("space.") for path in sorted(head_of_space))):
         yield from _of_entry(head, body, ("space", name))
+    yield from _spelled(head, body)
     for factor in (1e6, 1e-3, 1 + 1e-6):
         yield Forged("distances", f"times {factor}, and epsilon over it", _scaled(head, body, factor))
     yield Forged(
@@ -150,6 +151,47 @@ def forgeries(written: bytes) -> Iterator[Forged]:
         "of given ones, times 1e6, called by the metric of points",
         _scaled({**head, "space": {"kind": "distances", "labels": head["secrets"]}}, body, 1e6),
     )
+
+
+def _spelled(head: dict[str, Any], body: bytes) -> Iterator[Forged]:
+    """The same table in other words: order, zeros, types, blanks, bytes that are not read."""
+    space, text = head["space"], json.dumps(head, ensure_ascii=False).encode()
+    for name in ("epsilon", "delta", "cost", "variation"):
+        for other in (-0.0, 0) if not head[name] else (_longer(head[name]),):
+            said = text.replace(f'"{name}": {head[name]!r}'.encode(), f'"{name}": {other}'.encode(), 1)
+            yield Forged("spelling", f"{name} {other}", sealed(said + b" " * (-len(said) % 8), body))
+    for change, other in {
+        "head": dict(reversed(head.items())),
+        "sections": {**head, "sections": dict(reversed(head["sections"].items()))},
+        "space": {**head, "space": dict(reversed(space.items()))},
+        **{key: _of_space(head, key, space[key] + " ") for key in space if key.endswith("parameters")},
+        **{key: _of_space(head, key, float(space[key])) for key in space if key.endswith("factors")},
+        **{key: _of_space(head, key, [*map(float, space[key])]) for key in space if key.endswith("shape")},
+        **{
+            f"{key} {space[key]!r}": _of_space(head, key, int(space[key])) for key in space if key.endswith("spacing")
+        },
+        **{f"not {one}": {**head, "secrets_are_reports": one} for one in (None, 0, "", 1, "True")},
+    }.items():
+        yield Forged("spelling", f"other {change}", written_of(other, body))
+    yield Forged("spelling", "more blanks", sealed(text + b" " * (8 + -len(text) % 8), body))
+    yield Forged("spelling", "no blanks", sealed(text.replace(b", ", b",", 1) + b" " * (-len(text) % 8 + 1), body))
+    yield Forged("spelling", "escaped", sealed(text.replace(b'"format"', b'"f\\u006frmat"') + b" " * 3, body))
+    for name, (first, size) in head["sections"].items():
+        if size % 8:
+            filled = body[: first + size] + b"x" + body[first + size + 1 :]
+            yield Forged("spelling", f"bytes after {name}", written_of(head, filled))
+    first, size = head["sections"]["distances"]
+    negative = bytes([*body[: first + 7], 128, *body[first + 8 :]])
+    yield Forged("spelling", "a distance of -0.0", written_of(head, negative))
+
+
+def _longer(number: float) -> str:
+    digits, *exponent = repr(number).split("e")
+    return "e".join([f"{digits}0" if "." in digits else f"{digits}.0", *exponent])
+
+
+def _of_space(head: dict[str, Any], key: str, entry: object) -> dict[str, Any]:
+    return {**head, "space": {**head["space"], key: entry}}
 
 
 def _of_entry(head: dict[str, Any], body: bytes, keys: tuple[str, ...]) -> Iterator[Forged]:

@@ -118,7 +118,7 @@ def test_usefulness_of_other_losses() -> None:
     assert dx.evaluate.usefulness(mechanism, 0.3 - 0.2).tolist() == pytest.approx([0.8, 1, 1])
     assert dx.evaluate.usefulness(mechanism, 0, "binary").tolist() == pytest.approx([0.5, 0.5, 1])
     assert dx.evaluate.usefulness(mechanism, -1, [[-2, 0, 0]] * 3).tolist() == pytest.approx([0.5, 0.25, 0])
-    with pytest.raises(dx.SpecError, match="alpha: is no number"):
+    with pytest.raises(dx.SpecError, match=r"^alpha: "):
         dx.evaluate.usefulness(mechanism, math.nan)
 
 

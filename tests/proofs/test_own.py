@@ -202,3 +202,23 @@ def test_a_random_matrix_is_proven_exactly_where_it_is_private() -> None:
         assert dx.certify(matrix, space, least * (1 + 1e-9)).privacy is not None
         with pytest.raises(dx.SpecError, match="is not private"):
             dx.certify(matrix, space, least * (1 - 1e-6))
+
+
+@pytest.mark.parametrize("step", [1e-12, 1e-9, 1e-6, 1e-3, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_advised_level_is_one(step: float, seed: int) -> None:
+    """However near secrets are, where roundings count more; and a matrix at its level is private but for these."""
+    space = dx.line(3, step=step)
+    rng = np.random.default_rng(seed)
+    kernel = np.exp(-0.1 * step * np.abs(np.subtract.outer(range(3), range(3)))) * rng.dirichlet(np.ones(3))
+    matrix = kernel / kernel.sum(axis=1, keepdims=True)
+    with pytest.raises(dx.SpecError, match="is not private") as caught:
+        dx.certify(matrix, space, 1e-4)
+    least = float(caught.value.fix.split()[2])
+    assert dx.certify(matrix, space, least).privacy is not None
+    levels = np.abs(np.log(matrix[:-1] / matrix[1:])).max() / step
+    try:
+        dx.certify(matrix, space, float(levels))
+    except dx.SpecError as error:
+        assert "but for rounding" in error.wrong
+        assert dx.certify(matrix, space, float(levels), repair=True).privacy is not None

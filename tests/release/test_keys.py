@@ -89,7 +89,7 @@ def test_digests_are_those_of_hmac() -> None:
     message = b"\0\0\0\1a\0\0\0\0\0\0\0\2\xc3\xa9"
     assert KEY.digest("a", "", "é") == hmac.new(bytes(range(32)), message, hashlib.sha256).digest()
     assert KEY.digest("ab", "c") != KEY.digest("a", "bc")
-    with pytest.raises(dx.SpecError, match="character that is none"):
+    with pytest.raises(dx.SpecError, match="surrogate"):
         KEY.digest("\ud800")
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +55,69 @@ def test_a_result_that_a_killed_save_had_moved_away_is_put_back(tmp_path: Path) 
     put_back(folder)
     assert dx.load(folder).problem.loss.name == "distance"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+STEPS = [(Path, "mkdir"), (Path, "write_bytes"), (Path, "replace"), (shutil, "copytree"), (shutil, "rmtree")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("there", [False, True])
+def test_what_killed_saves_left_goes_with_the_next_one(tmp_path: Path, there: bool, after: bool) -> None:
+    """Saves are killed before or after each step; what had lost its name, the next save finds."""
+    folder = tmp_path / "out"
+    reports, at, lost = [small(), small("binary")], 0, 0
+    (tmp_path / ".out-mine").mkdir()
+    if there:
+        reports[0].save(folder)
+        (folder / "mine.txt").write_text("kept")
+    for at in range(1000):
+        if not (child := os.fork()):
+            calls: list[str] = []
+            for owner, name in STEPS:
+                setattr(owner, name, killing(getattr(owner, name), calls, at, after=after))
+            reports[1].save(folder)
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if folder.exists():
+            assert dx.load(folder).problem.loss.name in ("distance", "binary")
+        else:
+            lost += 1
+        if not ended:
+            break
+        reports[0].save(folder)
+        assert dx.load(folder).problem.loss.name == "distance"
+        assert (folder / "mine.txt").exists() == there
+        assert {path.name for path in tmp_path.iterdir()} == {"out", ".out-mine"}
+        if not there:
+            shutil.rmtree(folder)
+    assert at > 5 and (lost == 1 or not there)
+
+
+def test_saves_at_once_take_turns(tmp_path: Path) -> None:
+    folder, reports = tmp_path / "out", [small(), small("binary")]
+    reports[0].save(folder)
+    (folder / "mine.txt").write_text("kept")
+    with ThreadPoolExecutor(4) as pool:
+        assert {*pool.map(lambda number: reports[number % 2].save(folder), range(12))} == {folder}
+    assert dx.load(folder) and (folder / "mine.txt").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def killing(real: Callable[..., Any], calls: list[str], at: int, *, after: bool) -> Callable[..., Any]:
+    """The same function, which kills the process before or after a number of calls."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        calls.append(real.__name__)
+        number = len(calls) - 1
+        if number == at and not after:
+            os._exit(9)
+        found = real(*arguments, **options)
+        if number == at and after:
+            os._exit(9)
+        return found
+
+    return call
 
 
 def test_links_are_kept_as_links_and_modes_as_the_umask_has_them(tmp_path: Path) -> None:

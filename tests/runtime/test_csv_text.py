@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
-from dxopt.runtime.csv_text import CsvText, Dialect, decimal_of
+from dxopt.runtime.csv_text import CsvText, Dialect, decimal_of, number
 from dxopt.verify import verify_published
 from tests.material.spec_files import task_of
 
@@ -297,3 +297,12 @@ def test_a_row_too_long_is_called_that(line: str, tmp_path: Path) -> None:
     with pytest.raises(dx.SpecError, match=r"line \d has more than 4,000,000 letters") as refused:
         dx.apply(TABLE, data, tmp_path / "out.csv", lat="lat", lon="lon")
     assert "delimiter" not in str(refused.value)
+
+
+NO_NUMBERS = [True, np.True_, np.datetime64(1, "ns"), np.timedelta64(1, "ns"), "1_0", "1,5", "", None, [1]]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+def test_what_is_no_number(value: object) -> None:
+    assert np.isnan(number(value))
+    assert number("1.5") == number(1.5) == number(np.float32(1.5)) == 1.5

@@ -69,7 +69,7 @@ def test_words_and_how_often_they_are_written(
         ),
         (
             ("label: word", "label: name"),
-            r"prior.label: often.csv has no column 'name'; its columns are word, often$",
+            r"prior.label: often.csv has no column 'name'; choose among word, often$",
         ),
         (("often.csv", "twice.csv"), r"prior.label: twice.csv line 6 names 'of' again; keep one row for each$"),
     ],

@@ -95,8 +95,23 @@ def test_labels_of_samples_that_are_none_are_told_by_their_line(tmp_path: Path) 
     prior = "{kind: samples, file: seen.csv, columns: [place]}"
     text = f"space: {{kind: graph, edges: [[west, east]]}}\nepsilon: 1\nprior: {prior}\n"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(dx.SpecError, match=r"seen.csv line 3 is no point of the space; use its labels"):
+    with pytest.raises(dx.SpecError, match=r"seen.csv line 3 is none of the points; use labels"):
         dx.read(file)
+
+
+@pytest.mark.parametrize("prior", ["kind: column, column: w, label: who", "kind: samples, columns: [who]"])
+def test_labels_with_decimal_commas_are_read_as_is_said(tmp_path: Path, prior: str) -> None:
+    (tmp_path / "seen.csv").write_text(
+        'who;w\nmill;5,0\n7,0;1,5\n"1,2";2\n' if "label" in prior else "who;w\n7,0;1\n"
+    )
+    text = "space: {kind: graph, edges: [[mill, '7'], [mill, '1,2']]}\nepsilon: 1\n"
+    file = tmp_path / "town.yaml"
+    file.write_text(f"{text}prior: {{{prior}, file: seen.csv}}\n", encoding="utf-8")
+    with pytest.raises(dx.SpecError, match=r"prior.(label|columns\[0\]): seen.csv line \d, .*decimal"):
+        dx.read(file)
+    file.write_text(f"{text}prior: {{{prior}, file: seen.csv, decimal: ','}}\n", encoding="utf-8")
+    found = dx.read(file)
+    assert found.prior.probabilities[found.space.index("7")] == (1.5 / 8.5 if "label" in prior else 1)
 
 
 def test_raw_observations_as_a_column_are_told_of_samples(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def test_options_and_progress(problem: dx.Problem) -> None:
         ([math.nan], "epsilons: is nan"),
         ([math.inf], "epsilons: is inf"),
         (["a"], "epsilons: "),
-        ("0.5", "epsilons: are '0.5'; give a list of numbers"),
-        (0.5, "epsilons: are 0.5; give a list of numbers"),
+        ("0.5", "epsilons: is '0.5'; give a list of numbers"),
+        (0.5, "epsilons: is 0.5; give a list of numbers"),
     ],
 )
 def test_bad_levels(problem: dx.Problem, levels: Any, wrong: str) -> None:

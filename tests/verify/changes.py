@@ -63,25 +63,25 @@ def changes(file: Path) -> Iterator[Change]:
 
 def _of_content(content: Any) -> Iterator[tuple[str, str, Callable[[], Any]]]:
     """Every entry of plain content changed, or taken away."""
-    for keys, value in _entries(content):
+    for keys, value in entries(content):
         path = ".".join(map(str, keys))
         for change, other in _others(value):
-            yield path, change, partial(_with, content, keys, other)
-        yield path, "missing", partial(_without, content, keys)
+            yield path, change, partial(with_entry, content, keys, other)
+        yield path, "missing", partial(without_entry, content, keys)
 
 
 def _as_json(other: Callable[[], Any]) -> bytes:
     return json.dumps(other()).encode()
 
 
-def _entries(content: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def entries(content: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     for key, value in items:
         yield (*keys, key), value
-        yield from _entries(value, (*keys, key))
+        yield from entries(value, (*keys, key))
 
 
-def _with(content: Any, keys: tuple[Any, ...], other: Any) -> Any:
+def with_entry(content: Any, keys: tuple[Any, ...], other: Any) -> Any:
     copy = json.loads(json.dumps(content))
     inner = copy
     for key in keys[:-1]:
@@ -90,7 +90,7 @@ def _with(content: Any, keys: tuple[Any, ...], other: Any) -> Any:
     return copy
 
 
-def _without(content: Any, keys: tuple[Any, ...]) -> Any:
+def without_entry(content: Any, keys: tuple[Any, ...]) -> Any:
     copy = json.loads(json.dumps(content))
     inner = copy
     for key in keys[:-1]:
@@ -149,7 +149,11 @@ def _of_cells(file: Path) -> Iterator[Change]:
             except ValueError:
                 continue
             for change, other in _other_numbers(number):
-                yield f"{row}.{column}", change, partial(_as_table, partial(_with, rows, (row, column), repr(other)))
+                yield (
+                    f"{row}.{column}",
+                    change,
+                    partial(_as_table, partial(with_entry, rows, (row, column), repr(other))),
+                )
 
 
 def _as_table(rows: Callable[[], list[Any]]) -> bytes:

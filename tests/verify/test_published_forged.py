@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.verify import Outcome, verify, verify_published
+from dxopt.verify.published.sidecar import read_sidecar
+from dxopt.verify.verdict import Broken
 from tests.material.forged_kinds import KINDS
 from tests.material.people import counts, people, plane, town
 from tests.verify.changes import changes
@@ -144,7 +146,47 @@ def test_no_missing_field_of_a_sidecar_passes(kind: str, tmp_path: Path) -> None
         said = json.loads(json.dumps(honest))
         said["draws"][field] = not said["draws"][field] if field == "keyed" else None if kind == "keyed" else "x"
         side.write_text(json.dumps(said), encoding="utf-8")
-        assert (verify_published(out, table).exit_code == 1) == (kind == "keyed" or field == "keyed"), field
+        assert verify_published(out, table).of("sidecar").status is Outcome.FAILS, field
+
+
+IMPOSSIBLE = [
+    *({"draws": {"key": key}} for key in ("x", "", "1234567G", "1234567", "123456789", "1234ABCD", "12345678\n")),
+    *({"draws": {"release": release}} for release in ("", " ", " r", "r ", "a  b", "a\nb", "a\u0308")),
+    *(
+        {group: {"person": person}}
+        for group in ("draws", "budgets")
+        for person in ("", "nosuchcolumn", "report", "lat")
+    ),
+    {"draws": {"person": "nosuchcolumn"}, "budgets": {"person": "nosuchcolumn"}},
+    {"draws": {"keyed": False, "key": None, "release": None}},
+    {"draws": {"keyed": False, "key": None, "person": None}},
+    {"draws": {"keyed": False}},
+    {"budgets": {"over_budget": "drop"}},
+    *({"budgets": {"default": default, "default_rows": -1}} for default in (-0.5, -1e-9)),
+    *({"budgets": {"persons_left_out": many}} for many in (1, -1)),
+    *(
+        {"budgets": {"run": run}}
+        for run in (None, [], ["x", "y"], ["0" * 64], ["0" * 63, "0" * 32], ["0" * 64, "g" * 32])
+    ),
+]
+
+
+def test_draws_and_budgets_that_cannot_be(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    with dx.Budgets.open(tmp_path / "l.sqlite", create=True, default=9, unit="per km") as ledger:
+        asked = {"key": dx.Key(bytes(32)), "person": "person", "release": "May", "ledger": ledger}
+        table = _positions(tmp_path / "data.csv", out, **asked).save(tmp_path / "table.dxt")
+    side = tmp_path / "out.csv.dxopt.json"
+    honest = side.read_text(encoding="utf-8")
+    assert verify_published(out, table).exit_code == 0
+    for change in IMPOSSIBLE:
+        said = json.loads(honest)
+        for group, fields in change.items():
+            said[group] |= fields
+        side.write_text(json.dumps(said), encoding="utf-8")
+        with pytest.raises(Broken):
+            read_sidecar(side)
+    assert verify_published(out, table).of("sidecar").status is Outcome.FAILS
 
 
 @pytest.mark.parametrize("digest", ["x", "", "0" * 64, "0" * 64 + "\0"])

@@ -12,7 +12,6 @@ import dxopt as dx
 from dxopt.model import mechanism
 from dxopt.release.tables import files as table_files
 from dxopt.results import claims
-from dxopt.verify import comparison
 from dxopt.verify import files as verified
 from dxopt.verify.published import sidecar
 from tests.material.documents import DOCS, ROOT
@@ -24,7 +23,6 @@ VERSIONS: list[tuple[str, str, int]] = [
     (FOLDERS, r"\| `format` \| (\d+) \|", claims.FORMAT),
     (FOLDERS, r"\| `format`, `unverified` \| (\d+),", claims.FORMAT),
     (FOLDERS, r"\| `format` \| (\d+) \|", verified.FORMAT),
-    (FOLDERS, r"\| `format` \| (\d+) \|", comparison._FORMAT),  # pyright: ignore[reportPrivateUsage]
     (FOLDERS, r"\| `format`, `name` \| version (\d+),", mechanism.FORMAT),
     ("reference/table-file.md", r'\| `format`, `version` \| `"dxopt table"`, (\d+)', table_files.VERSION),
     ("guides/applying.md", r"of the sidecar \((\d+)\)", sidecar.FORMAT),

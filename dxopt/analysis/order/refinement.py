@@ -18,6 +18,7 @@ from dxopt.analysis.composition import require_same
 from dxopt.analysis.order.evidence import exact_channel, minimised, shortfall_above, shortfall_below
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.sampling import Sampler, required_mechanism
+from dxopt.numerics.coerce import BELOW_1, as_number
 from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]
@@ -268,8 +269,7 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
     >>> print([dx.evaluate.refines(*pair).verdict for pair in ((geometric, exponential), (exponential, geometric))])
     ['refines', 'does not refine']
     """
-    if not 0 <= tolerance < 1:
-        raise SpecError("tolerance", f"is {tolerance:g}", "give a number from 0 to below 1")
+    tolerance = as_number(tolerance, "tolerance", *BELOW_1)
     required_mechanism(better)
     required_mechanism(worse)
     require_same(better.space, worse.space, "give two mechanisms for the same space")

@@ -15,7 +15,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import required_mechanism
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import as_list, as_numbers
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 
@@ -162,7 +162,7 @@ def bound_of_weights(
 
 def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
     """Return the probabilities of some priors, `(k, n)`."""
-    listed = list(priors)  # pyright: ignore[reportArgumentType]
+    listed = as_list(priors, "priors", "give a list of priors")
     if not listed:
         raise SpecError("priors", "are none", "give one at least, or leave them out for the worst secret")
     return np.stack([Prior.of(prior, mechanism.space).probabilities for prior in listed])

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.verdicts import verdict
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, Quotient, growth
-from dxopt.errors import SolveError, SpecError, UnsupportedError
+from dxopt.errors import SolveError, UnsupportedError
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import checked_level
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_below
 from dxopt.spaces.space import MetricSpace
@@ -159,10 +159,7 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
     5.48 of 10 bits
     """
     epsilon = checked_level(epsilon)
-    for name, count in (("values", values), ("individuals", individuals)):
-        whole = as_number(count, name, "give a positive integer")
-        if not (1 <= whole < math.inf and whole == int(whole)):
-            raise SpecError(name, f"is {count}", "give a positive integer")
+    values, individuals = checked_count("values", values), checked_count("individuals", individuals)
     nats = math.log(values) - math.log1p((values - 1) * math.exp(-epsilon))
     return individuals * (nats / math.log(2)) * (1 + 16 * UNIT) + individuals * 64 * UNIT
 

@@ -14,7 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_level
 from dxopt.model.sampling import required_mechanism
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import FROM_0, as_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import factor_above
 
@@ -90,9 +90,7 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
     """
     required_mechanism(mechanism, Mechanism)
     epsilon = checked_level(epsilon)
-    tolerance = as_number(tolerance, "tolerance", _TOLERANCE)
-    if not tolerance >= 0:
-        raise SpecError("tolerance", f"is {tolerance:g}", _TOLERANCE)
+    tolerance = as_number(tolerance, "tolerance", *FROM_0)
     channel = mechanism.matrix
     labels = mechanism.space.labels
     kernel = phi(mechanism.space, epsilon)

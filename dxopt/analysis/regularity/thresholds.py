@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import scipy
@@ -17,10 +16,10 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.verdicts import Status, status_of_signs, why_never_regular
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Enclosure, Quotient, growth, weights
-from dxopt.errors import SpecError, UnsupportedError, required
+from dxopt.errors import UnsupportedError
 from dxopt.model.factors import product_parts
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import POSITIVE, as_number, checked_count
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.runtime.display import Shown
 from dxopt.runtime.progress import Progress, or_silence, shows
@@ -367,10 +366,8 @@ def threshold(
     >>> print([round(dx.regularity.threshold(space).value, 3) for space in (dx.line(5), dx.grid((3, 3)))])
     [0.0, 0.878]
     """
-    required("evaluations", evaluations, Integral, "give a whole number from 1")
-    for name, number in (("tolerance", tolerance), ("floor", floor), ("evaluations", evaluations)):
-        if not as_number(number, name, "give a positive number") > 0:
-            raise SpecError(name, f"is {number}", "give a positive number")
+    evaluations = checked_count("evaluations", evaluations)
+    tolerance, floor = as_number(tolerance, "tolerance", *POSITIVE), as_number(floor, "floor", *POSITIVE)
     probabilities = Prior.of("uniform" if prior is None else prior, space).probabilities
     # Structures whose threshold is known, and products, by their factors.
     known = by_structure(space, tolerance) if np.ptp(probabilities) == 0 else None

@@ -10,6 +10,7 @@ import numpy as np
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.privacy import checked_delta, checked_level
+from dxopt.numerics.coerce import POSITIVE, as_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_below
 from dxopt.runtime.display import Shown
@@ -161,6 +162,5 @@ def laplace_scale(diameter: float, *, epsilon: Written, delta: float = 0.0, exac
     """
     epsilon = checked_level(epsilon)
     relaxed = checked_delta(delta)
-    if not 0 < diameter < math.inf:
-        raise SpecError("diameter", f"is {diameter:g}", "give a positive finite number")
+    diameter = as_number(diameter, "diameter", *POSITIVE)
     return diameter / (epsilon - (1 + exact) * math.log1p(-relaxed)) * (1 + 16 * UNIT)

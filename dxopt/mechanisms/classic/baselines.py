@@ -15,7 +15,7 @@ from dxopt.mechanisms.classic.base import BASELINES
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.problem import Problem
-from dxopt.numerics.coerce import as_number, as_numbers
+from dxopt.numerics.coerce import POSITIVE, as_number, as_numbers
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.positions import local_plane
 from dxopt.spaces.space import MetricSpace
@@ -119,12 +119,13 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     if (side is None) == (regions is None):
         raise SpecError("side", "and regions are both given or both missing", "give one of them")
     if regions is None:
-        length = as_number(side, "side", "give a positive length")
-        if not (math.isfinite(length) and length > 0):
-            raise SpecError("side", f"is {length:g}", "give a positive finite length")
+        length = as_number(side, "side", *POSITIVE)
         # The square of each secret `(n, k)`, numbered along each axis; a border is in the square after it.
         located = _coordinates(space)
-        found = np.floor((located - located.min(axis=0)) / length + _ON_BORDER)
+        with np.errstate(over="ignore"):
+            found = np.floor((located - located.min(axis=0)) / length + _ON_BORDER)
+        if not np.isfinite(found).all():
+            raise SpecError("side", f"is {length:g}, too small for doubles", "give a longer one")
     else:
         found = as_numbers(regions, "regions", fix := "give one integer per secret")
         if found.shape != (len(space),) or not (np.isfinite(found) & (found == np.rint(found))).all():

@@ -19,10 +19,10 @@ from dxopt.mechanisms.classic.calibration import (
     largest_rate,
     normalised,
 )
-from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import POSITIVE, keep_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.distances import path_closure
 from dxopt.spaces.space import MetricSpace
@@ -158,8 +158,8 @@ class TruncatedExponential(Classic):
 
     def __post_init__(self) -> None:
         if self.radius is not None:
-            checked_positive("radius", self.radius)
-        checked_positive("failure", self.failure)
+            keep_number(self, "radius", *POSITIVE)
+        keep_number(self, "failure", *POSITIVE)
         if self.failure >= 1:
             raise SpecError("failure", f"is {self.failure}", "give a probability below 1")
 
@@ -242,7 +242,7 @@ class GraphExponential(Classic):
 
     def __post_init__(self) -> None:
         if self.rate is not None:
-            checked_positive("rate", self.rate)
+            keep_number(self, "rate", *POSITIVE)
 
     def refuses(self, problem: Problem) -> str | None:
         if problem.space.structure.kind not in ("graph", "tree"):

@@ -9,14 +9,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven
 from dxopt.mechanisms.classic.calibration import Positioned, coordinates_of_reports, largest_rate, manhattan
-from dxopt.mechanisms.noise.base import LineNoise, checked_positive
+from dxopt.mechanisms.noise.base import LineNoise
 from dxopt.mechanisms.noise.laplace import Laplace as LaplaceNoise
 from dxopt.mechanisms.noise.staircase import Staircase as StaircaseNoise
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import POSITIVE, keep_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.space import MetricSpace
 
@@ -167,7 +169,7 @@ class Staircase(Positioned, Classic):
 
     def __post_init__(self) -> None:
         if self.sensitivity is not None:
-            checked_positive("sensitivity", self.sensitivity)
+            keep_number(self, "sensitivity", *POSITIVE)
         StaircaseNoise(1.0, share=self.share)  # refuses a share that is not from 0 to 1
 
     def refuses(self, problem: Problem) -> str | None:
@@ -200,7 +202,10 @@ class Staircase(Positioned, Classic):
             least = budgets[different & (budgets > 0)].min(initial=np.inf)
             sensitivity = float(apart[different & (budgets <= least * (1 + _EQUAL))].max(initial=0.0)) or 1.0
         # ⌈steps⌉, where what is above a whole number by 1e-12 relative counts as that number.
-        steps = apart / sensitivity
+        with np.errstate(over="ignore"):
+            steps = apart / sensitivity
+        if not np.isfinite(steps[np.isfinite(apart)]).all():
+            raise SpecError("sensitivity", f"is {sensitivity:g}, too small for doubles", "give a larger one")
         whole = np.round(steps)
         steps = np.where(np.abs(steps - whole) <= _WHOLE * whole, whole, np.ceil(steps))
         return largest_rate(budgets, steps), sensitivity

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, make_proven
 from dxopt.mechanisms.classic.calibration import (
     CALIBRATED_BELOW,
@@ -17,11 +18,11 @@ from dxopt.mechanisms.classic.calibration import (
     normalised,
     refused_extent,
 )
-from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.mechanisms.noise.laplace import MultivariateLaplace as MultivariateNoise
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import POSITIVE, keep_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.space import MetricSpace
 
@@ -65,7 +66,7 @@ class MultivariateLaplace(Classic):
 
     def __post_init__(self) -> None:
         if self.rate is not None:
-            checked_positive("rate", self.rate)
+            keep_number(self, "rate", *POSITIVE)
 
     def refuses(self, problem: Problem) -> str | None:
         metric, points = problem.space.metric, problem.space.points
@@ -139,7 +140,10 @@ class Nodes:
         step = max(1, _BLOCK // (each * (count + len(self.reports))))
         for start in range(0, count, step):
             # Some secrets at a time: the nodes around them, ...
-            around = self.secrets[start : start + step, None, :] + self.offsets[start : start + step] / rate
+            with np.errstate(over="ignore"):
+                around = self.secrets[start : start + step, None, :] + self.offsets[start : start + step] / rate
+            if not np.isfinite(around).all():
+                raise SpecError("rate", f"is {rate:g}, too small for doubles", "give a larger one")
             nodes = around.reshape(-1, around.shape[2])
 
             # ... for each the share that noise around every secret has in all that falls there, ...

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.privacy import checked_level
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import POSITIVE, as_numbers, as_written
 from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]
@@ -40,9 +38,7 @@ class Noise(ABC):
     epsilon: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.epsilon, str):
-            object.__setattr__(self, "epsilon", checked_level(self.epsilon))
-        checked_positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", as_written(self.epsilon, "epsilon", *POSITIVE))
 
     @abstractmethod
     def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> NDArray:
@@ -173,10 +169,3 @@ def checked_numbers(values: ArrayLike, dimensions: int | None = None) -> Array:
     if dimensions is not None and numbers.shape[-1:] != (dimensions,):
         raise SpecError("values", f"have shape {numbers.shape}", f"give points with {dimensions} coordinates")
     return numbers
-
-
-def checked_positive(field: str, value: float) -> None:
-    """Raise SpecError unless a value is a positive finite number of Python, as a double of numpy is."""
-    number = isinstance(value, float | int | np.integer) and not isinstance(value, bool)
-    if not (number and 0 < value <= sys.float_info.max):
-        raise SpecError(field, f"is {value!r}", "give a positive finite number")

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.base import Noise, checked_positive, checked_probability, exponents
+from dxopt.mechanisms.noise.base import Noise, checked_probability, exponents
+from dxopt.numerics.coerce import POSITIVE, keep_number
 from dxopt.numerics.draws import generator
 
 Array = NDArray[np.float64]
@@ -125,7 +126,7 @@ class Geometric(Noise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_positive("step", self.step)
+        keep_number(self, "step", *POSITIVE)
         if not _LEAST <= self._exponent < math.inf:
             raise SpecError("step", f"times epsilon is {self._exponent:.3g}", "give a step with 2^-50 ≤ εq < ∞")
 

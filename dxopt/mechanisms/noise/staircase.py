@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.base import LineNoise, checked_positive
+from dxopt.mechanisms.noise.base import LineNoise
+from dxopt.numerics.coerce import POSITIVE, keep_number
 
 Array = NDArray[np.float64]
 
@@ -51,9 +51,9 @@ class Staircase(LineNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_positive("sensitivity", self.sensitivity)
-        if self.share is not None and not 0 <= self.share <= 1:
-            raise SpecError("share", f"is {self.share!r}", "give a number from 0 to 1")
+        keep_number(self, "sensitivity", *POSITIVE)
+        if self.share is not None:
+            keep_number(self, "share", "give a number from 0 to 1", lambda number: 0 <= number <= 1)
 
     def density(self, offsets: ArrayLike) -> Array:
         # Beyond the share γ of a step, the density is that of the next one.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.numerics.coerce import short_repr
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.exact_rational import positive
 
@@ -162,7 +163,7 @@ class GeometricTest:
 def checked_base(base: Fraction | None) -> None:
     """Raise SpecError unless a base is a rational above 1, or None."""
     if base is not None and not (isinstance(base, Fraction | int) and base > 1):
-        raise SpecError("base", f"is {base!r}", "give a Fraction above 1")
+        raise SpecError("base", f"is {short_repr(base)}", "give a Fraction above 1")
 
 
 def checked_whole(count: float | Fraction) -> int:

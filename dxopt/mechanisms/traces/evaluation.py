@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.mechanisms.traces.streams import KINDS, Kind, TraceMechanism
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import as_number, checked_count
 from dxopt.runtime.display import Shown
 
 
@@ -103,11 +103,12 @@ def evaluate(
     >>> print(found.runs, round(found.mean_error, 2), round(found.shares["easy"], 2), round(found.spent, 1))
     6 0.17 0.65 84.0
     """
-    checked_count("repetitions", repetitions)
+    repetitions = checked_count("repetitions", repetitions)
     if not isinstance(traces, Sequence | np.ndarray) or not len(traces):
         raise SpecError("traces", "are none, or no sequence", "give a list of at least one trace")
-    if not isinstance(quantiles, Sequence) or not all(isinstance(p, int | float) and 0 <= p <= 1 for p in quantiles):
-        raise SpecError("quantiles", f"are {quantiles!r}", "give probabilities from 0 to 1")
+    required("quantiles", quantiles, Sequence, "give a list of probabilities from 0 to 1")
+    for one in quantiles:
+        as_number(one, "quantiles", "give probabilities from 0 to 1", lambda share: 0 <= share <= 1)
     runs = []
     each = []
     for trace in traces:

@@ -102,8 +102,7 @@ class Continuous:
     dimension: int
 
     def __post_init__(self) -> None:
-        if self.dimension not in (1, 2):
-            raise SpecError("dimension", f"is {self.dimension!r}", "give 1 or 2")
+        checked_count("dimension", self.dimension, 1, 2)
 
     @property
     def distances(self) -> None:

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.prior import Prior
-from dxopt.numerics.coerce import as_distributions, as_number, as_numbers, checked_count
+from dxopt.numerics.coerce import (
+    NONNEGATIVE,
+    as_distributions,
+    as_list,
+    as_number,
+    as_numbers,
+    as_weights,
+    checked_count,
+)
 from dxopt.spaces.callables import truth_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
@@ -202,10 +209,10 @@ def markov_conditionals(
         raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
     moves = _stochastic(transition, "transition", states, states)
     begins = stationary(moves) if start is None else _stochastic(start, "start", states)
-    required("times", times, Iterable | None, fix := f"give some from 0 to {length - 1}")
-    chosen = list(range(length) if times is None else times)
-    if not chosen or not all(isinstance(time, Integral) and 0 <= time < length for time in chosen):
-        raise SpecError("times", f"are {chosen}", fix)
+    some = as_list(range(length) if times is None else times, "times", fix := f"give some from 0 to {length - 1}")
+    if not some:
+        raise SpecError("times", "are none", fix)
+    chosen = [checked_count("times", time, 0, length - 1) for time in some]
     # 1. traces, the last time fastest, and how likely each step of each is, given the one before
     traces = np.stack([axis.ravel() for axis in np.indices((states,) * length)], axis=1)
     steps = moves[traces[:, :-1], traces[:, 1:]]
@@ -320,9 +327,7 @@ def without_records(universe: Universe, beliefs: Iterable[Prior]) -> Iterator[Co
 def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float) -> Prior:
     """Return the prior of relative frequencies of observed databases; SpecError where one is none of the universe."""
     required("observed", observed, Iterable, "give a list of databases")
-    if not 0 <= as_number(smoothing, "smoothing", fix := "give a number of 0 or more") < math.inf:
-        raise SpecError("smoothing", f"is {smoothing}", fix)
-    counts = np.full(len(universe), float(smoothing))
+    counts = np.full(len(universe), as_number(smoothing, "smoothing", *NONNEGATIVE))
     seen = 0
     for one in observed:
         try:
@@ -335,7 +340,8 @@ def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float
         seen += 1
     if not counts.any():
         raise SpecError("observed", "are no databases", "give at least one, or smoothing")
-    return Prior(counts / math.fsum(counts), f"{seen:,} observed databases")
+    weights = as_weights(counts, "smoothing", "give a smaller number")
+    return Prior(weights / math.fsum(weights), f"{seen:,} observed databases")
 
 
 def _databases(universe: Universe) -> list[tuple[Any, ...]]:

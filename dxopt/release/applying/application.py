@@ -258,7 +258,7 @@ def apply(
         require_no_csv(dialect)
         frame = Frame(data, named)
         plan = _planned(table, also, where, frame, options)
-        record = None if to.sidecar is None else as_path(to.sidecar, "sidecar")
+        record = None if to.sidecar is None else as_path(to.sidecar, "sidecar", text=True)
         if record is not None:
             require_free(record, force=to.force)
         with showing(progress) as tell:
@@ -268,7 +268,7 @@ def apply(
     if to.sidecar is not None:
         raise SpecError("sidecar", "is given for a file", "leave it out: it is the output with .dxopt.json")
     path = as_path(data, "data")
-    file = as_path(to.file, "output")
+    file = as_path(to.file, "output", text=True)
     numeric = [name for name in (lat, lon, also.x, also.y, column) if name is not None]
     source = opened(path, dialect, named, numeric)
     with held(file, path, force=to.force), showing(progress) as tell:
@@ -294,7 +294,7 @@ def _planned(
     known, believed = table_and_prior(table, columns.prior)
     text = getattr(source, "text", None)
     decimal = columns.decimal or "." if text is None else text.decimal
-    where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal)
+    where = Where.of(known.space, **secrets, geometry=source.geometry, decimal=decimal, said=columns.decimal)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()  # their encoding and coordinate system; each point is checked when it is read
     plan = Plan.of(known, believed, where, columns, asked_radius(table), **options)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, PlausibilityWarning, SpecError, UnsupportedError
+from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
-from dxopt.runtime.csv_text import has_comma, with_point
-from dxopt.runtime.identity import each, identity
+from dxopt.runtime.csv_text import has_comma, number, with_point
+from dxopt.runtime.identity import CommaError, each, identity
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
 from dxopt.spaces.metrics import Haversine, OnEarth
+from dxopt.spaces.naming import cache, hashable
 from dxopt.spaces.positions import distance_of, require_latitude_first
 from dxopt.spaces.space import MetricSpace
 from dxopt.verify.published.sidecar import GENERALIZATIONS, SHARE
@@ -33,13 +34,14 @@ Kind = Literal["earth", "plane", "value", "label"]
 class Where:
     """The columns that have the secrets: latitude and longitude in degrees, coordinates, one value, or a label.
 
-    With `geometry` it is one column of points, each longitude and latitude. `decimal` is the mark of numbers in text.
+    With `geometry` it is one column of points, each longitude and latitude. `decimal` is the mark of numbers in text,
+    None for labels where it was not said.
     """
 
     kind: Kind
     names: tuple[str, ...]
     geometry: bool = False
-    decimal: str = "."
+    decimal: str | None = "."
 
     @property
     def noun(self) -> str:
@@ -59,9 +61,11 @@ class Where:
         label: str | None = None,
         geometry: str | None = None,
         decimal: str = ".",
+        said: str | None = None,
     ) -> Where:
         """Return the columns that are named, or else `geometry`, the data's own column of points.
 
+        `decimal` is the mark of numbers, and `said` that of labels, which is never guessed.
         SpecError if the names are no known combination, or do not suit the secrets of the space.
         """
         pairs = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
@@ -92,7 +96,7 @@ class Where:
             case keys:
                 wrong = f"are named by {' and '.join(keys)}"
                 raise SpecError("columns", wrong, "name lat and lon, or x and y, or column, or label")
-        return cls(kind, names, decimal=decimal)
+        return cls(kind, names, decimal=said if kind == "label" else decimal)
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
@@ -164,8 +168,7 @@ class Snapper:
         given for labels, or does not follow from the space;
         UnsupportedError if SciPy is not installed, which finds the nearest secrets.
         """
-        if within is not None and not (isinstance(within, int | float) and 0 <= within < math.inf):
-            raise SpecError("within", f"is {within!r}", "give a finite distance of 0 or more")
+        within = None if within is None else as_number(within, "within", *NONNEGATIVE)
         if where.kind == "label":
             if within is not None:
                 raise SpecError("within", "is given for labels, which are secrets or not", "leave it out")
@@ -187,7 +190,7 @@ class Snapper:
         """Return the secrets of rows; `swapped` exchanges the two columns, to find out if longitude is first."""
         if self.where.kind == "label":
             return self._labelled(values[0])
-        decimal = self.where.decimal
+        decimal = self.where.decimal or "."
         columns = [numbers(column, decimal) for column in values]
         if self.where.kind == "earth" and not self.where.geometry:
             columns = [in_degrees(name, column) for name, column in zip(self.where.names, columns, strict=True)]
@@ -222,26 +225,20 @@ class Snapper:
 
     def _labelled(self, values: Any) -> Snapped:
         """Return the secrets of rows with these labels; each different one is looked up once."""
-        met: dict[Any, tuple[int, int]] = {}
-        listed = each(values) if isinstance(values, np.ndarray) else list(values)
-        index = np.zeros(len(listed), dtype=np.int64)
-        code = np.zeros(len(listed), dtype=np.int8)
-        for row, value in enumerate(listed):
-            # True == 1 and 7.0 == 7, but may be other labels, so that the type is part of the key; text stands for
-            # what has no hash
-            key = type(value), value if isinstance(value, Hashable) else str(value)
-            if key not in met:
-                met[key] = self._label(value)
-            index[row], code[row] = met[key]
-        return Snapped(index, np.zeros(len(listed)), code)
+        met = cache(self._label)
+        found = [met(value) if hashable(value) else self._label(value) for value in each(values, "label")]
+        index, code = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return Snapped(index, np.zeros(len(index)), code.astype(np.int8))
 
     def _label(self, value: Any) -> tuple[int, int]:
         """Return the secret of a label, 0 if there is none, and the code of the row."""
         decimal = self.where.decimal
         try:
-            if not isinstance(value, tuple) and not identity(value, decimal=decimal):
+            if not isinstance(value, tuple) and not identity(value, decimal=decimal or "."):
                 return 0, BAD
             found = self.space.naming.with_label(value, decimal)
+        except CommaError:
+            return 0, COMMA
         except SpecError:
             return 0, BAD
         return (0, UNKNOWN) if found is None else (found, GOOD)
@@ -261,16 +258,6 @@ def numbers(column: Any, decimal: str = ".") -> NDArray[np.float64]:
         with suppress(ValueError):
             return np.array(column, dtype=float)
     return np.array([number(value) for value in column], dtype=float)
-
-
-def number(value: Any) -> float:
-    """Return a value as a number, NaN if it is none; `float` would take True for 1, and "1_0" for 10."""
-    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
 
 
 _ROUNDING = 1e-9

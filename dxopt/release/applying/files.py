@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -30,9 +31,24 @@ if TYPE_CHECKING:
     from dxopt.release.budgets.budgets import Budgets
 
 
-def partial_of(file: Path) -> Path:
-    """Return the hidden file beside an output into which it is written until it is whole."""
-    return file.with_name(f".{file.name}.part")
+def partial_of(file: Path, run: str = "") -> Path:
+    """Return the hidden file beside an output into which it is written until it is whole.
+
+    With a ledger each run has its own, so that what one has paid for is there until something is published instead.
+    """
+    own = run.rpartition(" ")[2][:_OWN]
+    return file.with_name(f".{file.name}.{own}.part" if own else f".{file.name}.part")
+
+
+_OWN = 12
+"""Digits of the name of a run that are in the names of its hidden files."""
+
+
+def _partials(output: Path) -> list[Path]:
+    """Return the hidden files of all runs to an output, and of their sidecars."""
+    names = [glob.escape(f".{file.name}") for file in _both(output)]
+    endings = (".part", f".{'[0-9a-f]' * _OWN}.part")
+    return [path for name in names for ending in endings for path in output.parent.glob(f"{name}{ending}")]
 
 
 @contextmanager
@@ -55,24 +71,24 @@ def held(output: Path, data: Path, *, force: bool) -> Iterator[None]:
 
 
 @contextmanager
-def whole(output: Path, paid: Callable[[], Payment | None]) -> Iterator[IO[bytes]]:
+def whole(output: Path, paid: Callable[[], Payment | None], run: str = "") -> Iterator[IO[bytes]]:
     """Open a stream to an output that gets its name, after its sidecar, once the context ends well, and not before.
 
     Both are in hidden files until then, for their owner alone; whoever calls it writes that of the sidecar, and holds
     the output. If it ends badly, the next call publishes them where all is `paid` for and written; that of the output
     is left behind, empty, where the run goes on; else neither is. SpecError if it cannot be written.
     """
-    partials = [partial_of(file) for file in _both(output)]
+    partials = [partial_of(file, run) for file in _both(output)]
     try:
         for partial in partials:
-            partial.unlink(missing_ok=True)  # what a run that was killed left
-        stream = open_private(partial_of(output))
+            partial.unlink(missing_ok=True)  # what the run left when it was killed
+        stream = open_private(partials[1])
     except OSError as error:
         raise unwritable("output", output, error) from None
     try:
         with stream:
             yield stream
-        publish(output)
+        publish(output, run)
     except BaseException as error:
         payment = paid()
         if payment is None or payment.stage != "written":
@@ -81,7 +97,7 @@ def whole(output: Path, paid: Callable[[], Payment | None]) -> Iterator[IO[bytes
                     partial.unlink()
             if payment is not None and payment.stage == "drawing":
                 with suppress(OSError):
-                    partial_of(output).open("xb").close()
+                    partials[1].open("xb").close()
         if isinstance(error, OSError):
             raise unwritable("output", output, error, "name another file" if payment is None else _AGAIN) from None
         raise
@@ -91,11 +107,14 @@ _AGAIN = "make room, or see to the disk, and call it again: for this output no r
 """The fix for an output whose rows are paid for, where they would be paid for again in another file."""
 
 
-def publish(output: Path) -> None:
-    """Give the hidden files of an output their names; that of the sidecar may have it."""
+def publish(output: Path, run: str) -> None:
+    """Give the hidden files of a run their names, which that of the sidecar may have; remove those of other runs."""
     for file in _both(output):
-        if partial_of(file).exists():
-            put_in_place(partial_of(file), file)
+        if partial_of(file, run).exists():
+            put_in_place(partial_of(file, run), file)
+    for partial in _partials(output):
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _both(output: Path) -> tuple[Path, Path]:
@@ -110,7 +129,7 @@ def write_json(file: Path, content: dict[str, Any]) -> None:
 
 
 def _encoded(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode(errors="replace") + b"\n"
 
 
 def _flush(stream: IO[bytes]) -> None:
@@ -232,8 +251,9 @@ def apply_to_file(
 
     # 2. reports are paid for, drawn and written
     payment: Payment | None = None
-    with whole(output, lambda: payment) as stream:
-        payment = Payment.of(plan, needed, name, drawn)
+    own = name()
+    with whole(output, lambda: payment, own) as stream:
+        payment = Payment.of(plan, needed, own, drawn)
         sink = source.sink(stream, layout)
         try:
             for chunk, settled in _settled(plan, source, data, drawn, tell, "drawing"):
@@ -248,11 +268,11 @@ def apply_to_file(
                 payment.give_up()  # with the other data it is another run
             raise SpecError("data", "was changed while it was read", "try again")
         _flush(stream)
-        partial = partial_of(output)
+        partial = partial_of(output, own)
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
         run = None if payment is None else _claim(payment.ledger, payment.name, payment.run)
         said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
-        with open_private(partial_of(sidecar_of(output))) as beside_it:
+        with open_private(partial_of(sidecar_of(output), own)) as beside_it:
             beside_it.write(_encoded(said.content()))
             _flush(beside_it)
         if payment is not None:
@@ -265,11 +285,12 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 
     Return its sidecar; None if there is no such output, so that everything is still to be done.
     """
-    partial, beside_it = partial_of(output), partial_of(sidecar_of(output))
     ledger = None if plan.persons is None else plan.persons.ledger
-    if ledger is None or not is_file(partial):
+    if ledger is None or not _partials(output):
         return None
-    if partial.is_symlink() or beside_it.is_symlink():
+    run = name()
+    beside_it, partial = (partial_of(file, run) for file in _both(output))
+    if not is_file(partial) or partial.is_symlink() or beside_it.is_symlink():
         return None
     try:
         named = beside_it if is_file(beside_it) else sidecar_of(output)
@@ -277,14 +298,16 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
         if said.budgets is None or said.budgets.run is None or said.output is None:
             return None
         claim = tuple(said.budgets.run)
-        if claim != _claim(ledger, name(), claim[1]) or not ledger.finished(claim[1]):
+        if claim != _claim(ledger, run, claim[1]) or not ledger.finished(claim[1]):
             return None
         if digest_of(partial) != said.output.sha256:
             return None
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        if isinstance(error, SpecError) and error.field == "ledger":
+            raise
         return None
     try:
-        publish(output)
+        publish(output, run)
     except OSError as error:
         raise unwritable("output", output, error, _AGAIN) from None
     return said

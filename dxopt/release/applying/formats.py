@@ -5,16 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.runtime.reading import MOST_CHUNK
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _POINT = struct.Struct("<BIdd")
 
@@ -45,108 +42,6 @@ def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float
 def written_points(places: NDArray[np.float64]) -> list[bytes]:
     """Return points `(m, 2)`, latitude first, in well-known binary, longitude first."""
     return [_POINT.pack(1, 1, lon, lat) for lat, lon in places.tolist()]
-
-
-def bare_type(kind: pa.DataType) -> pa.DataType:
-    """Return a type of Arrow without metadata and dictionaries, which may hold values of rows that are left out.
-
-    Views and runs become columns of the usual kind. SpecError for a union, of which Arrow filters none.
-    """
-    return _mapped(kind, _usual)
-
-
-def _mapped(kind: pa.DataType, leaf: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """Return a bare type of Arrow, with other types for those that have no parts."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    if isinstance(kind, pa.BaseExtensionType):
-        return _mapped(kind.storage_type, leaf)
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return _mapped(kind.value_type, leaf)
-    if types.is_struct(kind):
-        fields = map(kind.field, range(kind.num_fields))
-        return pa.struct([pa.field(field.name, _mapped(field.type, leaf)) for field in fields])
-    if types.is_map(kind):
-        return pa.map_(_mapped(kind.key_type, leaf), _mapped(kind.item_type, leaf))
-    if types.is_fixed_size_list(kind):
-        return pa.list_(_mapped(kind.value_type, leaf), kind.list_size)
-    name = str(kind)
-    if name.startswith(("list", "large_list")):
-        build = pa.large_list if name.startswith("large") else pa.list_
-        return build(_mapped(kind.value_type, leaf))
-    return leaf(kind)
-
-
-def _usual(kind: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    if pa.types.is_union(kind):
-        raise SpecError("data", "has a column whose values are of several types", "leave it out first")
-    return {"string_view": pa.string(), "binary_view": pa.binary()}.get(str(kind), kind)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return a type that has the same bytes and a value of Python for any: times are integers, and texts bytes."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    if types.is_temporal(kind) and not types.is_interval(kind):
-        return pa.int32() if kind.bit_width == 32 else pa.int64()
-    return {"string": pa.binary(), "large_string": pa.large_binary()}.get(str(kind), kind)
-
-
-def bare_array(array: Any) -> Any:
-    """Return an array of Arrow, or a chunked one, of its bare type."""
-    import pyarrow as pa
-
-    kind = bare_type(array.type)
-    if kind == array.type:
-        return array
-    if isinstance(array, pa.ChunkedArray):
-        return pa.chunked_array([bare_array(chunk) for chunk in array.chunks], kind)
-    if isinstance(array.type, pa.BaseExtensionType):
-        return bare_array(array.storage)
-    if pa.types.is_run_end_encoded(array.type):
-        return bare_array(optional("pyarrow.compute").run_end_decode(array))
-    if "list_view" in str(array.type):  # casts of these are not sound
-        return pa.array(array.to_pylist(), kind)
-    try:
-        # casts of nested arrays are of all that a part is of, and not of the part alone
-        whole = array.take(pa.array(range(len(array)))) if pa.types.is_nested(kind) else array
-        return whole.cast(kind)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return pa.array(array.to_pylist(), kind)
-
-
-def plain_array(array: Any) -> pa.Array:
-    """Return a bare array, or a chunked one, in one piece, whose values Python has whatever they are."""
-    import pyarrow as pa
-
-    kind = _mapped(array.type, _plain)
-    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    return pa.concat_arrays([chunk.view(kind) for chunk in chunks] or [pa.array([], kind)])
-
-
-def values_of(array: Any) -> Any:
-    """Return the values of a bare array, or a chunked one, of the same kind also where some are missing."""
-    import pyarrow as pa
-
-    kind = array.type
-    listed = pa.types.is_temporal(kind) or (array.null_count and not pa.types.is_floating(kind))
-    try:
-        return array.to_pylist() if listed else np.asarray(array.to_numpy(zero_copy_only=False))
-    except (ValueError, OverflowError, pa.ArrowException):
-        # dates and times that Python has none of, or text that is none
-        written = pa.types.is_temporal(kind)
-        return (array.cast(pa.string()) if written else plain_array(array)).to_pylist()
-
-
-def bare_table(table: pa.Table) -> pa.Table:
-    """Return a table of Arrow without metadata and dictionaries."""
-    import pyarrow as pa
-
-    return pa.table({name: bare_array(table.column(name)) for name in table.column_names})
 
 
 ROWS = 1 << 16

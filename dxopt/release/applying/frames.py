@@ -16,15 +16,19 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
-from dxopt.release.applying.formats import ROWS, bare_array, bare_table, places_of_shapes, values_of
+from dxopt.release.applying.formats import ROWS, places_of_shapes
 from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
 from dxopt.release.applying.sidecar import sidecar
+from dxopt.runtime.arrow import bare_array, values_of
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct, require_header
-from dxopt.runtime.identity import NARROW
+from dxopt.runtime.identity import each
 from dxopt.spaces.positions import require_wgs84
 from dxopt.verify.published.sidecar import Noun
+
+_WITHOUT_ARROW = ("Object", "Int128", "UInt128")
+"""Types of Polars that Arrow has not."""
 
 
 class Frame:
@@ -48,7 +52,7 @@ class Frame:
         stored = self._frame.columns
         if not all(isinstance(name, str) for name in stored):
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
-        self._frame = _bare(self._frame)
+        self._frame = _rebuilt(self._frame)
         native = self._native = self._frame.to_native()
         self._shapes: list[str] = []
         if type(native).__module__.startswith("geopandas"):
@@ -57,7 +61,9 @@ class Frame:
         self.names = tuple(named.values())
         require_distinct(self.names)
         self._frame = self._frame.rename(named)
-        self._levels = [named[name] for name in self._levels]
+        self._levels = {named[name]: level for name, level in self._levels.items()}
+        # labels without a name of their own tell rows apart, and not people; some repeat a column
+        self._numbers = {name: named.get(level) for name, level in self._levels.items() if name != level}
         self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
         numeric = [name for name, kind in self._frame.schema.items() if kind.is_numeric()]
         self.named = self.geometry is not None or any(map(is_name, numeric))
@@ -66,8 +72,10 @@ class Frame:
         return len(self._frame)
 
     def hidden(self, plan: Plan) -> list[str]:
-        """Return further columns of geometry, which are left out, as they may tell the true position."""
-        return [name for name in self._shapes if name not in plan.where.names]
+        """Return columns to leave out: further geometry, and labels that repeat the secret or what is dropped."""
+        away = {*plan.where.names, *plan.columns.drop}
+        labels = [name for name, column in self._numbers.items() if column in away]
+        return [name for name in self._shapes if name not in plan.where.names] + labels
 
     def require_points(self) -> None:
         """Raise SpecError unless the geometry is in WGS 84."""
@@ -83,8 +91,8 @@ class Frame:
         if where.geometry:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
         if where.kind == "label":
-            return [self._names(where.names[0])]
-        return [self._frame[name].to_numpy() for name in where.names]
+            return [each(self._frame[where.names[0]].to_native(), "label")]
+        return [self.column(name, slice(None)) for name in where.names]
 
     def column(self, name: str, some: slice) -> Any:
         """Return the values of a column in some rows."""
@@ -98,123 +106,134 @@ class Frame:
 
     def persons(self, plan: Plan) -> Any:
         """Return the column of persons, or None where none are asked for."""
-        return None if plan.persons is None else self._names(plan.persons.column)
-
-    def _names(self, column: str) -> list[Any]:
-        """Return the values of a column that name something, with all digits of integers and no more of floats."""
-        values = self._frame[column].to_numpy()
-        return list(values) if values.dtype in NARROW else self._frame[column].to_list()
+        return None if plan.persons is None else each(self._frame[plan.persons.column].to_native(), "person")
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""
-        return fingerprints(self._stored.values())
+        return fingerprints(self._stored[name] for name in self.names if name not in self._numbers)
 
     def has_others(self, plan: Plan) -> bool:
         """Return whether rows have columns besides those that are replaced or hidden."""
-        return bool({*self.names} - {*plan.where.names, *self.hidden(plan)})
+        return bool({*self.names} - {*plan.where.names, *self.hidden(plan), *self._numbers})
 
     def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
         """Return a frame of the same kind with the rows that are kept and the reports that were drawn for them."""
         import narwhals as nw
 
-        frame = self._frame if kept.all() else self._frame.filter(kept.tolist())
-        made = []
-        for name, values in layout.made.items():
-            if values.ndim == 1:
-                taken = values[drawn]
-                listed = taken.tolist() if taken.dtype == object else taken
-                made.append(nw.new_series(name, listed, backend=frame.implementation))
-        frame = frame.drop(*(name for name in layout.left_out)).with_columns(*made)
-        shape = next((name for name, values in layout.made.items() if values.ndim == 2), None)
-        native = frame.to_native()
+        frame = self._frame if kept.all() else _rebuilt(self._frame.filter(kept.tolist()))
+        drew = {name: values[drawn] for name, values in layout.made.items()}
+        made = [
+            nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
+            for name, values in drew.items()
+            if values.ndim == 1
+        ]
+        frame = frame.with_columns(*made)
+        shape = next((name for name, values in drew.items() if values.ndim == 2), None)
         if shape is not None:
             import geopandas
 
-            places = layout.made[shape][drawn]
-            points = geopandas.points_from_xy(places[:, 1], places[:, 0], crs=self._native.crs)
-            native = geopandas.GeoDataFrame(native)
-            native[shape] = points
+            crs = self._native.crs
+            crs = crs.from_authority(*crs.to_authority())  # as it was given it may have any name
+            native = geopandas.GeoDataFrame(frame.to_native())
+            native[shape] = geopandas.points_from_xy(*drew[shape].T[::-1], crs=crs)
             native = native.set_geometry(shape)[list(layout.order)]
-        elif self._shapes:
-            import pandas as pd
-
-            native = pd.DataFrame(native)[list(layout.order)]
         else:
             native = frame.select(*layout.order).to_native()
-        return self._trimmed(native)
-
-    def _trimmed(self, native: Any) -> Any:
-        """Return a frame, that of pandas without attributes and categories of rows that were left out."""
         if not self._frame.implementation.is_pandas():
             return native
-        for name, kind in native.dtypes.items():
-            if str(kind) == "category":
-                native[name] = native[name].cat.remove_unused_categories()
         native.attrs = {}
-        native.columns.name = None
+        native.columns = [*native.columns]
         levels = [name for name in self._levels if name in native.columns]
-        return native.set_index(levels) if levels else native
+        if levels:
+            native = native.set_index(levels)
+            native.index.names = [self._levels[name] for name in levels]
+        return native
 
 
-def _bare(frame: Any) -> Any:
-    """Return a frame whose types list no values, which may be of rows that are left out, but for those of pandas."""
+def _rebuilt(frame: Any) -> Any:
+    """Return a frame whose columns are made of the values of its rows, and have nothing else in them."""
     import narwhals as nw
 
-    if frame.implementation.is_polars():
-        bare = {name: _bare_type(kind) for name, kind in frame.schema.items() if _bare_type(kind) != kind}
-        return frame.with_columns(nw.col(name).cast(kind) for name, kind in bare.items())
     native = frame.to_native()
-    if frame.implementation.is_pyarrow():
-        return nw.from_native(bare_table(native), eager_only=True)
-    for name, kind in native.dtypes.items() if frame.implementation.is_pandas() else ():
-        if hasattr(kind, "pyarrow_dtype"):
-            array = bare_array(native[name].array.__arrow_array__())
-            native = native.assign(**{name: type(native[name].array)(array)})
+    if frame.implementation.is_polars():
+        native = native.with_columns(map(_rebuilt_of_polars, native))
+    elif frame.implementation.is_pyarrow():
+        arrays = [bare_array(native[name]) for name in native.column_names]
+        native = type(native).from_arrays(arrays, native.column_names)
+    elif frame.implementation.is_pandas():
+        native = native.copy(deep=False)
+        for name, kind in native.dtypes.items():
+            if not isinstance(kind, np.dtype):  # in arrays of NumPy nothing is hidden
+                native[name] = _rebuilt_of_pandas(native[name])
     return nw.from_native(native, eager_only=True)
 
 
-def _bare_type(kind: Any) -> Any:
-    """Return a type of narwhals with text in the place of categories."""
-    import narwhals as nw
+def _rebuilt_of_polars(series: Any) -> Any:
+    """Return a series of Polars, with text in the place of categories."""
+    import polars as pl
 
-    if isinstance(kind, nw.List):
-        return nw.List(_bare_type(kind.inner))
-    if isinstance(kind, nw.Array):
-        inner = kind
-        while isinstance(inner, nw.Array):
-            inner = inner.inner
-        return nw.Array(_bare_type(inner), kind.shape)
-    if isinstance(kind, nw.Struct):
-        return nw.Struct([nw.Field(field.name, _bare_type(field.dtype)) for field in kind.fields])
-    return nw.String if kind in (nw.Categorical, nw.Enum) else kind
+    stored = _arrow_of(series)
+    return pl.Series(series.name, *((series.to_list(), series.dtype) if stored is None else (stored,)))
+
+
+def _rebuilt_of_pandas(series: Any) -> Any:
+    """Return the values of a series of pandas, with categories of no others."""
+    import pandas as pd
+
+    kind = series.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        values = series.array.remove_unused_categories()
+        return values.rename_categories(pd.Index(_rebuilt_of_pandas(values.categories)))
+    convert = getattr(series.array, "__arrow_array__", None)
+    if convert is None or not hasattr(kind, "__from_arrow__") or getattr(kind, "storage", None) == "python":
+        return series.array
+    array = bare_array(convert())
+    return (pd.ArrowDtype(array.type) if hasattr(kind, "pyarrow_dtype") else kind).__from_arrow__(array)
 
 
 def _stored(series: Any) -> Any:
     """Return a series of any library as a bare array of Arrow, or as pandas has it."""
-    import narwhals as nw
     import pandas as pd
 
     native = series.to_native()
     if isinstance(native, pd.Series):
         array: Any = native.array
-        return bare_array(array.__arrow_array__()) if hasattr(native.dtype, "pyarrow_dtype") else native
-    if series.dtype in (nw.Object, nw.Int128, nw.UInt128):  # which Arrow has none of
-        return pd.Series(series.to_list(), dtype=object)
-    return bare_array(series.to_arrow())
+        return array.__arrow_array__() if hasattr(native.dtype, "pyarrow_dtype") else native
+    stored = _arrow_of(series)
+    return pd.Series(series.to_list(), dtype=object) if stored is None else stored
 
 
-def _with_index_as_columns(native: Any) -> tuple[Any, list[str]]:
-    """Return a frame of pandas whose index has become columns, and their names; any other frame as it is.
+def _arrow_of(series: Any) -> Any:
+    """Return a series as a bare array of Arrow; None where Arrow has no such type, SpecError where that is nested."""
+    import pyarrow as pa
 
-    Levels without a name count rows, and those with the name of a column repeat it: neither is kept.
+    if str(series.dtype) in _WITHOUT_ARROW:
+        return None
+    try:
+        stored = series.to_arrow()
+    except pa.ArrowInvalid:
+        raise SpecError("data", "has a column of nested integers of 128 bits", "leave it out first") from None
+    return bare_array(stored)
+
+
+def _with_index_as_columns(native: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a frame of pandas whose index has become columns, and by their names those of its levels.
+
+    Levels without a name, or with that of a column, are called `index` or `level_0`, …, as pandas does. An index that
+    counts rows from 0 becomes no column. Any other frame is returned as it is.
     """
-    names = getattr(getattr(native, "index", None), "names", None)
-    if names is None or not hasattr(native, "reset_index"):
-        return native, []
-    levels = [name for name in names if name is not None and name not in native.columns]
+    index: Any = getattr(native, "index", None)
+    if not hasattr(index, "names") or not hasattr(native, "reset_index"):
+        return native, {}
     plain = native.reset_index(drop=True)
-    for place, name in enumerate(levels):
-        plain.insert(place, name, native.index.get_level_values(name))
+    levels: dict[str, Any] = {}
+    counted = index.name is None and index.equals(plain.index)
+    for place, name in enumerate([] if counted else [*index.names]):
+        usual = [f"level_{number}" for number in range(place, place + len(plain.columns) + 1)]
+        names = [name] * (name is not None) + ["index"] * (index.nlevels == 1) + usual
+        column = next(other for other in names if other not in plain.columns)
+        plain.insert(place, column, index.get_level_values(place))
+        levels[column] = name
     return plain, levels
 
 
@@ -259,7 +278,7 @@ def apply_to_frame(
         repeats.warn("row")
     layout = plan.layout(frame.names, frame.hidden(plan))
     settled = Settled(kept, np.concatenate(secrets), persons)
-    payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", tally)
+    payment = Payment.of(plan, Counter(persons), f"apply {token_hex(16)}", tally)
     try:
         if payment is not None:
             settled = payment.charge(settled)

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.release.applying.column_mapping import Layout, number
+from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import Chunk, chunked
 from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.runtime.column_names import as_asked
+from dxopt.runtime.csv_text import number
 from dxopt.runtime.reading import MOST_ROW, require_few
 from dxopt.spaces.positions import require_geojson_in_wgs84
 from dxopt.verify.published.sidecar import Noun

@@ -13,16 +13,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
-from dxopt.release.applying.formats import (
-    ROWS,
-    Chunk,
-    bare_array,
-    bare_type,
-    places_of,
-    values_of,
-    written_points,
-)
+from dxopt.release.applying.formats import ROWS, Chunk, places_of, written_points
 from dxopt.release.applying.row_checks import Fingerprints, fingerprints
+from dxopt.runtime.arrow import bare_array, bare_type, values_of
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
@@ -79,7 +72,7 @@ class ParquetFile:
         unpacked = 0
         total = max(1, self._file.metadata.num_rows)
         try:
-            for batch in self._file.iter_batches(batch_size=self._rows):
+            for batch in self._batches():
                 for part, size in _parts(batch, first):
                     unpacked += size
                     _require_modest(unpacked, self._stored)
@@ -89,6 +82,14 @@ class ParquetFile:
                     first += len(rows)
         except self._broken as error:
             raise self._damaged(error) from None
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield rows as they are stored. Arrow joins no nested columns of two groups where it keeps dictionaries."""
+        import pyarrow as pa
+
+        nested = any(map(pa.types.is_nested, self.schema.types))
+        for groups in ([number] for number in range(self._file.num_row_groups)) if nested else (None,):
+            yield from self._file.iter_batches(batch_size=self._rows, row_groups=groups)
 
     def columns(self, chunk: Chunk, names: Collection[str]) -> Iterator[tuple[str, Any]]:
         """Yield columns of a chunk by name."""

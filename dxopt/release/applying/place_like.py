@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from numbers import Integral, Real
+from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
-from dxopt.release.applying.column_mapping import numbers
+from dxopt.release.applying.column_mapping import number, numbers
 from dxopt.runtime.column_names import has_role, listed
 from dxopt.runtime.identity import identity
 from dxopt.spaces.naming import cell_id, is_cell, text_of
@@ -23,21 +26,26 @@ _PLACE = re.compile(
     r"""
     \b(SRID=\d+;)?\s*(POINT|LINESTRING|POLYGON|MULTI(POINT|LINESTRING|POLYGON)|GEOMETRYCOLLECTION)\s*(Z|M|ZM)?\s*\(
     | \bgeo:[-+]?\d                                                          # a URI of RFC 5870
-    | (?<![\d.])[-+]?\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*[,;/|_\s]\s*[-+]?\d{1,3}\.\d{3,}(?!\.?\d)
-    | (?<![\d,])[-+]?\d{1,3},\d{4,}\s*°?\s*[NS]?\s*[;/|_\s]\s*[-+]?\d{1,3},\d{4,}(?!,?\d)
+    | (?<![\d.])\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*([,:;/|_\s]|%2C|!\dd|&\w+=)\s*[-+]?\d{1,3}\.\d{3,}(?!\.?\d)
+    | (?<![\d,])\d{1,3},\d{4,}\s*°?\s*[NS]?\s*[:;/|_\s]\s*[-+]?\d{1,3},\d{4,}(?!,?\d)
+    | (?<!\S)[-+]\d{2,6}\.\d+[-+]\d{3,7}\.\d+\S*/                            # ISO 6709
+    | \$G[A-Z](GLL|GGA|RMC|GNS),\S*\d\.\d                                    # a sentence of NMEA 0183
     | \b[NS]\s*\d{1,2}[.,]\d+\W{0,4}[EWO]\s*\d{1,3}[.,]\d                    # N 48.85 E 2.35, and 48.85 N 2.35 E
     | \d[.,]\d+\W{0,2}[NS]\b\W{0,4}\d{1,3}[.,]\d+\W{0,2}[EWO]\b
-    | \blat\w*\W{0,3}\d.{0,20}?\bl(on|ng)\w*\W{0,3}\d
-    | \d\s*°\s*\d+(\.\d+)?\s*['′]                                            # degrees and minutes
-    | \b[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}\b           # an Open Location Code
+    | \bm?lat\w*\W{0,3}\d.{0,20}?\bm?l(on|ng)\w*\W{0,3}\d
+    | \d\s*°\s*\d+(\.\d+|\s*['′])                                            # degrees and minutes
+    | \b(?=\d*[A-Z])[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}\b   # an Open Location Code
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_GRID = re.compile(
+    r"\d{1,2}[C-HJ-NP-X](\s?[A-HJ-NP-Z][A-HJ-NP-V]\s?(\d{8}|\d{10}|\d{2,5}\s\d{2,5})|\s\d{6}\s\d{7})", re.I
+)
+"""A square of MGRS, or a point of UTM."""
 _SHAPES = {"Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection"}
 _DIGITS = re.compile(r"\s*(?:\\x|0x|x')?((?:[0-9A-F]{2}){21,})'?\s*", re.IGNORECASE)
 """Bytes of a shape in digits, as databases write them."""
-_SMALLEST = 21
-"""Bytes of a point in well-known binary."""
+_BASE64 = re.compile(r"(?:A[AQ]|R1)[\w+/-]{26,}={0,2}", re.ASCII)
 _EASTWARD = {"x", "xmin", "xmax", "minx", "maxx", "west", "east", "easting"}
 _NORTHWARD = {"y", "ymin", "ymax", "miny", "maxy", "south", "north", "northing"}
 _DEEPEST = 16
@@ -45,40 +53,60 @@ _DISTINCT = 3
 """So many different values show that a column repeats the secret, or one that is long enough to be no accident."""
 _LONG = 5
 _SHARE = 0.9
-"""Share of rows, of those with both values, that have the same one where a column repeats the secret."""
+"""Share of rows, of those with both values, that have the same or near ones where a column repeats the secret."""
 _CLOSE = 1e-5
-"""Values are the same up to this, or this share of them, as where a copy has fewer digits."""
+"""Values are the same up to this share of them, or of most secrets, as where a copy has fewer digits."""
+_NEAR = 0.1
+"""Values are near that differ by less than this share of the range of most secrets."""
+_ROWS = 8
+"""So many rows that are near are no accident."""
 _ENOUGH = 100
+_NUMBER = re.compile(r"(?:\d+[.,]|\.)?\d+(?:e[-+]?\d+)?", re.IGNORECASE)
+_MOST = 8
+"""Numbers of a text that are looked at."""
+_BASE32 = "0123456789BCDEFGHJKMNPQRSTUVWXYZ"
 
 
 def looks_like_place(value: Any, depth: int = 0) -> bool:
-    """Return whether a value is a geometry, coordinates, or a code of a place in a usual notation, however nested.
-
-    What is nested too deep to be looked at may be one.
-    """
+    """Return whether a value is a place in a usual notation, or has one or a code in it, or is too deep to tell."""
     if depth > _DEEPEST:
         return True
-    if isinstance(value, str):
-        digits = _DIGITS.fullmatch(value)
-        if _PLACE.search(value) or cell_id(value) or (digits and _is_shape(bytes.fromhex(digits[1]))):
-            return True
-        return value.lstrip()[:1] in ("{", "[") and looks_like_place(_parsed(value), depth + 1)
     if isinstance(value, bytes | bytearray):
         return _is_shape(value) or looks_like_place(value.decode(errors="replace"), depth + 1)
+    if isinstance(value, str) and (_PLACE.search(value) or _is_shape(_decoded(value))):
+        return True
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        return looks_like_place(_parsed(value), depth + 1)
     if hasattr(value, "geom_type") or isinstance(value, complex | np.complexfloating):
         return True
-    if isinstance(value, Integral):
-        return not isinstance(value, bool) and is_cell(int(value))
     if isinstance(value, Mapping):
         return _is_object_of_place(value) or any(looks_like_place(one, depth + 1) for one in value.values())
     if isinstance(value, list | tuple | np.ndarray):
         return len(value) > 0 and (_are_coordinates(value) or any(looks_like_place(one, depth + 1) for one in value))
-    return False
+    return depth > 0 and is_code(value)
+
+
+def is_code(value: Any) -> bool:
+    """Return whether a value is a cell of H3, also a float that has lost its last bits, or a square of MGRS."""
+    if not isinstance(value, str | Real) or len(text := value if isinstance(value, str) else text_of(value)) < 9:
+        return False
+    found = number(value) if isinstance(value, str | float) else 0.0
+    whole = int(found) if 1 << 59 <= found < 1 << 60 else 0
+    return bool(
+        _GRID.fullmatch(text) or cell_id(text) or any(map(is_cell, (whole, whole - 1, whole | 7, whole | 63)))
+    )
+
+
+def _decoded(text: str) -> bytes:
+    """Return the bytes that a text has in hexadecimal digits or in base 64; none where it has none."""
+    if digits := _DIGITS.fullmatch(text):
+        return bytes.fromhex(digits[1])
+    return b64decode(text.translate({45: 43, 95: 47}) + "==") if _BASE64.fullmatch(text) else b""
 
 
 def _is_shape(value: bytes | bytearray) -> bool:
     """Return whether bytes are a shape in well-known binary, also with a coordinate system, or of a GeoPackage."""
-    if len(value) < _SMALLEST or value[0] not in (0, 1):
+    if len(value) < 21 or value[0] not in (0, 1):
         return value[:3] == b"GP\0"
     # of 32 bits the highest say what else there is, and thousands how many axes
     kind = int.from_bytes(value[1:5], "little" if value[0] else "big") & 0x1FFFFFFF
@@ -110,105 +138,143 @@ def _are_coordinates(value: Any) -> bool:
 
 
 class _Compared:
-    """Counter of the rows of a column that have the value of the secret."""
+    """Counter of the rows of a column that have the value of the secret, one near to it, or one near to another's."""
 
     def __init__(self) -> None:
         self._rows = 0
-        self._same = 0
-        self._values: set[str] = set()
+        self._hits = np.zeros(3, dtype=np.int64)
+        self._same: set[str] = set()
+        self._near: set[float] = set()
 
     @property
     def repeats(self) -> bool:
-        """True if rows have the value of the secret, and not by accident."""
-        known = len(self._values) >= _DISTINCT or any(len(re.findall(r"\w", one)) >= _LONG for one in self._values)
-        return known and self._same >= _SHARE * self._rows
+        """True if rows have the value of the secret, or are near to it and not to another's, and not by accident."""
+        same, near, another = self._hits.tolist()
+        copied = len(self._same) >= _DISTINCT or any(len(re.findall(r"\w", one)) >= _LONG for one in self._same)
+        rounded = len(self._near) >= _DISTINCT and near >= max(_ROWS, 2 * another)
+        return max(same * copied, near * rounded) >= _SHARE * max(1, self._rows)
 
-    def add(self, values: Any, secret: Any) -> None:
-        """Compare rows with their secrets, unless those until now are enough to tell that they differ."""
-        if self._rows >= _ENOUGH and 2 * self._same < self._rows:
+    @property
+    def differs(self) -> bool:
+        """True if the rows until now are enough to tell that there is no need to compare others."""
+        return self._rows >= _ENOUGH and 2 * self._hits.max() < self._rows
+
+    def add(self, mine: NDArray[np.float64], its: NDArray[np.float64]) -> None:
+        """Compare numbers with their secrets, up to a power of ten, as ten million between degrees and E7."""
+        if self.differs:
             return
-        mine, its = _numbers(values), _numbers(secret)
-        both = np.isfinite(mine) & np.isfinite(its)
-        same = both & (np.abs(mine / _power(mine[both], its[both]) - its) <= _CLOSE * np.maximum(1, np.abs(its)))
-        shown = its.astype(object)
-        named = np.flatnonzero(~np.isfinite(its))
-        texts = zip(named.tolist(), _texts(_at(values, named)), _texts(_at(secret, named)), strict=True)
-        for row, one, other in texts:
-            both[row], same[row], shown[row] = bool(one and other), bool(one) and one == other, other
-        self._rows += int(both.sum())
-        self._same += int(same.sum())
-        for value in shown[same]:
-            if len(self._values) == _DISTINCT:
-                return
-            self._values.add(value if isinstance(value, str) else f"{value:.12g}")
+        usable = (mine != 0) & (its != 0)
+        power = np.median(np.log10(mine[usable]) - np.log10(its[usable])) if usable.any() else 0
+        mine = mine / 10.0 ** np.clip(np.rint(power), -99, 99)
+        apart = np.abs(mine - [its, np.roll(its, (len(its) + 1) // 2)])
+        same = apart[0] <= _CLOSE * np.maximum(np.median(its), its)
+        near = apart < _NEAR * np.subtract(*np.percentile(its, [95, 5]))
+        self._rows += len(mine)
+        self._hits += [same.sum(), *near.sum(axis=1)]
+        self._same.update(f"{one:.12g}" for one in np.unique(its[same])[:_DISTINCT])
+        self._near.update(np.unique(mine[near[0]])[:_DISTINCT].tolist())
+
+    def add_texts(self, mine: Iterable[Any], its: Iterable[Any]) -> None:
+        """Compare values with secrets that are text."""
+        both = [pair for pair in zip(map(_text, mine), map(_text, its), strict=True) if all(pair)]
+        same = [one for one, other in both if one == other]
+        self._rows += len(both)
+        self._hits[0] += len(same)
+        self._same.update(sorted({*same})[:_DISTINCT])
 
 
-def _power(mine: NDArray[np.float64], its: NDArray[np.float64]) -> float:
-    """Return the power of ten between two units of numbers, as 10,000,000 for degrees and `latitudeE7`."""
-    usable = (mine != 0) & (its != 0)
-    if not usable.any():
-        return 1.0
-    power = np.median(np.log10(np.abs(mine[usable])) - np.log10(np.abs(its[usable])))
-    return float(10.0 ** np.clip(np.rint(power), -300, 300))
+def _readings(values: Any) -> Iterator[NDArray[np.float64]]:
+    """Yield the numbers that cells may mean `(k,)`, whatever their signs.
+
+    They are the numbers of a text by their order; degrees, minutes and seconds, apart or in one; and codes of cells.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        cells, texts = numbers(values)[:, None], []
+    else:
+        texts = [value if isinstance(value, str) else _text(value) for value in values]
+        parts = ([float(one.replace(",", ".")) for one in _NUMBER.findall(text)] for text in texts)
+        cells = np.array([[*some, *[math.nan] * _MOST][:_MOST] for some in parts]).reshape(-1, _MOST)
+    cells = np.pad(np.where(np.abs(cells) < 1e99, np.abs(cells), np.nan), ((0, 0), (0, 2)), constant_values=np.nan)
+    for place in range(cells.shape[1] - 2):
+        whole, minutes, seconds = cells[:, place : place + 3].T
+        yield from (whole, whole + minutes / 60, whole + minutes / 60 + seconds / 3600)
+        yield from (whole // 100 + whole % 100 / 60, whole // 1e4 + whole // 100 % 100 / 60 + whole % 100 / 3600)
+    yield from np.abs([_middle(text) for text in texts]).T
 
 
-def _at(values: Any, rows: NDArray[np.int64]) -> Any:
-    """Return the values of some rows."""
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows.tolist()]
+def _middle(text: str) -> tuple[float, float]:
+    """Return the middle in degrees of the cell of a quadkey, a geohash, or a tile as zoom/x/y; NaN where none is."""
+    if tile := re.search(r"\b([12]?\d)/(\d{1,9})/(\d{1,9})\b", text):
+        level, x, y = map(int, tile.groups())
+        x, y = (x + 0.5) / 2**level, (y + 0.5) / 2**level
+    elif code := re.search(r"(?:^|[/:=])([0-9B-HJKMNP-Z]{5,24})\s*$", text, re.IGNORECASE):
+        quadkey = set(code[1]) <= {*"0123"}
+        bits = "".join(f"{_BASE32.index(one):0{2 if quadkey else 5}b}" for one in code[1].upper())
+        x, y = ((int(some, 2) + 0.5) / 2 ** len(some) for some in (bits[quadkey::2], bits[not quadkey :: 2]))
+        if not quadkey:
+            return 180 * y - 90, 360 * x - 180
+    else:
+        return math.nan, math.nan
+    return math.degrees(math.atan(math.sinh(math.pi * max(1 - 2 * y, -1)))), 360 * x - 180
 
 
 class Beside:
     """Columns that are kept without being named, looked at row by row before anything is drawn."""
 
     def __init__(self) -> None:
-        self._places: dict[str, None] = {}
-        self._compared: defaultdict[tuple[str, int], _Compared] = defaultdict(_Compared)
+        self._places: defaultdict[str, float] = defaultdict(float)
+        self._compared: defaultdict[str, defaultdict[Any, _Compared]] = defaultdict(lambda: defaultdict(_Compared))
 
     def look(self, columns: Iterable[tuple[str, Any]], secrets: Sequence[Any]) -> None:
         """Look at some rows of the columns, and at the columns that have their secrets.
 
         A column that few rows have is a dictionary by their numbers from 0.
         """
-        for name, found in columns:
-            rows, values = None, found
-            if isinstance(found, dict):
-                rows, values = np.array([*found], dtype=np.int64), [*found.values()]
-            if name not in self._places and any(map(looks_like_place, _doubtful(values))):
-                self._places[name] = None
-            for place, secret in enumerate(secrets):
-                self._compared[name, place].add(values, secret if rows is None else _at(secret, rows))
+        points = ([one.replace(",", ".") if isinstance(one, str) else one for one in secret] for secret in secrets)
+        known = [np.abs(numbers(secret)) for secret in points]
+        for name, values in columns:
+            rows = np.arange(len(known[0]))
+            if isinstance(values, dict):
+                rows, values = np.array([*values], dtype=np.int64), [*values.values()]
+            kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
+            doubtful = kind in "OUSVc" or (kind in "iuf" and (numbers(values) >= 1 << 59).any())
+            for value in values if doubtful else ():
+                # numbers and words may be codes by accident, so that most values are to be one
+                if is_code(value):
+                    self._places[name] += 1
+                elif looks_like_place(value):
+                    self._places[name] = math.inf
+                elif isinstance(value, str | Real) and value == value != "":
+                    self._places[name] -= 1
+            for some in (slice(0, _ENOUGH), slice(_ENOUGH, None)):
+                compared = self._compared[name]
+                if compared and all(one.differs for one in compared.values()):
+                    break
+                mine, its = values[some], [secret[rows[some]] for secret in known]
+                for place, secret in enumerate(secrets):
+                    if len(named := np.flatnonzero(np.isnan(its[place]))):
+                        others = [secret[row] for row in rows[some][named].tolist()]
+                        compared["text", place].add_texts([mine[row] for row in named.tolist()], others)
+                pairs = product(_readings(mine), its) if np.isfinite(its).any() else ()
+                for reading, (found, secret) in enumerate(pairs):
+                    both = np.isfinite(found) & np.isfinite(secret)
+                    if both.any():
+                        compared[reading].add(found[both], secret[both])
 
     def require(self) -> None:
         """Raise SpecError where a column holds places, or repeats the secret."""
-        repeats = dict.fromkeys(name for (name, _), found in self._compared.items() if found.repeats)
-        repeats = [name for name in repeats if name not in self._places]
-        for names, what in (([*self._places], "hold what looks like a place"), (repeats, "repeat the secret")):
+        places = [name for name, sure in self._places.items() if sure > 0]
+        repeats = [name for name, found in self._compared.items() if any(one.repeats for one in found.values())]
+        repeats = [name for name in repeats if name not in places]
+        for names, what in ((places, "hold what looks like a place"), (repeats, "repeat the secret")):
             if names:
                 fix = ("leave them out: ", Option("drop", names), ", or keep them by name: ", Option("keep"))
                 raise SpecError("data", f"columns {listed(names)} {what}", *fix)
 
 
-def _doubtful(values: Any) -> Iterable[Any]:
-    """Return the values that may be places: none of an array of floats, times or small integers."""
-    kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
-    if kind in "iu":
-        return values[values >= 1 << 59].tolist()
-    return values if kind in "OUSVc" else ()
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
-    """Return values as numbers, those of text whatever their decimal mark; NaN for those that are none."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-        return numbers(values)
-    return numbers([value.replace(",", ".") if isinstance(value, str) else value for value in values])
-
-
-def _texts(values: Sequence[Any]) -> list[str]:
-    """Return values as text, with that of whatever is neither text nor number as Python writes it."""
-    found = []
-    for value in values:
-        try:
-            found.append(identity(value))
-        except SpecError:
-            found.append(text_of(value))
-    return found
+def _text(value: Any) -> str:
+    """Return the text of a value, as Python writes it where it is neither text nor a number; empty for none."""
+    try:
+        return identity(value := value.tolist() if isinstance(value, np.ndarray) else value)
+    except SpecError:
+        return text_of(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -60,7 +60,8 @@ class Columns:
         Prior of the radii; that of the table where it has one, else uniform.
     delimiter, decimal, encoding : str or None
         How a file of CSV is written, such as ";", "," and "cp1252"; otherwise they are guessed, and the guess checked
-        by the columns and the first lines. `decimal` is also that of text in other data.
+        by the columns and the first lines. `decimal` is also that of text in other data, of persons and of labels,
+        where it is not guessed: numbers with a comma are refused there unless it is given.
     header : bool or None
         True if the names of columns are names though they look like data, such as 2024; False if a file of CSV has
         no header, so that its columns are column_1, column_2, and so on.
@@ -178,7 +179,7 @@ class Plan:
         for option, columns in wanted.items():
             missing = next((name for name in columns if name not in known), None)
             if missing is not None:
-                raise no_such_column(option, missing, names if named or header else None)
+                raise no_such_column(option, missing, names if named else None, header)
 
     def unnamed(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
         """Return the columns of the data that are kept without being named."""
@@ -199,7 +200,7 @@ class Plan:
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
             return Settled(kept, snapped.index[kept], [])
-        decimal = self.where.decimal
+        decimal = self.columns.decimal
         texts = [identity(person, decimal=decimal) for person, one in zip(persons, kept.tolist(), strict=True) if one]
         tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
         return Settled(kept, snapped.index[kept], texts)
@@ -245,7 +246,7 @@ class Payment:
     stage: Literal["drawing", "written", "given up"] = "drawing"
 
     @classmethod
-    def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
+    def of(cls, plan: Plan, needed: Counter[str], name: str, tally: Tally) -> Payment | None:
         """Begin the run, or go on with the one of this name that was stopped; None without a ledger.
 
         `needed` is how many rows each person has. Rows that cannot be paid for are counted in the tally.
@@ -259,7 +260,7 @@ class Payment:
         persons = plan.persons
         if persons is None or persons.ledger is None:
             return None
-        payment = cls(plan, persons, persons.ledger, name())
+        payment = cls(plan, persons, persons.ledger, name)
         if needed:
             payment.rest = payment._affordable(needed)
         if payment.dropping:
@@ -323,7 +324,7 @@ class Payment:
 
     def give_up(self) -> None:
         """End the run, and give back what it paid, but for draws with a key: the next run finds those paid."""
-        self.ledger.give_up(self.run, refund=self.persons.key is None)
+        self.ledger._give_up(self.run, refund=self.persons.key is None, seen=False)
         self.stage = "given up"
 
     def _payable(self, settled: Settled) -> Settled:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
 from dxopt.release.applying.column_mapping import BAD, COMMA, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
-from dxopt.release.applying.formats import plain_array
+from dxopt.runtime.arrow import plain_array
 from dxopt.spaces.naming import text_of
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
@@ -221,26 +221,15 @@ def _hashed(column: Any) -> Fingerprints:
         import pyarrow as pa
 
         column = plain_array(column)
-        if pa.types.is_primitive(column.type):
-            column = pa.table({"": column}).to_pandas(types_mapper=_nullable)[""]
-        elif str(column.type) in ("binary", "large_binary"):
+        if pa.types.is_primitive(column.type) and not pa.types.is_interval(column.type):
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+            whole = column.fill_null(pa.scalar(0).cast(column.type)).to_numpy(zero_copy_only=False)
+            return util.hash_array(whole) + missing
+        if str(column.type) in ("binary", "large_binary"):
             return util.hash_array(column.to_numpy(zero_copy_only=False))
-        else:
-            column = pd.Series(column.to_pylist(), dtype=object)
+        column = pd.Series(column.to_pylist(), dtype=object)
     if column.dtype == object:
         # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
         texts = [text_of(value.tolist() if isinstance(value, np.ndarray) else value) for value in column]
         return util.hash_array(np.array(texts, dtype=object))
     return util.hash_pandas_object(column, index=False).to_numpy()
-
-
-def _nullable(kind: Any) -> Any:
-    """Return a type of pandas that has missing values, None for the usual one, so that all batches have the same."""
-    import pandas as pd
-    from pyarrow import types
-
-    if types.is_uint64(kind):
-        return pd.UInt64Dtype()
-    if types.is_integer(kind):
-        return pd.Int64Dtype()
-    return pd.BooleanDtype() if types.is_boolean(kind) else None

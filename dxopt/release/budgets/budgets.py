@@ -20,6 +20,7 @@ from dxopt.release.budgets.charges import Level, Purse
 from dxopt.release.budgets.ledger_file import LedgerFile, Tags, mark, stored, text
 from dxopt.release.keys import Key
 from dxopt.runtime.display import Lines, Shown
+from dxopt.runtime.identity import each
 from dxopt.runtime.reading import as_path
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ class Budgets(Shown):
 
     Levels add up, ε and δ each (composition; Cha13 for metrics). Amounts are rationals, and their sums exact. A
     charge is one transaction: all of its rows are paid for, or none, whatever is killed when; several processes may
-    charge at once. Charge before anything is shown, so that a release is never paid for too late. What was charged
-    stays charged.
+    charge at once. Charge before anything is shown; what was charged stays charged.
 
     The sum is what histories of a person are told apart by where each row is a draw of its own. Repeatable draws are
     paid for once for each distinct secret, and show which rows share one: docs/guides/budgets.md. The ledger says
@@ -96,7 +96,7 @@ class Budgets(Shown):
         per km 2.0
         """
         kept = {"key": mark(key)}
-        opened = cls(LedgerFile(as_path(file, "file"), create=create, kept=kept, wait=wait), key)
+        opened = cls(LedgerFile(as_path(file, "file", text=True), create=create, kept=kept, wait=wait), key)
         try:
             opened._require_key()
             budget = None if default is None else amount_of(default, "default")
@@ -365,11 +365,12 @@ class Budgets(Shown):
         ...     print(float(budgets.account("ann").spent), budgets.totals().unfinished)
         0.0 ()
         """
+        self._give_up(run, refund=refund, seen=True)
+
+    def _give_up(self, run: str, *, refund: bool, seen: bool) -> None:
+        """Give up a run, also one that is finished unless something of it may have been `seen`."""
         with self._file.writing() as db:
-            number, finished = charges.run_of(db, run)
-            if finished:
-                raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
-            charges.give_up(db, number, refund=refund)
+            charges.give_up(db, run, refund=refund, seen=seen)
 
     def affordable(
         self,
@@ -461,7 +462,7 @@ class Budgets(Shown):
         Raises
         ------
         BudgetExceeded
-            If somebody has not that much left; the error names the first of them. Nothing is charged.
+            If somebody has not that much left; its `person` is the first of them. Nothing is charged.
         SpecError
             If the unit is another, the run is not this process's or is finished, or has paid for other rows before.
 
@@ -477,7 +478,7 @@ class Budgets(Shown):
         ann [0.5, 0.5]
         """
         first = checked_count("first", first, 0)
-        persons = list(persons) if not isinstance(persons, str) else persons
+        persons = each(persons, "persons")
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
         names = stored(persons, self._key)
         drawn = Tags.of(tags, key, len(names))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
 from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
 from dxopt.release.budgets.accounts import Account, Payment, Totals, amount_text, sufficient_text, texts_of_shortfall
-from dxopt.release.budgets.ledger_file import NEW, Tags, key_of_payment, text
+from dxopt.release.budgets.ledger_file import NEW, Tags, is_stored, key_of_payment, text
 from dxopt.release.keys import Key
 
 _AT_A_TIME = 500
@@ -154,8 +154,10 @@ _AMOUNT = re.compile(r"[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 @lru_cache(maxsize=1 << 16)
 def rational(text: str) -> Fraction:
     """Return an amount from the text that is stored; kept, as many persons have the same ones."""
-    if isinstance(text, str) and _AMOUNT.fullmatch(text) and (amount := Fraction(text)) <= sys.float_info.max:
-        return amount
+    if isinstance(text, str) and _AMOUNT.fullmatch(text):
+        amount = Fraction(text)
+        if amount <= sys.float_info.max and str(amount) == text:
+            return amount
     raise SpecError("ledger", f"has the amount {str(text)[:40]!r}", "it was altered; take a copy from before")
 
 
@@ -201,13 +203,12 @@ def refusal(
 ) -> BudgetExceeded:
     """Return the error that refuses a charge: `short` has the accounts that cannot pay, and the rows asked of each.
 
-    It names the first, `person`, with what is left, and says what budget would do; `other` is offered before that.
+    It says what the first, `person`, has left, but not who that is, and what budget would do; `other` is offered
+    before that.
     """
     account, count = short[0]
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
-    who = (
-        f"{len(short):,} persons have too little left; the first, {person!r}," if short[1:] else f"person {person!r}"
-    )
+    who = f"{len(short):,} persons have too little left; the first" if short[1:] else "the person"
     if budget is None:
         fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
         return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
@@ -299,7 +300,11 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
         paid[number][0] += rows * rational(epsilon)
         paid[number][1] += rows * rational(delta)
 
+    hashed = bool(setting(db, "key"))
     for number, account in each_account(db):
+        if not is_stored(account.person, hashed=hashed):
+            wrong = f"has {account.person!r}, which is no person as they are stored"
+            raise SpecError("ledger", wrong, "it was altered; take a copy from before")
         if [account.spent, account.spent_delta] != paid.pop(number, [0, 0]):
             said = amount_text(account.spent)
             wrong = f"says that {account.person!r} has spent {said}, but the payments say otherwise"
@@ -434,11 +439,15 @@ def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
     return {person: index(rows) for person, rows in db.execute(asked, (name,))}
 
 
-def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
+def give_up(db: sqlite3.Connection, token: str, *, refund: bool, seen: bool) -> None:
     """End a run of which nothing was published, and leave no trace of one that nobody has paid in.
 
-    Draws with a key stay paid, as another run may have shown them without paying again.
+    Draws with a key stay paid, as another run may have shown them without paying again. SpecError if it is finished,
+    where something of it may be `seen`.
     """
+    run, finished = run_of(db, token)
+    if finished and seen:
+        raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
     if refund:
         paid = db.execute(
             "SELECT payments.person, payments.rows, levels.epsilon, levels.delta FROM payments "

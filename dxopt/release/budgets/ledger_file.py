@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from urllib.parse import quote
 from dxopt.errors import DxoptError, SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import encoded, identities
 from dxopt.runtime.reading import require_private
 
 FORMAT = 3
@@ -70,28 +71,24 @@ def stored(persons: Sequence[Any], key: Key | None) -> list[str]:
 
     SpecError if one is nobody.
     """
-    if isinstance(persons, str):
-        raise SpecError("persons", "are one text", "give a list of persons, one for each row")
-    names = [identity(person, "persons") for person in persons]
-    if "" in names:
-        raise SpecError("persons", f"number {names.index('')} is nobody", "name a person in each row")
+    names = identities(persons)
     return names if key is None else [key.digest(_PERSON, name).hex() for name in names]
+
+
+def is_stored(name: str, *, hashed: bool) -> bool:
+    """Return whether a name is one under which a ledger stores a person: no other spelling of one."""
+    try:
+        return re.fullmatch("[0-9a-f]{64}", name) is not None if hashed else stored([name], None) == [name]
+    except SpecError:
+        return False
 
 
 def text(given: str, field: str, fix: str = "give it a name") -> str:
     """Return a text that names something (a run, a release, a unit); SpecError if it is empty or no text."""
     if not isinstance(given, str) or not given.strip():
         raise SpecError(field, f"is {given!r}", fix)
-    encodable(given, field)
+    encoded(given, field)
     return given
-
-
-def encodable(given: str, field: str) -> None:
-    """Raise SpecError unless a text has UTF-8, in which SQLite stores it: half a surrogate pair has none."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise SpecError(field, f"{given!r} has a character that is none", "give Unicode text") from None
 
 
 NEW = "none"
@@ -166,6 +163,9 @@ class LedgerFile:
             raise SpecError("ledger", f"{file} is not there", _MAKE_IT)
         if not new and not file.is_file():
             raise SpecError("ledger", f"{file} is no file", "name the file of a ledger")
+        if not new and file.stat().st_nlink > 1:  # SQLite undoes what a killed program began by the name of the file
+            wrong = f"{file} has another name (a hard link), under which payments may be lost"
+            raise SpecError("ledger", wrong, "remove the other name; take copies for backups")
         with self._plainly():
             # By name, and never read with Python's own `open`: to close a file that SQLite has open in the same
             # process drops its locks.
@@ -195,32 +195,23 @@ class LedgerFile:
         self._closed = True
         self._db.close()
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
         """Open a transaction, one at a time over all processes, for the context: all of it is written, or nothing."""
-        with self._lock, self._plainly():
-            self._same_process()
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                # SQLite may have rolled back by itself, as where the disk is full.
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Open a transaction for the context that sees a single state of the ledger, and is to change nothing."""
+        return self._transaction("BEGIN")
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction for the context that sees a single state of the ledger, and changes nothing."""
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         with self._lock, self._plainly():
             self._same_process()
-            self._db.execute("BEGIN")
-            try:
+            if self._db.in_transaction:  # an interrupt came as the context was entered or left
+                self._db.rollback()
+            with self._db:  # commits, or rolls back after any exception
+                self._db.execute(begin)
                 yield self._db
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
 
     def _same_process(self) -> None:
         """Raise SpecError in a forked copy of the process: connections of SQLite must not be used in one."""

@@ -19,6 +19,7 @@ from dxopt.errors import SpecError
 from dxopt.release.tables import IntegerTable
 from dxopt.runtime.atomic_write import replacing, require_free
 from dxopt.runtime.identity import ROUNDED, UNSEEN
+from dxopt.runtime.reading import as_path
 from dxopt.spaces.units import per
 
 
@@ -307,7 +308,7 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     if to not in _WRITERS:
         raise SpecError("to", f"there is no {to!r}", f"choose one of {', '.join(TARGETS)}")
     ending, writer = _WRITERS[to]
-    path = Path(file) if file is not None else Path(_file_name(table.name) + ending)
+    path = as_path(_file_name(table.name) + ending if file is None else file, "output")
     require_free(path, force=force)
     content = table.encoded() if writer is None else writer(table).encode("utf-8")
     with replacing(path, "output") as stream:

@@ -27,7 +27,7 @@ from dxopt.release.tables.files import DXT, load_table
 from dxopt.release.tables.proof import Counts, violation
 from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.display import Lines
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import identities
 from dxopt.runtime.reading import as_path
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
@@ -254,7 +254,7 @@ class IntegerTable(Sampler):
         SpecError
             If the name has another ending, or the file cannot be written.
         """
-        path = Path(file)
+        path = as_path(file, "file")
         if path.suffix != DXT:
             raise SpecError("file", f"{path} has no ending {DXT}", f"name it {path.stem}{DXT}")
         with replacing(path, "file") as stream:
@@ -273,7 +273,10 @@ class IntegerTable(Sampler):
             If the privacy that it claims does not hold.
         """
         table = IntegerTable(**load_table(as_path(file, "file")))
-        table.check()
+        try:
+            table.check()
+        except CertificateError as error:
+            raise CertificateError(f"table: {file} was altered: {error}") from None
         return table
 
     def sample_for(
@@ -324,13 +327,9 @@ class IntegerTable(Sampler):
         self._check_returns(returns)
         found = self.space.naming.find(secret, label=label, index=index, point=point, quoted=False)
         secrets = np.atleast_1d(found)
-        if isinstance(persons, str):
-            raise SpecError("persons", "are one text", "give a list of persons, one for each secret")
-        names = [identity(person, "persons") for person in persons]
+        names = identities(persons)
         if len(names) != len(secrets):
             raise SpecError("persons", f"are {len(names):,} for {len(secrets):,} secrets", "give one for each")
-        if "" in names:
-            raise SpecError("persons", f"number {names.index('')} is nobody", "name a person for each secret")
         required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")
         require_release(release)
         labels = self.space.labels

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import SpecError
+from dxopt.runtime.reading import as_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,8 +179,7 @@ def saved_if_asked(figure: Figure, file: str | Path | None) -> Figure:
     """
     if file is None:
         return figure
-    required("save", file, str | Path, "give the name of a file to write")
-    target = Path(file)
+    target = as_path(file, "save")
     ending = target.suffix.lower()
     if ending and ending not in ENDINGS:
         raise SpecError("save", f"{target} ends with {ending}", f"end it with {', '.join(ENDINGS)}")

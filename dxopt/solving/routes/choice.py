@@ -45,7 +45,7 @@ from dataclasses import replace
 
 from dxopt.errors import MethodRefused, SpecError
 from dxopt.mechanisms.classic.base import BASELINES, CLASSICS, titled
-from dxopt.mechanisms.tight import tight_candidate
+from dxopt.mechanisms.tight import refuses_tight, tight_candidate, tight_constraints
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.user_channel import proven_or_mended
@@ -147,7 +147,10 @@ def by_name(problem: Problem, options: Options) -> Iterator[Candidate]:
     method = options.method
     if problem.beliefs is not None:
         raise MethodRefused(method, "knows of no beliefs")
-    if method == "tight":
+    if method == "tight" and problem.variables > limits.COLUMNS_LIMIT and refuses_tight(problem) is None:
+        mechanism = tight_constraints(problem.space, problem.epsilon)
+        yield require_allowed(problem, method, Candidate(mechanism, route=TIGHT))
+    elif method == "tight":
         yield require_allowed(problem, method, replace(tight_candidate(problem), route=TIGHT))
     elif not problem.private:
         raise MethodRefused(method, "needs an epsilon")

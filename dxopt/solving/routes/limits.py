@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dxopt.errors import UnsupportedError
-from dxopt.model.problem import PROBLEM_CELLS, Problem
-from dxopt.spaces.distances import FEWER
+from dxopt.model.problem import Problem
 from dxopt.spaces.lattices import coordinates_of_line
 
 COLUMNS = "columns"
@@ -51,8 +50,7 @@ def require_few(variables: int, limit: int) -> None:
     """Raise UnsupportedError where a program would have more variables than its solver is given."""
     if variables > limit:
         wrong = f"optimal needs {variables:,} variables, over the limit of {limit:,}"
-        fix = "take fewer points, or use method: tight" if variables <= PROBLEM_CELLS else FEWER
-        raise UnsupportedError("method", wrong, fix)
+        raise UnsupportedError("method", wrong, "take fewer points, or use method: tight")
 
 
 def require_few_beliefs(problem: Problem) -> None:

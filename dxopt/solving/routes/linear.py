@@ -34,9 +34,10 @@ _ACCURACY = 1e-3
 """Shares of the tolerance on a spanner, no finer than the first: the gap of columns, the accuracy of programs."""
 
 
-def _pose(problem: Problem, options: Options) -> Compiled:
-    """Return the program of a problem; UnsupportedError where its matrices would be too large."""
-    require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
+def _pose(problem: Problem, options: Options, limit: int) -> Compiled:
+    """Return the program of a problem; UnsupportedError before anything is made where that would be too large."""
+    require_few(problem.variables, limit)
+    require_few(problem.shape[0] ** 2, PROBLEM_CELLS)
     options.progress("building the linear program")
     return ExpectedLossProgram().apply(problem)
 
@@ -47,14 +48,14 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
     if problem.variables > limits.GENERAL_TO:  # posing takes seconds as well
         options.progress("making mechanisms in closed form")
         simple.make_ahead(options.stop)
-    compiled = _pose(problem, options)
-    names = solvers_of_linear(compiled.smaller, options)
+    limit = COLUMNS_LIMIT if options.solver in ("auto", COLUMNS) else GENERAL_LIMIT
     try:
-        require_few(compiled.smaller.costs.size, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
+        compiled = _pose(problem, options, limit)
     except UnsupportedError as error:
         options.refused["optimal"] = error.wrong
         yield simple.candidate("valid")
         return
+    names = solvers_of_linear(compiled.smaller, options)
     for name in names:
         solution = solve_program(compiled, name, options, simple)
         for candidate in candidates_of(compiled, solution, name, options):
@@ -94,8 +95,7 @@ def _is_sparse(program: ChannelProgram) -> bool:
 def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum on a spanner by the first solver that does; where it is stopped, a closed form as well."""
     # 1. the two programs: paths as long as budgets at most, and edges at their own budgets
-    compiled = _pose(problem, options)
-    require_few(compiled.smaller.costs.size, GENERAL_LIMIT)
+    compiled = _pose(problem, options, GENERAL_LIMIT)
     pairs = reduce(compiled.smaller, geodesic_pairs)
     spanner = greedy_spanner(pairs.smaller.budgets, options.spanner or 1.0)
     on_edges = [partial(on_spanner, found=spanner, bounding=bounding) for bounding in (False, True)]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, optional
-from dxopt.runtime.reading import MOST_GRAPH, MOST_LISTS, content
+from dxopt.runtime.reading import MOST_GRAPH, MOST_LISTS, as_path, content
 from dxopt.spaces.geo.points import degrees_at
 from dxopt.spaces.positions import as_wgs84, has_geometry, require_geojson_in_wgs84
 from dxopt.spaces.space import MetricSpace
@@ -89,7 +89,7 @@ def geometries_of(given: Area, field: str) -> list[tuple[Any, Mapping[str, Any]]
     elif isinstance(given, shapely.Geometry):
         found = [(given, {})]
     else:
-        found = _of_geojson(_read(Path(given), field) if isinstance(given, str | Path) else given, field)
+        found = _of_geojson(_read(as_path(given, field), field) if isinstance(given, str | Path) else given, field)
     parts = [(part, about) for shape, about in found for part in _parts_of(shape)]
     for part, _ in parts:
         west, south, east, north = part.bounds

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, optional
-from dxopt.numerics.coerce import short_repr
+from dxopt.numerics.coerce import as_numbers, checked_count, short_repr
 from dxopt.spaces.geo.areas import Area, is_area, union_of
 from dxopt.spaces.geo.points import MOST_CELLS, Box, degrees_at
 from dxopt.spaces.metrics import on_earth
@@ -74,7 +74,7 @@ def h3_cells(
     if cells is not None:
         chosen = _checked_cells(h3, cells, resolution)
     else:
-        fineness = _checked_resolution(resolution)
+        fineness = checked_count("resolution", resolution, 0, FINEST)
         chosen = sorted(_in_area(h3, fineness, box, polygon) if points is None else _of_points(h3, fineness, points))
         if not chosen:
             raise SpecError("resolution", f"{fineness} has no cell with its centre there", "give a finer one")
@@ -88,7 +88,9 @@ def h3_cells(
 
 def cell_count(box: Box, resolution: int) -> float:
     """Estimate how many cells of a resolution have their centre in a box."""
-    return box.area / optional("h3").average_hexagon_area(_checked_resolution(resolution), unit="km^2")
+    return box.area / optional("h3").average_hexagon_area(
+        checked_count("resolution", resolution, 0, FINEST), unit="km^2"
+    )
 
 
 def advise(box: Box, most: int) -> str:
@@ -99,12 +101,6 @@ def advise(box: Box, most: int) -> str:
     if finest is None:
         return "give a smaller box"
     return f"give {finest} or less (about {max(1, round(cell_count(box, finest))):,} cells), or a smaller box"
-
-
-def _checked_resolution(resolution: int | None) -> int:
-    if isinstance(resolution, int | np.integer) and not isinstance(resolution, bool) and 0 <= resolution <= FINEST:
-        return int(resolution)
-    raise SpecError("resolution", f"is {resolution}", f"give a whole number from 0 to {FINEST}")
 
 
 def _checked_cells(h3: Any, cells: Iterable[str | int], resolution: int | None) -> list[str]:
@@ -129,8 +125,8 @@ def _in_area(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygo
         return list(
             {cell for rings in _rings_of(polygon) for cell in _within(h3, resolution, _around(rings[0]), rings)}
         )
-    if not isinstance(box, Box) and len(box) != 4:
-        raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
+    if not isinstance(box, Box) and np.shape(sides := as_numbers(box, "box", fix := "give its four sides")) != (4,):
+        raise SpecError("box", f"has shape {sides.shape}", f"{fix}: south, west, north and east")
     area = box if isinstance(box, Box) else Box(*box)
     south, north = area.south, area.north
     corners = np.array([(south, area.west), (south, area.east), (north, area.east), (north, area.west)])

@@ -6,8 +6,8 @@ import math
 from typing import Self
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import as_number
-from dxopt.numerics.number_syntax import Written, number_of
+from dxopt.numerics.coerce import POSITIVE, as_written
+from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
 
@@ -84,12 +84,7 @@ def level(level: Written, radius: Written, *, space: MetricSpace | None = None) 
     >>> print(round(dx.geo.level("ln(4)", 0.5, space=city), 4), "per km, for any two positions 500 m apart")
     1.9507 per km, for any two positions 500 m apart
     """
-    level = number_of(level, "level") if isinstance(level, str) else level
-    radius = number_of(radius, "radius") if isinstance(radius, str) else radius
-    for name, value in (("level", level), ("radius", radius)):
-        as_number(value, name, "give a positive number")
-        if not (math.isfinite(value) and value > 0):
-            raise SpecError(name, f"is {value:g}", "give a positive number")
+    level, radius = as_written(level, "level", *POSITIVE), as_written(radius, "radius", *POSITIVE)
     far = radius if space is None else across(space, radius)
     if far is None:
         fix = "take a grid or hexagons on the Earth; for a level between its points, leave out the space"
@@ -97,4 +92,4 @@ def level(level: Written, radius: Written, *, space: MetricSpace | None = None) 
     epsilon = level / far
     if not 0 < epsilon < math.inf:
         raise SpecError("radius", f"makes level / radius {epsilon:g}", "give a level and a radius less far apart")
-    return Level(epsilon, float(level), float(radius), space is not None)
+    return Level(epsilon, level, radius, space is not None)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.coerce import FROM_0, as_number
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.geo.points import degrees_at, known
 from dxopt.spaces.metrics import NORMS
@@ -88,8 +89,7 @@ def nearest(
     >>> print(dx.geo.nearest(places, [[45.501, -73.51], [45.49, -73.59]]).tolist())
     [1, 0]
     """
-    if within is not None and not within >= 0:
-        raise SpecError("within", f"is {within}", "give a distance of 0 or more")
+    within = None if within is None else as_number(within, "within", *FROM_0)
     policy = outside or ("refuse" if within is None else "drop")
     if policy not in OUTSIDE:
         raise SpecError("outside", f"is {policy!r}", f"choose one of {', '.join(OUTSIDE)}")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.numerics.coerce import as_number
+from dxopt.numerics.coerce import POSITIVE, as_number, keep_number
 from dxopt.spaces.labels import Numbers, Tuples
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
 from dxopt.spaces.positions import Positions, in_degrees, local_plane, unrolled_places
@@ -141,9 +141,7 @@ class Box:
         for names, most in ((("south", "north"), 90.0), (("west", "east"), 180.0)):
             for name in names:
                 fix = f"give degrees from -{most:g} to {most:g}"
-                degrees = as_number(getattr(self, name), name, fix)
-                if not abs(degrees) <= most:
-                    raise SpecError(name, f"is {degrees:g}", fix)
+                keep_number(self, name, fix, lambda degrees, most=most: abs(degrees) <= most)
         if not self.south < self.north:
             raise SpecError("north", f"is {self.north:g}, not above south: {self.south:g}", "give a larger latitude")
         if self.width == 0:
@@ -173,11 +171,12 @@ class Box:
     def shape(self, spacing: float, unit: str = "km") -> Shape:
         """Count rows and columns of cells with sides nearest to `spacing`, columns as half-way up the box."""
         Haversine(unit).prepare(np.zeros((1, 2)))
-        if not 0 < as_number(spacing, "spacing", "give a positive distance") < math.inf:
-            raise SpecError("spacing", f"is {spacing:g}", "give a positive distance")
+        spacing = as_number(spacing, "spacing", *POSITIVE)
         degree = math.radians(EARTH_RADIUS_KM * Haversine.units[unit])
         across = degree * math.cos(math.radians((self.south + self.north) / 2))
-        return max(1, round(self.height * degree / spacing)), max(1, round(self.width * across / spacing))
+        # so many along a side are too many in all
+        rows, columns = (min(side / spacing, 1e9) for side in (self.height * degree, self.width * across))
+        return max(1, round(rows)), max(1, round(columns))
 
     def centres(self, shape: Shape) -> NDArray[np.float64]:
         """Return the centres of equal cells `(rows · columns, 2)`, row by row from the south-west."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.reading import MOST_GRAPH, content
+from dxopt.runtime.reading import MOST_GRAPH, as_path, content
 from dxopt.spaces.distances import required_graph
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.positions import Positions, unrolled_places
@@ -71,7 +71,7 @@ def roads(
     """
     import networkx as nx
 
-    network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
+    network = _read(as_path(graph, "graph")) if isinstance(graph, str | Path) else graph
     if unit is None and weight == LENGTH:
         unit = "km"
     # the unit that lengths in metres are converted to; None where the weight is taken as it is

@@ -205,9 +205,7 @@ def percentile(universe: Universe, p: float) -> Query:
     >>> print(dx.queries.percentile(people, 50).answers)
     (0.0, 10.0, 50.0)
     """
-    p = as_number(p, "percentile", "give a number from 0 to 100")
-    if not 0 <= p <= 100:
-        raise SpecError("percentile", f"is {p:g}", "give a number from 0 to 100")
+    p = as_number(p, "percentile", "give a number from 0 to 100", lambda number: 0 <= number <= 100)
 
     def ranked(database: tuple) -> float:
         values = _require_present(database, "percentile")

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.verify.files import CLAIMS, DAMAGED, TABLE, digest, is_file, read_json
+from dxopt.verify.files import CLAIMS, TABLE, digest, is_file, read_json
 from dxopt.verify.folder import Result
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, one_check
-from dxopt.verify.proving import check_claim, verify, verify_table
+from dxopt.verify.proving import check_claim, failed_check, verify, verify_table
 from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii, uniform_digest
 from dxopt.verify.published.rows import (
     REPORT,
@@ -347,21 +347,15 @@ def _require_of(result: Path, table: Path) -> str:
 
 def _checks(file: Path, source: Path, result: Path) -> Iterator[Check]:
     """Yield the checks of a file and its sidecar against the table of a result, or of a source that has none."""
-    try:
-        said = read_sidecar(sidecar_of(file))
-    except Broken as error:
-        yield Check("sidecar", Outcome.FAILS, str(error))
-        return
-    try:
-        written = _table_bytes(result)
-    except (Broken, *DAMAGED) as error:
-        yield Check("table", Outcome.FAILS, str(error) or type(error).__name__)
-        return
-    except Unproved as error:
-        yield Check("table", Outcome.NOT_REPROVED, str(error))
-        return
-    for name, claim in _Published(file, said, str(source), written).checks().items():
-        yield check_claim(name, claim)
+    read: list[Any] = []
+    for name, reader, path in (("sidecar", read_sidecar, sidecar_of(file)), ("table", _table_bytes, result)):
+        try:
+            read.append(reader(path))
+        except Exception as error:
+            yield failed_check(name, error)
+            return
+    said, written = read
+    yield from starmap(check_claim, _Published(file, said, str(source), written).checks().items())
 
 
 def _table_bytes(result: Path) -> bytes:

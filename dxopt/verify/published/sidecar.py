@@ -6,6 +6,8 @@ It holds data alone. The sentences that follow are made where somebody reads the
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -239,6 +241,31 @@ def read_sidecar(beside: Path) -> Sidecar:
         first = error.errors()[0]
         field = ".".join(str(place) for place in first["loc"])
         raise Broken(f"{beside.name}: {field}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
-    if found.draws.keyed is (None in (found.draws.key, found.draws.release, found.draws.person)):
-        raise Broken(f"{beside.name}: draws: with a key there are a release and a column of persons, else no key")
+    if field := _impossible(found):
+        raise Broken(f"{beside.name}: {field}: cannot be so beside the other fields")
     return found
+
+
+def _impossible(said: Sidecar) -> str:
+    """Return the field of draws and budgets, whose truth nobody proves, that cannot be so; "" if there is none."""
+    draws, paid, columns = said.draws, said.budgets, said.columns
+    data = {*said.secret.columns, *columns.kept, *columns.left_out}
+    named = (draws.key, draws.release, draws.person)
+    release = "" if draws.release is None else draws.release
+    plain = " ".join(unicodedata.normalize("NFC", release).split())
+    so = {
+        "draws": named.count(None) == (0 if draws.keyed else len(named)),
+        "draws.key": draws.key is None or re.fullmatch("[0-9a-f]{8}", draws.key),
+        "draws.release": draws.release is None or release == plain != "",
+        "draws.person": draws.person is None or draws.person in data,
+    }
+    if paid is not None:
+        so |= {
+            "budgets.person": paid.person in (data if draws.person is None else {draws.person}),
+            "budgets.over_budget": not (draws.keyed and paid.over_budget == "drop"),
+            "budgets.default": paid.default is None or paid.default >= 0,
+            "budgets.persons_left_out": (paid.rows_left_out > 0) <= paid.persons_left_out <= paid.rows_left_out,
+            "budgets.run": (paid.run is None) == (said.output is None)
+            and (paid.run is None or re.fullmatch("[0-9a-f]{64} [0-9a-f]{32}", " ".join(paid.run))),
+        }
+    return next((field for field, holds in so.items() if not holds), "")

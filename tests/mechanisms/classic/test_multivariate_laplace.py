@@ -149,7 +149,7 @@ def test_what_is_refused() -> None:
     assert "reports with as many coordinates" in refused(SPACE, reports=dx.Reports.at([[0.0, 1.0]]))
     assert "needs an extent from" in refused(dx.MetricSpace.from_points(POINTS * 1e120))
     assert refused(SPACE, rate=1.5).startswith("rate: is 1.5, above ε = 1.0; give at most that")
-    assert refused(SPACE, rate=-1.0).startswith("rate: is -1.0; give a positive")
+    assert refused(SPACE, rate=-1.0).startswith("rate: is -1; give a positive")
 
 
 def test_on_real_words_saved_and_proven_again(tmp_path: Path) -> None:

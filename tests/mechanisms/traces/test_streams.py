@@ -105,7 +105,7 @@ def budgets(tmp_path: Path) -> dx.Budgets:
 def test_a_stream_pays_from_a_ledger_what_its_steps_cost(budgets: dx.Budgets) -> None:
     stream = PLANE.stream(np.random.default_rng(6), purse=budgets.purse("anna", unit="per km", release="walk"))
     paid, steps = Fraction(0), []
-    with pytest.raises(dx.BudgetExceeded, match=r"'anna' has .* left of 150 per km"):
+    with pytest.raises(dx.BudgetExceeded, match=r"the person has .* left of 150 per km"):
         for point in WALK:
             steps.append(step := stream.step(point))
             assert step is not None

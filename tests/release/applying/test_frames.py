@@ -223,6 +223,7 @@ INDICES: dict[str, Any] = {
     "text": lambda frame: frame.set_axis(
         [f"{lat}, {lon}" for lat, lon in zip(frame["lat"], frame["lon"], strict=True)]
     ),
+    "one of two": lambda frame: frame.set_index(["person", "lat"], drop=False)[:2],
     "copies": lambda frame: frame.set_axis(pd.MultiIndex.from_frame(frame[["lat", "lon"]], names=["p", "q"])),
     "times": lambda frame: frame.set_axis(pd.to_datetime(frame["time"], unit="D").rename("day")),
 }
@@ -238,10 +239,42 @@ def test_no_index_is_published_that_was_not_chosen(index: str, keep: list[str] |
     except dx.SpecError as error:
         assert error.field in ("data", "index", "columns") and keep is None
         return
-    left = found.reset_index()
+    left = [found.index, *(found[name] for name in found)]
     true = {repr(value) for name in ("lat", "lon") for value in frame[name].tolist()}
-    assert not [text for name in left for text in map(str, left[name]) if any(value in text for value in true)]
+    assert not [text for values in left for text in map(str, values) if any(value in text for value in true)]
     assert keep is None or found.index.equals(pd.RangeIndex(len(found)))
+
+
+LABELS: dict[str, Any] = {
+    "counted": lambda frame: frame,
+    "counted, some left out": lambda frame: frame[frame["time"] % 3 > 0],
+    "reversed": lambda frame: frame[::-1],
+    "counted from 7": lambda frame: frame.set_axis(pd.RangeIndex(7, 47)),
+    "text": lambda frame: frame.set_axis([f"i{number}" for number in range(40)]),
+    "masked": lambda frame: frame.set_axis(pd.array(range(40, 0, -1), "Int64")),
+    "categories": lambda frame: frame.set_axis(pd.CategoricalIndex([f"i{number}" for number in range(40)])),
+    "days": lambda frame: frame.set_axis(pd.date_range("2020", periods=40)),
+    "named": lambda frame: frame.set_index("person"),
+    "a column": lambda frame: frame.set_index("person", drop=False),
+    "two": lambda frame: frame.set_index(["time", "person"], drop=False).rename_axis([None, "person"]),
+    "beside columns of its names": lambda frame: frame.assign(index=1, level_0=2)[::-1],
+}
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("left_out", [0, 3])
+def test_reports_go_to_their_rows_by_label(labels: str, left_out: int) -> None:
+    frame = LABELS[labels](pd.DataFrame(people()))
+    frame.iloc[:left_out, frame.columns.get_loc("lat")] = np.nan
+    found = dx.apply(town(), frame, lat="lat", lon="lon", outside="drop")
+    assert found.index.names == frame.index.names
+    assert [*found.index] == [*frame.index[left_out:]]
+    assert {*found.columns} == {*frame.columns, *ADDED}
+    name = frame.index.names[-1] or "index"
+    if labels not in ("counted", "beside columns of its names"):
+        less = dx.apply(town(), frame, lat="lat", lon="lon", outside="drop", columns=dx.Columns(drop=[name]))
+        assert name not in [*less.columns, *less.index.names]
+        assert labels == "two" or [*less["note"]] == [*frame.iloc[less.index]["note"]]
 
 
 def test_an_index_of_true_values_is_not_published() -> None:

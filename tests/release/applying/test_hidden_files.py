@@ -47,7 +47,7 @@ def test_reports_are_their_owners_until_they_are_whole(
     drawn = files.Plan.drawn
 
     def looked(*given: Any) -> Any:
-        seen.append(mode(files.partial_of(output)))
+        seen.extend(map(mode, tmp_path.glob(f".{output.name}.*part")))
         return drawn(*given)
 
     monkeypatch.setattr(files.Plan, "drawn", looked)

@@ -14,11 +14,13 @@ from uuid import UUID
 import narwhals as nw
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import dxopt as dx
 from dxopt.runtime.identity import identity
-from tests.material.carriers import FLOATS, NARROW, TEXT, TIMES, WHOLE, Carrier
+from tests.material.carriers import COLUMNS, FLOATS, NANOSECONDS, NARROW, TEXT, TIMES, WHOLE, Carrier
 from tests.material.people import counts
 from tests.material.vectors import PERSONS, ROUNDED
 
@@ -55,15 +57,109 @@ def test_floats(name: str, gap: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NARROW)
 @pytest.mark.parametrize("gap", [False, True])
 def test_narrow_floats(name: str, gap: bool, tmp_path: Path) -> None:
-    persons = [1234567.0, 0.1, 1234567.0, 16777215.0, *[None] * gap]
-    found = paid(NARROW[name], persons, tmp_path, [*BEDS, *[None] * gap])
-    assert found == {"1234567": 2, "0.1": 1, "16777215": 1}
+    persons = [1234567.0, 0.1, 1234567.0, 16777215.0, 1000000.5, 0.0001, *[None] * gap]
+    found = paid(NARROW[name], persons, tmp_path, [*BEDS, 1.0, 2.0, *[None] * gap])
+    assert found == {"1234567": 2, "0.1": 1, "16777215": 1, "1000000.5": 1, "0.0001": 1}
 
 
 @pytest.mark.parametrize("name", TIMES)
 def test_times(name: str, tmp_path: Path) -> None:
     persons = [datetime(2024, 1, 2), datetime(2024, 1, 2, 3), datetime(2024, 1, 2), datetime(2024, 1, 2, 3)]
     assert paid(TIMES[name], persons, tmp_path) == {"2024-01-02": 2, "2024-01-02 03:00:00": 2}
+
+
+@pytest.mark.parametrize("name", NANOSECONDS)
+def test_times_to_the_nanosecond(name: str, tmp_path: Path) -> None:
+    spelt = ["2024-01-02 03:00:00.123456789", "2024-01-02 03:00:00.123456", "2024-01-02"]
+    moments = [*map(pd.Timestamp, spelt), pd.Timestamp(spelt[0])]
+    assert paid(NANOSECONDS[name], moments, tmp_path) == {spelt[0]: 2, spelt[1]: 1, spelt[2]: 1}
+    space = dx.MetricSpace.from_points([[0.0], [1.0], [2.0]], labels=spelt)
+    (folder := tmp_path / "labels").mkdir()
+    data = NANOSECONDS[name](folder, {"person": moments[:3], "beds": BEDS[:3]})
+    table = dx.integer_table(dx.classic.exponential(space, epsilon=60.0))
+    output = folder / f"out{data.suffix}" if isinstance(data, Path) else None
+    dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[]))
+
+
+ARRAYS = {
+    "narrow": (np.array([0.1, 1000000.5, 0.0001, 7], dtype="float32"), ["0.1", "1000000.5", "0.0001", "7"]),
+    "half": (np.array([0.1, 1000.5], dtype="float16"), ["0.1", "1000.5"]),
+    "whole": (np.array([2**60 + 1, 7]), [str(2**60 + 1), "7"]),
+    "floats": (np.array([7.0, 7.5]), ["7", "7.5"]),
+    "nanoseconds": (
+        np.array(["2024-01-02T03:00:00.123456789", "2024-01-02"], dtype="M8[ns]"),
+        ["2024-01-02 03:00:00.123456789", "2024-01-02"],
+    ),
+    "seconds": (
+        np.array(["2024-01-02T03:00:00", "2024-01-02"], dtype="M8[s]"),
+        ["2024-01-02 03:00:00", "2024-01-02"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), list(product(COLUMNS, ARRAYS)))
+def test_columns_that_are_given_as_persons_or_labels(name: str, kind: str, tmp_path: Path) -> None:
+    array, known = ARRAYS[kind]
+    if kind == "half" and ("index" in name or "categor" in name):
+        pytest.skip("pandas has no such index")
+    given = COLUMNS[name](array)
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=100) as ledger:
+        ledger.charge(ledger.begin("run"), 0, given, 1, unit="per unit")
+        assert [account.person for account in ledger.accounts()] == sorted(known)
+        assert ledger.left(given) == [99] * len(known)
+    options: dict[str, Any] = {"key": dx.Key(bytes(32)), "release": "r"}
+    for index in range(7):
+        drawn = counts().sample_for(given, index=[index] * len(known), **options)
+        assert drawn.tolist() == counts().sample_for(known, index=[index] * len(known), **options).tolist()
+    space = dx.MetricSpace.from_points([*map(float, range(len(known)))], labels=given)
+    assert [*map(space.index, known)] == space.naming.find(known).tolist() == [*range(len(known))]
+    renamed = dx.MetricSpace.from_points([*map(float, range(len(known)))], labels=known)
+    assert renamed.naming.find(given).tolist() == [*range(len(known))]
+    if kind != "half":
+        weights = pd.Series(range(1, len(known) + 1), index=pd.Index(given))
+        found = dx.prior_from_frame(renamed, weights).probabilities
+        assert np.allclose(found * found.sum() / found[0], range(1, len(known) + 1))
+
+
+ALONE: list[Any] = ["ann", b"ann", 7, 7.5, None, pd.Timestamp(0), np.datetime64(0, "s"), pd.DataFrame({"a": [1]})]
+ALONE += [np.array([["ann"]]), np.array("ann")]
+
+
+@pytest.mark.parametrize("given", ALONE, ids=range(len(ALONE)))
+def test_one_value_is_no_list_of_persons(given: Any, tmp_path: Path) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        counts().sample_for(given, index=[1], key=dx.Key(bytes(32)), release="r")
+    assert caught.value.field == "persons"
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=1) as ledger, pytest.raises(dx.SpecError):
+        ledger.left(given)
+
+
+def test_decimals_of_thousands(tmp_path: Path) -> None:
+    """Arrow has decimals with fewer digits than whole numbers, which narwhals has not."""
+    kind = pd.ArrowDtype(pa.decimal128(5, -3))
+    frame = pd.DataFrame({"person": pd.Series([Decimal(7000), Decimal(8000)], dtype=kind), "beds": [1, 2]})
+    assert paid(lambda folder, rows: frame, [], tmp_path) == {"7000": 1, "8000": 1}
+    assert paid(lambda folder, rows: frame.assign(person=["7", "8"], other=frame.person), [], tmp_path)["7"] == 1
+
+
+OUT_OF_YEARS = {
+    "pandas": pd.Series(np.array(["12024-01-02"], dtype="M8[s]")),
+    "before": pd.Series(np.array(["-001-01-02"], dtype="M8[s]")),
+    "pandas Arrow": pd.Series(pd.array(pa.array([4_000_000], pa.date32()), dtype=pd.ArrowDtype(pa.date32()))),
+    "object": pd.Series([np.timedelta64(26, "h")], dtype=object),
+    "dates": pl.Series([4_000_000]).cast(pl.Date),
+    "moments": pl.Series([10**15]).cast(pl.Datetime("ms")),
+    "zoned": pl.Series([10**15]).cast(pl.Datetime("ms", "UTC")),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_YEARS)
+def test_times_that_programs_do_not_write_alike_are_refused(name: str, tmp_path: Path) -> None:
+    column = OUT_OF_YEARS[name]
+    frame = (pd if isinstance(column, pd.Series) else pl).DataFrame({"person": column, "beds": [1]})
+    with pytest.raises(dx.SpecError) as caught:
+        paid(lambda folder, rows: frame, [], tmp_path)
+    assert caught.value.field == "person"
 
 
 LARGE = [(FLOATS[name], 2.0**53) for name in FLOATS if name != "pandas float32"]
@@ -105,7 +201,11 @@ def with_commas(carrier: Carrier, persons: list[Any], folder: Path, **said: Any)
 def test_decimal_commas(name: str, tmp_path: Path) -> None:
     assert {*with_commas(TEXT[name], [*COMMAS], tmp_path, decimal=",")} == {*COMMAS.values()}
     (folder := tmp_path / "points").mkdir()
-    assert {*with_commas(TEXT[name], [*COMMAS], folder)} == {*map(identity, COMMAS)}
+    assert {*with_commas(TEXT[name], [*COMMAS], folder, decimal=".")} == {*map(identity, COMMAS)}
+    (folder := tmp_path / "unsaid").mkdir()
+    with pytest.raises(dx.SpecError) as caught:
+        with_commas(TEXT[name], ["x", "7,0"], folder)
+    assert (caught.value.field, caught.value.options) == ("person", {"decimal"})
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -116,10 +216,20 @@ def test_numbers_that_decimal_commas_leave_open_are_refused(name: str, spelt: st
     assert caught.value.field == "person"
 
 
-@pytest.mark.parametrize("beds", ["3", "3,0"])
-def test_decimal_commas_of_csv_are_guessed_by_all_columns_that_are_named(beds: str, tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text(f"person;beds\n7,0;{beds}\n8,5;{beds}\n")
-    assert with_commas(lambda folder, rows: folder / "data.csv", [], tmp_path) == ["7", "8.5"]
+@pytest.mark.parametrize("field", ["person", "data"])
+@pytest.mark.parametrize("row", ["7,0;3", "12,345;1,0", "12,345;1", "7,0;1.5"])
+def test_decimal_commas_of_persons_and_labels_do_not_hang_on_other_columns(
+    row: str, field: str, tmp_path: Path
+) -> None:
+    (tmp_path / "data.csv").write_text(f"person;beds\n{row}\n")
+    space = dx.MetricSpace.from_points([[0.0], [1.0]], labels=["7", "12.345"])
+    labelled = dx.integer_table(dx.classic.exponential(space, epsilon=1.0))
+    with pytest.raises(dx.SpecError) as caught:
+        if field == "person":
+            with_commas(lambda folder, rows: folder / "data.csv", [], tmp_path)
+        else:
+            dx.apply(labelled, tmp_path / "data.csv", tmp_path / "out.csv", columns=dx.Columns(label="person"))
+    assert (caught.value.field, caught.value.options) == (field, {"decimal"})
 
 
 @pytest.mark.parametrize("name", TEXT)
@@ -168,6 +278,10 @@ DOUBTFUL += [
     np.float32(2**24),
     b"ab\0\1",
     UUID(int=1).bytes,
+    b"1.2E+11",
+    b"9007199254740993.0",
+    np.timedelta64(26, "h"),
+    np.datetime64("12024-01-02", "s"),
     *map(Decimal, ("Infinity", "1E+99999999", "1E-99999999")),
 ]
 

@@ -122,7 +122,7 @@ class TestBudgets(WithLedger):
         assert self.spent() == Counter(self.frame["person"])
         with pytest.raises(
             dx.BudgetExceeded,
-            match=r"budget: 2 persons .* first, 'ann', has 0 left of 2.41 per km, but 2.41 is asked for 3 rows",
+            match=r"budget: 2 persons .* the first has 0 left of 2.41 per km, but 2.41 is asked for 3 rows",
         ):
             dx.apply(town(), self.frame, **COLUMNS, person="person", ledger=self.ledger)
         assert self.spent() == Counter(self.frame["person"])
@@ -131,7 +131,7 @@ class TestBudgets(WithLedger):
         self.ledger.set(self.level, person="bob")
         with pytest.raises(
             dx.BudgetExceeded,
-            match=r"person 'bob' has 0.803 left of 0.803 per km, but 1.61 is .* 2 rows; .*='drop', or set 1.607",
+            match=r"the person has 0.803 left of 0.803 per km, but 1.61 is .* 2 rows; .*='drop', or set 1.607",
         ):
             self.apply()
         assert not any(self.spent().values())
@@ -160,14 +160,14 @@ class TestBudgets(WithLedger):
             self.apply()
         assert sum(self.spent().values()) == 12
         assert not self.output.exists()
-        part = self.output.with_name(".out.csv.part")
+        [part] = self.output.parent.glob(".out.csv.*.part")
         assert part.read_bytes() == b""
         self.apply()
         assert self.spent() == Counter(self.frame["person"])
         assert not part.exists()
         assert len(self.output.read_text().splitlines()) == 21
         # a finished run is not gone on with
-        with pytest.raises(dx.BudgetExceeded, match="the first, 'ann', has 0 left of"):
+        with pytest.raises(dx.BudgetExceeded, match="the first has 0 left of"):
             self.apply()
 
     def test_the_same_again_after_the_end_is_paid_for_again(self) -> None:
@@ -229,7 +229,7 @@ dx.apply(
         done = subprocess.run([sys.executable, "-c", program], cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=False)
         assert done.returncode == -signal.SIGKILL
         assert not self.output.exists()
-        hidden = self.output.with_name(".out.csv.part")
+        [hidden] = self.output.parent.glob(f".out.csv.{12 * '?'}.part")
         written = hidden.read_bytes()
         found = dx.apply(town(), self.data, self.output, **COLUMNS, person="person", ledger=self.ledger)
         assert self.output.read_bytes() == written
@@ -248,7 +248,7 @@ dx.apply(
         for _ in range(3):
             self.apply(key=KEY, release="autumn")
         assert self.spent()["ann"] == 2
-        with pytest.raises(dx.BudgetExceeded, match="budget: person 'ann' has"):
+        with pytest.raises(dx.BudgetExceeded, match="budget: the person has"):
             self.apply(key=KEY, release="winter")
         assert self.spent()["ann"] == 2
         assert [(one.rows, one.key) for one in self.ledger.history("ann")] == [(2, KEY.fingerprint)]

@@ -12,7 +12,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.errors import SpecError
-from dxopt.release.applying.place_like import Beside, is_cell, looks_like_place
+from dxopt.release.applying.place_like import Beside, is_cell, is_code, looks_like_place
 from tests.material.carriers import TEXT, pa, pd, pl
 from tests.material.people import counts
 
@@ -51,6 +51,21 @@ PLACES: dict[str, Any] = {
     "a box by other names": {"min_x": 2, "minY": 48},
     "a box by directions": {"west": 2, "south": 48, "east": 3, "north": 49},
     "a point in a plane": {"x": 2, "y": 48, "spatialReference": {"wkid": 4326}},
+    "an address of a map": "https://waze.com/ul?ll=48.85341%2C2.34880",
+    "a marker of a map": "https://www.openstreetmap.org/?mlat=48.85341&mlon=2.34880",
+    "a pin of a map": "https://www.google.com/maps/place/data=!3d48.85341!4d2.34880",
+    "two decimals and a colon": "48.85341:2.34880",
+    "ISO 6709": "+48.8534+002.3488/",
+    "ISO 6709 in minutes": "+4851.204+00220.928+35/",
+    "NMEA 0183": "$GPGLL,4851.2040,N,00220.9280,E,225444,A",
+    "degrees and minutes with decimals": "N48° 51.204 E002° 20.928",
+    "WKB in base 64": "AQEAAAA5tMh2vqcCQCNKe4MvbUhA",
+    "WKB in base 64 of addresses": "AQEAAAA5tMh2vqcCQCNKe4MvbUhA".replace("/", "_"),
+    "a square of MGRS": "31UDQ5222711412",
+    "a square of MGRS with blanks": "31U DQ 5222 1141",
+    "a point of UTM": "31U 452227 5411412",
+    "a cell as a float": float(0x8928308280FFFFF),
+    "a cell as a float in text": repr(float(0x8928308280FFFFF)),
     "a complex number": 2.35 + 48.85j,
     "GeoJSON": {"type": "Point", "coordinates": [2, 48]},
     "an object": {"lat": 48, "lon": 2},
@@ -82,6 +97,13 @@ NO_PLACES: dict[str, Any] = {
     "amounts": "1,234 5,678",
     "one axis": {"x": 3, "value": 4},
     "half a list": "[1, 2",
+    "a sum": "4567+89",
+    "a range": "0.125 - 0.250",
+    "a UUID": "5c1de4d8-3f1c-4a4e-9b7e-2dad35000026",
+    "an order": "12DEF456789",
+    "a price and a rate": "EUR 1234.500, 19.000 %",
+    "base 64": "AQIDBAUGBwgJCgsMDQ4PEBESExQV",
+    "a number as text": "123456789.5",
     "a plus": "c++ and 2+2",
 }
 WRAPPED = {
@@ -98,7 +120,7 @@ def test_places(name: str, form: str) -> None:
     value = PLACES[name]
     if form == "as text" and type(value) in (bytes, np.ndarray, np.int64, complex):
         pytest.skip("JSON has none")
-    assert looks_like_place(WRAPPED[form](value))
+    assert looks_like_place(WRAPPED[form](value)) or is_code(value)
     beside = Beside()
     beside.look([("note", np.array([None, WRAPPED[form](value)], dtype=object))], [["1", "2"]])
     with pytest.raises(SpecError) as refused:
@@ -112,14 +134,14 @@ def test_no_places(name: str, form: str) -> None:
     value = NO_PLACES[name]
     if form == "as text" and isinstance(value, bytes):
         pytest.skip("JSON has none")
-    assert not looks_like_place(WRAPPED[form](value))
+    assert not looks_like_place(WRAPPED[form](value)) and not is_code(value)
 
 
 @pytest.mark.parametrize("level", range(16))
 def test_cells_of_every_level(level: int) -> None:
     h3 = pytest.importorskip("h3")
     cell = h3.latlng_to_cell(48.85, 2.35, level)
-    assert is_cell(int(cell, 16)) and looks_like_place(cell) and looks_like_place(cell.upper())
+    assert is_cell(int(cell, 16)) and is_code(cell) and is_code(cell.upper()) and is_code(float(int(cell, 16)))
     assert not is_cell(int(cell, 16) | 1 << 63) and not is_cell(int(cell, 16) ^ 1 << 59) and not is_cell(-1)
 
 

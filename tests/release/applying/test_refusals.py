@@ -161,8 +161,8 @@ def test_underscores_in_a_file_are_no_number(tmp_path: Path) -> None:
         (counts, {"columns": dx.Columns(x="lat", y="lon")}, "x: the secrets have no two coordinates with a metric"),
         (town, {"lat": "lat", "lon": "lng"}, "columns: there is no column 'lng'; choose among person, lat"),
         (town, {"lat": "lat", "lon": "lon", "outside": "ignore"}, "outside: is 'ignore'; choose one of refuse"),
-        (town, {"lat": "lat", "lon": "lon", "within": -1}, "within: is -1; give a finite distance"),
-        (town, {"lat": "lat", "lon": "lon", "within": math.nan}, "within: is nan; give a finite distance"),
+        (town, {"lat": "lat", "lon": "lon", "within": -1}, "within: is -1; give a finite number"),
+        (town, {"lat": "lat", "lon": "lon", "within": math.nan}, "within: is nan; give a finite number"),
         (counts, {"columns": dx.Columns(label="time"), "within": 1}, "within: is given for labels"),
         (
             town,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 import dxopt as dx
 from dxopt.release.applying import formats
 from dxopt.release.applying.files import digest_of, held
+from dxopt.release.budgets import budgets, ledger_file
 from tests.material.carriers import TEXT, csv_of
 from tests.material.people import counts
 
@@ -89,7 +92,9 @@ def apply(data: Any, output: Any, ledger: dx.Budgets | None, **options: Any) -> 
 
 
 def hidden(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir() if path.name.startswith(".")}
+    """The hidden files of a folder, without the part of their names that tells runs apart."""
+    names = (path.name for path in folder.iterdir() if path.name.startswith("."))
+    return {re.sub(r"\.[0-9a-f]{12}(?=\.part$)", "", name) for name in names}
 
 
 def belong(output: Path) -> bool:
@@ -291,7 +296,7 @@ class TestTwoAtOnce:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need a privilege")
-@pytest.mark.parametrize("which", [".out.csv.part", ".out.csv.dxopt.json.part"])
+@pytest.mark.parametrize("which", [f".out.csv.{12 * '?'}.part", ".out.csv.dxopt.json.*.part"])
 def test_a_link_in_the_place_of_what_was_left_is_not_published(
     which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,8 +307,90 @@ def test_a_link_in_the_place_of_what_was_left_is_not_published(
             with pytest.raises(KeyboardInterrupt):
                 apply(data, output, ledger)
         assert stops.calls[-2:] == ["finish", "replace"]
-        (tmp_path / which).rename(tmp_path / "elsewhere")
-        (tmp_path / which).symlink_to(tmp_path / "elsewhere")
+        [left] = tmp_path.glob(which)
+        left.rename(tmp_path / "elsewhere")
+        left.symlink_to(tmp_path / "elsewhere")
         apply(data, output, ledger)
         assert ledger.account("ann").spent == 4 * LEVEL
     assert belong(output) and not any(path.is_symlink() for path in tmp_path.iterdir())
+
+
+STRONGER = dx.integer_table(dx.classic.geometric(dx.line(6), epsilon=3.0))
+OTHERS: dict[str, dict[str, Any]] = {
+    "over budget": {"columns": dx.Columns(worst=True)},
+    "over budget with a key": {"key": KEY, "release": "autumn"},
+    "nothing left to drop": {"over_budget": "drop", "table": STRONGER},
+    "other table": {"table": STRONGER},
+    "other unit": {"unit": "per km"},
+    "other ledger": {"default": 0},
+    "stopped": {"default": 100, "stop": 2},
+    "stopped without a ledger": {"person": None, "ledger": None, "stop": 0},
+    "disk full": {"default": 100, "stop": 0},
+}
+"""Other calls to an output, that end without one."""
+
+
+@pytest.mark.parametrize(("step", "at"), [(6, "after"), (7, "before"), (7, "after"), (8, "before")])
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_call_that_is_refused_leaves_what_another_one_has_paid_for(
+    other: str, step: int, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = OTHERS[other].copy()
+    stop, table = asked.pop("stop", None), asked.pop("table", counts())
+    data, output = csv_of(tmp_path, ROWS), tmp_path / "out.csv"
+    with opened(tmp_path) as ledger:
+        ledger.set(2 * LEVEL)
+        with monkeypatch.context() as patch:
+            stops = Stops(patch, step, at, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                apply(data, output, ledger)
+        assert len(stops.calls) == step + 1 and not output.exists()
+        files = {path: path.read_bytes() for path in tmp_path.glob("*csv*")}
+        options: dict[str, Any] = {"column": "beds", "within": 0, "person": "person", "ledger": ledger}
+        if {"default", "unit"} & {*asked}:
+            said = {"default": asked.pop("default", 100), "unit": asked.pop("unit", None)}
+            options["ledger"] = dx.Budgets.open(tmp_path / "other.sqlite", create=True, **said)
+        with monkeypatch.context() as patch, pytest.raises((dx.SpecError, KeyboardInterrupt)):
+            if stop is not None:
+                Stops(patch, stop, "before", full if other == "disk full" else interrupted)
+            dx.apply(table, data, output, **options | asked)
+        assert all(path.read_bytes() == content for path, content in files.items())
+        apply(data, output, ledger)
+        assert ledger.account("ann").spent == 2 * LEVEL
+        assert belong(output) and not hidden(tmp_path)
+
+
+class Interrupts:
+    """Interrupt a call as signals do, after so many steps of the ledger's file and of its contexts."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def __call__(self, frame: Any, event: str, argument: object) -> None:
+        if event not in ("call", "c_return"):
+            return
+        file, caller = frame.f_code.co_filename, frame.f_back.f_code.co_filename
+        if ledger_file.__file__ in (file, caller) or (file, caller) == (contextlib.__file__, budgets.__file__):
+            self.left -= 1
+            if self.left == 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+
+def test_an_interrupt_at_any_step_of_a_transaction_leaves_a_frame_unpaid_and_the_ledger_free(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"person": ["ann"], "beds": [3]})
+    after = 0
+    for after in range(1, 1000, 3):
+        (folder := tmp_path / str(after)).mkdir()
+        with opened(folder) as ledger, dx.Budgets.open(folder / "ledger.sqlite", wait=0) as other:
+            sys.setprofile(stop := Interrupts(after))
+            try:
+                apply(frame, None, ledger)
+            except KeyboardInterrupt:
+                assert other.account("ann").spent == ledger.account("ann").spent == 0, after
+                assert other.pay("ann", LEVEL, unit="per unit", release="r")
+            finally:
+                sys.setprofile(None)
+        if stop.left > 0:
+            break
+    assert after > 50

@@ -40,6 +40,9 @@ ARROW: dict[str, Any] = {
     "struct of time": pa.StructArray.from_arrays([TIME], ["at"]),
     "struct of text that is none": pa.StructArray.from_arrays([NO_TEXT], ["at"]),
     "list of time": pa.array([[1], [], [45296123456789]], pa.list_(pa.time64("ns"))),
+    "struct of texts": pa.array([{"a": 1, "b": "x"}, None, {"a": 2, "b": "y"}]),
+    "list of texts": pa.array([["a", "b"], [], ["a"]]),
+    "list of bytes": pa.array([[b"a"], None, [b"a"]]),
     "large list": pa.array([["a"], None, ["b"]], pa.large_list(pa.string())),
     "fixed list": pa.array([["a"], ["b"], ["c"]], pa.list_(pa.string(), 1)),
     "map": pa.array([[("m", "v")], [], None], pa.map_(pa.string(), pa.string())),
@@ -56,6 +59,8 @@ ARROW: dict[str, Any] = {
     "bytes": pa.array([b"\xff", None, b"x"]),
     "fixed bytes": pa.array([b"\xff", None, b"x"], pa.binary(1)),
     "nothing": pa.nulls(3),
+    "list of nothing": pa.array([[None, None], None, []]),
+    "map of nothing": pa.array([[("a", None)], None, []], pa.map_(pa.string(), pa.null())),
     "true": pa.array([True, None, False]),
     "unsigned": pa.array([2**64 - 1, None, 1], pa.uint64()),
     "dictionary": pa.array(["x", "SECRET", "y"]).dictionary_encode(),
@@ -76,6 +81,15 @@ def parquet_of(folder: Path, column: Any) -> Path:
     return folder / "a.parquet"
 
 
+def groups_of(folder: Path, column: Any) -> Path:
+    pq.write_table(arrow_of(folder, column), folder / "a.parquet", row_group_size=1)
+    return folder / "a.parquet"
+
+
+def chunks_of(folder: Path, column: Any) -> Any:
+    return pa.concat_tables([arrow_of(folder, column).slice(row, 1) for row in range(3)])
+
+
 def arrow_of(folder: Path, column: Any) -> Any:
     return pa.table({"beds": [1, 2, 50], "k": column})
 
@@ -85,6 +99,7 @@ def pandas_of(folder: Path, column: Any) -> Any:
 
 
 CARRIERS: dict[str, Callable[[Path, Any], Any]] = {"parquet": parquet_of, "arrow": arrow_of, "pandas": pandas_of}
+PARTED: dict[str, Callable[[Path, Any], Any]] = {"parquet": groups_of, "arrow": chunks_of}
 CASES = [
     *((carrier, name) for carrier in CARRIERS for name in ARROW),
     *((carrier, name) for carrier in ("arrow", "pandas") for name in IN_MEMORY),
@@ -112,6 +127,12 @@ def test_every_type_is_dropped_and_kept(tmp_path: Path, carrier: str, name: str)
     assert expected is None or found.to_pylist() == expected.to_pylist()
     if "dictionary" in name:
         assert "dictionary" not in str(found.type)
+
+
+@pytest.mark.parametrize(("carrier", "name"), [(carrier, name) for carrier in PARTED for name in ARROW])
+def test_every_type_is_kept_in_groups_of_rows(tmp_path: Path, carrier: str, name: str) -> None:
+    whole, parted = (applied(of[carrier](tmp_path, ARROW[name]))["k"] for of in (CARRIERS, PARTED))
+    assert parted.combine_chunks() == whole.combine_chunks()
 
 
 @pytest.mark.parametrize("name", ARROW)
@@ -177,6 +198,28 @@ def test_every_type_of_polars_is_dropped_and_kept(column: Any) -> None:
     frame = pl.DataFrame({"beds": [1, 2, 50]}).with_columns(column.cast(column.dtype).alias("k"))
     assert applied(frame)["k"].dtype == column.dtype
     assert "k" not in applied(frame, columns=dx.Columns(drop=["k"])).columns
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128])
+def test_integers_of_128_bits_are_secrets_labels_and_persons(kind: Any) -> None:
+    frame = pl.DataFrame({"beds": [1, 2], "who": [7, 2**100]}, schema={"beds": kind, "who": kind})
+    asked = {"key": dx.Key.new(), "release": "r", "person": "who"}
+    found = dx.apply(counts(), frame, column="beds", within=0, **asked)
+    assert found["who"].to_list() == [7, 2**100]
+    for same in (
+        frame.with_columns(beds=pl.col("beds").cast(pl.Int8)),
+        frame.with_columns(who=pl.Series(["7", f"{2**100}"])),
+    ):
+        assert dx.apply(counts(), same, column="beds", within=0, **asked)["beds"].to_list() == found["beds"].to_list()
+    assert len(dx.apply(counts(), frame, columns=dx.Columns(label="beds"))) == 2
+
+
+@pytest.mark.parametrize("kind", [pl.List(pl.Int128), pl.Array(pl.Int128, 1), pl.Struct({"a": pl.Int128})], ids=str)
+def test_nested_integers_of_128_bits_are_refused(kind: Any) -> None:
+    values = [{"a": 1}] if kind == pl.Struct else [[1]]
+    with pytest.raises(dx.SpecError) as refused:
+        applied(pl.DataFrame({"beds": [1], "k": pl.Series(values, dtype=kind)}))
+    assert refused.value.field == "data"
 
 
 def test_a_column_of_several_types_is_refused() -> None:

@@ -52,7 +52,7 @@ def test_a_budget_is_spent_to_the_last_digit_and_no_further(ledger: Path) -> Non
         for _ in range(10):
             budgets.pay("anna", 0.1, unit=KM, release="server")
         for level in (0.1, 5e-324):
-            wrong = f"^budget: person 'anna' has 0 left of 1 per km, but {level:.3g} is asked; release nothing"
+            wrong = f"^budget: the person has 0 left of 1 per km, but {level:.3g} is asked; release nothing"
             with pytest.raises(dx.BudgetExceeded, match=wrong):
                 budgets.pay("anna", level, unit=KM, release="server")
     with dx.Budgets.open(ledger) as budgets:
@@ -78,11 +78,13 @@ def test_all_rows_are_charged_or_none(ledger: Path) -> None:
     with opened(ledger, 1) as budgets:
         budgets.set("1/10", person="bob")
         run = budgets.begin("r")
-        with pytest.raises(dx.BudgetExceeded, match="'bob'"):
+        with pytest.raises(dx.BudgetExceeded) as caught:
             budgets.charge(run, 0, ["anna", "bob", "carl", "bob"], 0.1, unit=KM)
+        assert caught.value.person == "bob"
         assert budgets.totals() == type(budgets.totals())(1, 0, Fraction(0), ("r",))
-        with pytest.raises(dx.BudgetExceeded, match="'dora'"):  # the first in the order of the rows
+        with pytest.raises(dx.BudgetExceeded) as caught:
             budgets.charge(run, 0, ["anna", "dora", "bob"] * 11, 0.1, unit=KM, tags=[b"1", None, b"2"] * 11)
+        assert caught.value.person == "dora"  # the first in the order of the rows
         budgets.check()
 
 
@@ -166,7 +168,7 @@ def test_deltas_add_up_as_well(ledger: Path) -> None:
 
 def test_budgets_are_set_raised_and_lowered(ledger: Path) -> None:
     with opened(ledger, None) as budgets:
-        with pytest.raises(dx.BudgetExceeded, match="person 'anna' has no budget; set one, or a default"):
+        with pytest.raises(dx.BudgetExceeded, match="the person has no budget; set one, or a default"):
             budgets.pay("anna", 0.1, unit=KM, release="r")
         assert budgets.account("anna").budget is None and budgets.left(["anna"]) == [0]
         budgets.set("ln(4)")

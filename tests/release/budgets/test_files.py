@@ -89,6 +89,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "has the amount 'much'; it was altered": spoil_amount,
     "says that 'anna' has overspent": change("UPDATE settings SET value = '1/4' WHERE name = 'epsilon'"),
     "has rows of a run that do not match": change("INSERT INTO rows VALUES (1, 7, 1, 1, NULL)"),
+    "has the amount '2/4'": change("UPDATE levels SET epsilon = '2/4'"),
+    "has the amount '03'": change("UPDATE settings SET value = '03' WHERE name = 'epsilon'"),
+    "has another name": lambda file: file.with_name("h.sqlite").hardlink_to(file),
     "has draws with a key that do not match their tags": change("UPDATE payments SET key = '9e39bbe0'"),
     "a key that do not match their tags": change("INSERT INTO tags VALUES (1, 1, x'00')"),
 }
@@ -100,6 +103,24 @@ def test_what_is_no_sound_ledger_is_one_line(ledger: Path, message: str) -> None
     with pytest.raises(dx.SpecError, match=f"ledger: .*{message}") as caught:
         dx.Budgets.open(ledger).check()
     assert "\n" not in str(caught.value)
+
+
+SPELLINGS = ["anna ", "7.0", "\u200banna", "anna\u0308", "1e+20", "", "9007199254740992.0", "2026-01-31 00:00:00"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("key", [None, dx.Key(bytes(range(32)))])
+def test_a_person_in_another_spelling_is_found(key: dx.Key | None, spelling: str, tmp_path: Path) -> None:
+    file = tmp_path / "budget.sqlite"
+    with dx.Budgets.open(file, create=True, unit=KM, default=3, key=key) as budgets:
+        for person in ("anna", "7", "007", "2026-01-31", "a b", f"{10**20}", "Ünal"):
+            budgets.pay(person, 0.5, unit=KM, release="r")
+        budgets.check()
+        db = sqlite3.connect(file)
+        db.execute("INSERT INTO persons (person) VALUES (?)", (spelling,))
+        db.commit()
+        with pytest.raises(dx.SpecError, match=r"^ledger: has .*, which is no person as they are stored; it was alt"):
+            budgets.check()
 
 
 @pytest.mark.parametrize("name", [*(name for _, name in sorted(TABLES)), "payments_again"])

@@ -31,8 +31,9 @@ def test_persons_come_as_arrays_and_columns(ledger: Path) -> None:
         run = budgets.begin("r")
         assert budgets.charge(run, 0, [], 0.1, unit=KM).shape == (0,)
         budgets.charge(run, 0, np.array(["anna", "bob"]), 0.1, unit=KM)  # pyright: ignore[reportArgumentType]
-        with pytest.raises(dx.BudgetExceeded, match="'bob'"):
+        with pytest.raises(dx.BudgetExceeded) as found:
             budgets.charge(run, 2, column, 0.1, unit=KM)  # pyright: ignore[reportArgumentType]
+        assert found.value.person == "bob"
         assert {account.person for account in budgets.accounts()} == {"anna", "bob"}
 
 
@@ -53,7 +54,7 @@ def test_amounts_as_they_are_written(ledger: Path, budget: str, exact: Fraction)
 BAD = {
     "budget: is the text 'much'": lambda budgets: budgets.set("much"),
     "budget: is -1": lambda budgets: budgets.set(-1),
-    "budget: is not a finite double": lambda budgets: budgets.set(math.inf),
+    "budget: is inf": lambda budgets: budgets.set(math.inf),
     "budget: is -0.5": lambda budgets: budgets.set("-1/2"),
     "budget: counts too many releases": lambda budgets: budgets.set("9" * 30 + "x1"),
     "delta: is nan": lambda budgets: budgets.set(1, delta="nan"),
@@ -65,11 +66,11 @@ BAD = {
     "unit: is ''": lambda budgets: budgets.pay("a", 1, unit="", release="r"),
     "persons: number 0 is nobody": lambda budgets: budgets.pay("", 1, unit=KM, release="r"),
     "persons: is of type list": lambda budgets: budgets.left(["a", [3]]),
-    "persons: are one text": lambda budgets: budgets.left("anna"),
+    "persons: are one value": lambda budgets: budgets.left("anna"),
     "persons: has half of a surrogate pair": lambda budgets: budgets.left(["\udc80"]),
     "first: is -1": lambda budgets: budgets.charge(budgets.begin("r"), -1, ["a"], 1, unit=KM),
-    "unit: '.udc80' has": lambda budgets: budgets.pay("a", 1, unit="\udc80", release="r"),
-    "release: '.udc80' has": lambda budgets: budgets.pay("a", 1, unit=KM, release="\udc80"),
+    "unit: has half": lambda budgets: budgets.pay("a", 1, unit="\udc80", release="r"),
+    "release: has half": lambda budgets: budgets.pay("a", 1, unit=KM, release="\udc80"),
     "tags: are not all bytes": lambda budgets: budgets.pay("a", 1, unit=KM, release="r", tag="home"),
     "run: is ' '": lambda budgets: budgets.begin(" "),
     "release: is None": lambda budgets: budgets.pay("a", 1, unit=KM, release=None),

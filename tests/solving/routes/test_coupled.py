@@ -166,7 +166,7 @@ def test_budget_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"delta": 1.0}, "delta: is 1, which promises nothing; give a number from 0 to below 1"),
+        ({"delta": 1.0}, "delta: is 1; give a number from 0 to below 1"),
         ({"delta": "much"}, "delta: is 'much', which is not a number"),
         ({"pairs": "some"}, "pairs: is 'some'; choose one of all, adjacent"),
         ({"objective": "least"}, "objective: there is no 'least'; choose one of expected_loss, worst_loss"),

@@ -132,27 +132,52 @@ const dxopt = (() => {
     "format version name bits epsilon delta cost variation pairs metric unit secrets reports secrets_are_reports " +
     "secret_points report_points space sections";
   const SPACE = {
-    lattice: "kind metric shape spacing",
-    torus: "kind metric shape spacing",
-    product: "factors kind",
-    tree: "edges kind labels lengths",
-    points: "kind labels metric parameters points",
-    distances: "distances kind labels",
+    lattice: ["kind", "shape", "spacing", "metric"],
+    torus: ["kind", "shape", "spacing", "metric"],
+    product: ["kind", "factors"],
+    tree: ["kind", "edges", "lengths", "labels"],
+    points: ["kind", "points", "metric", "labels", "parameters"],
+    distances: ["kind", "distances", "labels"],
   };
+  const POSITIONS = ["degrees", "outlines", "streets", "unit"].map((name) => `positions.${name}`);
+  const WHOLE = /^(version|bits|sections|(\d+\.)*(shape|factors|edges))$/;
+
+  // JSON as Python writes it, which tells whole numbers from others
+  function spelled(value, whole = false) {
+    if (Array.isArray(value)) return `[${value.map((entry) => spelled(entry, whole)).join(", ")}]`;
+    if (value && typeof value === "object") {
+      const entries = Object.entries(value).map(([key, entry]) => `${JSON.stringify(key)}: ${spelled(entry, whole || WHOLE.test(key))}`);
+      return `{${entries.join(", ")}}`;
+    }
+    if (typeof value !== "number") return JSON.stringify(value);
+    if (whole) return Number.isSafeInteger(value) ? `${value}` : fail(`${value} is no whole number`);
+    if (Object.is(value, -0)) return "-0.0";
+    const [digits, exponent] = value.toExponential().split("e").map((part, i) => (i ? Number(part) : part));
+    if (value && (exponent < -4 || exponent > 15)) return `${digits}e${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
+    return Number.isInteger(value) ? `${value}.0` : `${value}`;
+  }
+
+  const isText = (value) => typeof value === "string" && value !== "";
+  const differ = (entries) => new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length;
 
   // what follows from a space: the metric, its unit, labels and points
-  function derived(space) {
-    const entries = Object.keys(space).filter((key) => !/^(\d+|positions)\.|^unit$/.test(key));
-    if (entries.sort().join(" ") !== SPACE[space.kind]) fail(`a space of ${space.kind} has ${SPACE[space.kind]}`);
-    if ("unit" in space && !(space.unit && typeof space.unit === "string")) fail("the unit is no text");
+  function derived(space, factor = true) {
+    const needed = SPACE[space.kind];
+    const places = space.kind === "distances" ? (factor ? ["points", "unit"] : ["unit", "points"]) : ["unit"];
+    const order = [...needed, ...Array.from({ length: space.factors || 0 }, (_, i) => `${i}`), ...places, ...POSITIONS];
+    const there = Object.keys(space).map((key) => key.replace(/^(\d+)[.].*/, "$1")).filter((key, i, all) => key !== all[i - 1]);
+    if (!same(there, order.filter((key) => needed.includes(key) || there.includes(key)))) fail(`a space of ${space.kind} has ${needed}`);
+    if (!["unit", "metric"].every((key) => !(key in space) || isText(space[key]))) fail("the unit or metric is no text");
+    if (space.labels && !(space.labels.every((label) => typeof label === "string") && differ(space.labels))) fail("labels are no different texts");
     const found = { metric: null, unit: null, labels: space.labels, points: null, units: [] };
     if (space.kind === "points") {
       found.metric = space.metric;
+      if (!differ(space.points)) fail("two points are the same");
       if (typeof space.points[0][0] === "number") found.points = space.points;
       const parameters = JSON.parse(space.parameters);
       if (GLOBES.includes(space.metric)) found.unit = parameters.unit in EARTH && !space.unit ? parameters.unit : fail("unit");
       const known = found.unit ? ["unit"] : space.metric === "normalised_manhattan" ? ["diameter"] : [];
-      if (!same(Object.keys(parameters), known)) fail(`the metric has the parameters ${known}`);
+      if (!same(Object.keys(parameters), known) || ![spelled(parameters), JSON.stringify(parameters).replace(":", ": ")].includes(space.parameters)) fail(`the metric has the parameters ${known}`);
     } else if (space.shape) {
       if (![space.spacing, ...space.shape].every(Number.isFinite) || !NORMS[space.metric]) fail("the lattice is none");
       const steps = tuples(space.shape);
@@ -177,11 +202,16 @@ const dxopt = (() => {
 
   // fails unless the head of a whole table says what follows from its space, and distances are those of its points
   function check(head, distances) {
-    if (Object.keys(head).sort().join(" ") !== HEAD.split(" ").sort().join(" ")) fail("the head has other entries");
+    if (Object.keys(head).join(" ") !== HEAD) fail("the head has other entries");
+    if (typeof head.secrets_are_reports !== "boolean") fail("whether the secrets are the reports is not said");
+    if (![head.cost, head.variation].every((x) => x === null || Number.isFinite(x))) fail("cost or variation is no number");
+    if ([head.epsilon, head.delta, head.cost, head.variation].some((x) => Object.is(x, -0))) fail("a zero is negative");
+    if (head.secrets.some((_, i) => head.secrets.some((_, j) => Object.is(distances(head.secrets.length * i + j), -0)))) fail("a zero is negative");
     const given = head.space.kind === "distances";
-    const { points, ...rest } = head.space;
+    const { points } = head.space;
+    const entries = Object.entries(head.space).flatMap((entry) => (entry[0] === "kind" ? [entry, ["distances", distances]] : [entry]));
     if (given && points !== undefined && (head.secret_points || !Array.isArray(points[0]) || typeof points[0][0] !== "string")) fail("the points are there twice");
-    const own = derived(given ? { ...rest, distances } : head.space);
+    const own = derived(given ? Object.fromEntries(entries) : head.space, false);
     if (given) own.points = head.secret_points;
     for (const [name, known] of [["metric", own.metric], ["unit", own.unit], ["secrets", own.labels], ["secret_points", own.points]]) {
       if (!same(head[name], known)) fail(`${name}: not that of the space`);
@@ -216,8 +246,11 @@ const dxopt = (() => {
       const own = hex(all.slice(end));
       if (hex(sha256(all.subarray(0, end))) !== own) fail("the table was changed or cut off");
       const view = new DataView(all.buffer, all.byteOffset, all.byteLength);
-      const body = 16 + view.getUint32(8, true);
-      const head = JSON.parse(new TextDecoder("utf-8", { ignoreBOM: true }).decode(all.subarray(16, body)));
+      const body = 16 + Number(view.getBigUint64(8, true));
+      const text = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true }).decode(all.subarray(16, body));
+      const head = JSON.parse(text);
+      const blanks = text.length - spelled(head).length;
+      if (body % 8 || blanks > 7 || text !== spelled(head) + " ".repeat(blanks)) fail("the head is not as it is written");
       if (head.format !== "dxopt table" || head.version !== 1) fail(`version ${head.version} of tables is not known`);
       const { bits, sections, secrets } = head;
       const levels = [head.epsilon, head.delta].every((x) => Number.isFinite(x) && x >= 0);
@@ -231,7 +264,9 @@ const dxopt = (() => {
       let last = 0;
       for (const name in sizes) {
         sizes[name] = [last, sizes[name]];
+        const after = last + sizes[name][1];
         last += Math.ceil(sizes[name][1] / 8) * 8;
+        if (all.subarray(body + after, body + last).some((byte) => byte)) fail("sections are not filled up with zeros");
       }
       if (!same(sections, sizes) || body + last !== end) fail("sections do not follow each other");
       const [starts, reports, steps, distances] = Object.values(sizes).map((size) => body + size[0]);

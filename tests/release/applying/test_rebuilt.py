@@ -1,0 +1,250 @@
+"""What leaves has the values of its rows alone: nothing that was beside them in memory, in any library."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from tests.material.people import counts, people, town
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+TEXT, NUMBER = "CANARY in a buffer", 45.718281828
+WHOLE = struct.unpack("<q", b"CANARY#1")[0]
+HIDDEN = (b"CANARY", struct.pack("<d", NUMBER))
+KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "text": (pa.string(), "a", TEXT),
+    "large text": (pa.large_string(), "a", TEXT),
+    "view": (pa.string_view(), "a", TEXT),
+    "bytes": (pa.binary(), b"a", TEXT.encode()),
+    "fixed bytes": (pa.binary(6), b"abcdef", b"CANARY"),
+    "float": (pa.float64(), 1.5, NUMBER),
+    "integer": (pa.int64(), 1, WHOLE),
+    "decimal": (pa.decimal128(38), Decimal(1), Decimal(WHOLE)),
+    "time": (pa.timestamp("ns"), 1, WHOLE),
+}
+"""A type, a value that is seen, and one that is not."""
+
+
+NULL = [False, True, False]
+
+
+def blanked(array: Any) -> Any:
+    """The same buffers, with a null over the second value."""
+    seen = pa.py_buffer(np.packbits(~np.array(NULL), bitorder="little"))
+    return pa.Array.from_buffers(array.type, len(array), [seen, *array.buffers()[1:]])
+
+
+def counted(values: Any, kind: type = np.int32, first: int = 0) -> Any:
+    return pa.array(np.arange(first, len(values) + 1, dtype=kind))
+
+
+def runs(values: Any) -> Any:
+    return pa.RunEndEncodedArray.from_arrays(counted(values, first=1), values)
+
+
+def lists(values: Any, **mask: Any) -> Any:
+    return pa.ListArray.from_arrays(counted(values), values, **mask)
+
+
+def large_lists(values: Any, **mask: Any) -> Any:
+    return pa.LargeListArray.from_arrays(counted(values, np.int64), values, **mask)
+
+
+def list_views(values: Any, **mask: Any) -> Any:
+    sizes = pa.array(np.ones(len(values), np.int32))
+    return pa.ListViewArray.from_arrays(counted(values)[:-1], sizes, values, **mask)
+
+
+def fixed_lists(values: Any, **mask: Any) -> Any:
+    return pa.FixedSizeListArray.from_arrays(values, 1, **mask)
+
+
+def maps(values: Any, **mask: Any) -> Any:
+    return pa.MapArray.from_arrays(counted(values), pa.array(["k"] * len(values)), values, **mask)
+
+
+def structs(values: Any, **mask: Any) -> Any:
+    return pa.StructArray.from_arrays([values], fields=[pa.field("k", values.type, metadata={"c": TEXT})], **mask)
+
+
+def dictionaries(values: Any) -> Any:
+    return pa.DictionaryArray.from_arrays(counted(values, np.int8)[:-1], values)
+
+
+def plain(values: Any) -> Any:
+    return values
+
+
+WRAPS: list[tuple[Callable[..., Any], ...]] = [
+    (plain,),
+    (lists,),
+    (large_lists,),
+    (list_views,),
+    (fixed_lists,),
+    (maps,),
+    (structs,),
+    (runs,),
+    (dictionaries,),
+    (lists, structs),
+    (structs, lists),
+    (structs, structs),
+    (fixed_lists, maps),
+    (maps, fixed_lists),
+    (large_lists, lists),
+    (runs, dictionaries),
+    (structs, runs),
+    (lists, dictionaries, structs),
+    (maps, structs, list_views),
+]
+"""Functions that nest values, the outermost first."""
+
+
+def nested(values: Any, wraps: tuple[Callable[..., Any], ...], **mask: Any) -> Any:
+    outer, *inner = wraps
+    return outer(nested(values, tuple(inner)) if inner else values, **mask)
+
+
+def around(values: list[Any]) -> list[Any]:
+    return [values[1], values[0], values[0], values[0], values[1]]
+
+
+HIDING: dict[str, Callable[[Any, list[Any], Any], Any]] = {
+    "under nulls": lambda kind, values, wraps: nested(blanked(pa.array([*values, values[0]], kind)), wraps),
+    "around a slice": lambda kind, values, wraps: nested(pa.array(around(values), kind), wraps).slice(1, 3),
+    "around a slice within": lambda kind, values, wraps: nested(pa.array(around(values), kind).slice(1, 3), wraps),
+    "in rows that are left out": lambda kind, values, wraps: nested(pa.array([values[0], *values], kind), wraps),
+    "under lists that are null": lambda kind, values, wraps: nested(
+        pa.array([*values, values[0]], kind), wraps, mask=pa.array(NULL)
+    ),
+}
+"""Arrays of three rows, of which the last is left out, with what is not to leave beside their values."""
+
+
+CARRIERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "arrow": lambda columns: pa.table({"beds": [1, 2, 50], **columns}),
+    "pandas": lambda columns: pd.DataFrame(
+        {"beds": [1, 2, 50]}
+        | {name: pd.arrays.ArrowExtensionArray(pa.chunked_array([column])) for name, column in columns.items()}
+    ),
+    "polars": lambda columns: pl.DataFrame({"beds": [1, 2, 50]} | {k: pl.Series(v) for k, v in columns.items()}),
+}
+
+
+def written(found: Any) -> Iterator[tuple[str, bytes]]:
+    """The bytes of a frame in the ways in which it may leave."""
+    yield "pickle", pickle.dumps(found)
+    if isinstance(found, pd.DataFrame):
+        yield "in pieces", b"".join(map(bytes, pickled_apart(found)))
+        found = pa.Table.from_pandas(found)
+    if isinstance(found, pl.DataFrame):
+        for way in (found.write_ipc, found.write_parquet):
+            file = io.BytesIO()
+            way(file, compression="uncompressed")
+            yield way.__name__, file.getvalue()
+        found = found.to_arrow(compat_level=pl.CompatLevel.newest())
+    file = io.BytesIO()
+    with pa.ipc.new_file(file, found.schema) as writer:
+        writer.write_table(found)
+    yield "IPC", file.getvalue()
+    yield "buffers", b"".join(bytes(part) for part in pickled_apart(found))
+    if "view" not in str(found.schema):
+        file = io.BytesIO()
+        pq.write_table(found, file, compression="none")
+        yield "Parquet", file.getvalue()
+
+
+def pickled_apart(found: Any) -> list[Any]:
+    parts: list[Any] = []
+    pickle.dumps(found, protocol=5, buffer_callback=lambda part: parts.append(part.raw()))
+    return parts
+
+
+def require_none(found: Any, what: str) -> None:
+    for way, content in written(found):
+        assert not [text for text in HIDDEN if text in content], f"{way}: {what}"
+
+
+@pytest.mark.parametrize("wraps", WRAPS, ids=lambda wraps: " of ".join(one.__name__ for one in wraps))
+@pytest.mark.parametrize("hidden", HIDING)
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_no_buffer_has_more_than_the_values_of_its_rows(carrier: str, hidden: str, wraps: Any) -> None:
+    if carrier == "polars" and {runs, list_views}.intersection(wraps):
+        pytest.skip("Polars has no such type")
+    if hidden == "under lists that are null" and wraps[0] in (plain, runs, dictionaries):
+        pytest.skip("has no nulls of its own")
+    columns = {name: HIDING[hidden](kind, values, wraps) for name, (kind, *values) in KINDS.items()}
+    found = dx.apply(counts(), CARRIERS[carrier](columns), column="beds", within=0, outside="drop")
+    for name, column in columns.items() if carrier != "polars" else ():
+        assert [*map(text_of, found[name])] == [*map(text_of, column)][:2]
+    require_none(found, hidden)
+
+
+def text_of(value: Any) -> str:
+    if isinstance(value, pa.Scalar):
+        value = value.as_py()
+    return "None" if value is pd.NA else str(value)
+
+
+def sliced(column: Any) -> Any:
+    """Rows of a larger frame."""
+    return pd.DataFrame({"beds": [3, 1, 2, 50, 3], "k": column}).iloc[1:4]
+
+
+OF_PANDAS: dict[str, Callable[[], Any]] = {
+    "masked float": lambda: sliced(pd.Series([NUMBER] * 5, dtype="Float64").mask([True] * 5)),
+    "masked integer": lambda: sliced(pd.Series([WHOLE] * 5, dtype="Int64").mask([True] * 5)),
+    "masked unsigned": lambda: sliced(pd.Series([WHOLE] * 5, dtype="UInt64").mask([True] * 5)),
+    "masked, around": lambda: sliced(pd.array([NUMBER, 1.5, None, NUMBER, NUMBER], "Float64")),
+    **{
+        f"{kind} text": lambda kind=kind: sliced(pd.Series([TEXT, "a", None, TEXT, TEXT], dtype=kind))
+        for kind in ("object", "str", "string", "string[python]", "string[pyarrow]", "category")
+    },
+    "categories of a slice": lambda: sliced(
+        pd.Categorical.from_codes([0, 0, 1, 1, 0], pd.Index([TEXT, "a", "b", TEXT + "2"], name=TEXT)[1:3])
+    ),
+    "categories that are masked": lambda: sliced(
+        pd.Categorical.from_codes([0, 0, 1, 1, 0], pd.Index(pd.array([WHOLE, 1, 2, WHOLE + 1], "Int64")[1:3]))
+    ),
+    "sparse": lambda: sliced(pd.arrays.SparseArray([NUMBER, 0, 1, NUMBER, NUMBER], fill_value=0)),
+    "sparse around": lambda: sliced(pd.arrays.SparseArray([0.5, 0.5, 1, 3, 4], fill_value=0.5)),
+    "periods": lambda: sliced(pd.period_range("2020", periods=5)),
+    "intervals": lambda: sliced(pd.arrays.IntervalArray.from_breaks([1.0, 2, 3, 4, NUMBER, 99])),
+    "times": lambda: sliced(pd.to_datetime([WHOLE, 1, 2, WHOLE, WHOLE], utc=True)),
+    "index": lambda: sliced([*range(5)]).set_axis(pd.Index(["a", "b", TEXT])),
+    "names of columns": lambda: pd.DataFrame({"beds": [1, 2, 50], "k": 1, TEXT: 2}).iloc[:, :2],
+    "attributes": lambda: sliced([*range(5)]).pipe(lambda frame: frame.attrs.update({TEXT: TEXT}) or frame),
+}
+
+
+@pytest.mark.parametrize("kind", OF_PANDAS)
+def test_no_frame_of_pandas_has_more_than_the_values_of_its_rows(kind: str) -> None:
+    frame = OF_PANDAS[kind]()
+    found = dx.apply(counts(), frame, column="beds", within=0, outside="drop")
+    assert [*map(text_of, found["k"])] == [*map(text_of, frame["k"])][:2]
+    if not isinstance(frame["k"].dtype, pd.CategoricalDtype):
+        assert found["k"].dtype == frame["k"].dtype
+    require_none(found if "sparse" not in kind else found.assign(k=found["k"].sparse.to_dense()), kind)
+    assert not [text for text in HIDDEN if text in pickle.dumps(found)]
+
+
+def test_no_coordinate_system_has_a_name_of_its_own() -> None:
+    gpd = pytest.importorskip("geopandas")
+    pyproj = pytest.importorskip("pyproj")
+    crs = pyproj.CRS.from_json_dict({**pyproj.CRS("OGC:CRS84").to_json_dict(), "name": TEXT})
+    given = people()
+    frame = gpd.GeoDataFrame(geometry=gpd.points_from_xy(given["lon"], given["lat"]), crs=crs)
+    found = dx.apply(town(), frame)
+    assert found.crs == pyproj.CRS("OGC:CRS84")
+    assert b"CANARY" not in pickle.dumps(found)
