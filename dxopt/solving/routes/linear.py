@@ -37,13 +37,13 @@ _ACCURACY = 1e-3
 def _pose(problem: Problem, options: Options, limit: int) -> Compiled:
     """Return the program of a problem; UnsupportedError before anything is made where that would be too large."""
     require_few(problem.variables, limit)
-    require_few(problem.shape[0] ** 2, PROBLEM_CELLS)
     options.progress("building the linear program")
     return ExpectedLossProgram().apply(problem)
 
 
 def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
+    require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     simple = ClosedForms(problem)
     if problem.variables > limits.GENERAL_TO:  # posing takes seconds as well
         options.progress("making mechanisms in closed form")
@@ -95,6 +95,7 @@ def _is_sparse(program: ChannelProgram) -> bool:
 def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum on a spanner by the first solver that does; where it is stopped, a closed form as well."""
     # 1. the two programs: paths as long as budgets at most, and edges at their own budgets
+    require_few(problem.shape[0] ** 2, PROBLEM_CELLS)
     compiled = _pose(problem, options, GENERAL_LIMIT)
     pairs = reduce(compiled.smaller, geodesic_pairs)
     spanner = greedy_spanner(pairs.smaller.budgets, options.spanner or 1.0)

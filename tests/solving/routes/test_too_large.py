@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.solving.routes import linear
+from dxopt.solving.routes.limits import COLUMNS_LIMIT
 
 SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     "grid": lambda: dx.grid((70, 70)),
@@ -27,6 +29,7 @@ def test_nothing_is_made_of_what_is_too_large(name: str, solver: str, monkeypatc
         raise AssertionError("a matrix was made")
 
     space = SPACES[name]()
+    monkeypatch.setattr(linear, "PROBLEM_CELLS", COLUMNS_LIMIT)  # which the spaces are beyond
     for matrix in ("costs", "losses", "budgets", "separations"):
         monkeypatch.setattr(dx.Problem, matrix, property(made))
     with pytest.raises(dx.UnsupportedError) as refused:
