@@ -50,6 +50,7 @@ _LONG = 5.0
 _REMAP_CELLS = 250_000
 _SAME = 1e-9
 """Channels whose entries differ by no more are the same."""
+_BETTER = {"laplace": "planar_laplace", "randomised_response": "exponential"}
 _LEFT_OUT = ("graph_exponential", "multivariate_laplace", "truncated_exponential")
 """Not tried unasked: the exponential mechanism, which is tried, is close, and two of them search for their rate."""
 
@@ -279,7 +280,7 @@ def _reporting_secrets(problem: Problem) -> Problem:
 def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
     """Yield the mechanisms for one problem, to be remapped to the reports of another.
 
-    Laplace noise that takes long is left out where there is the planar one.
+    Those that take long are left out where there are better ones.
     """
     rows, between = made.shape
     remap_seconds = (_PROGRAM if _is_remap_random(problem) else _PRODUCT) * rows * between * problem.shape[1]
@@ -287,7 +288,7 @@ def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
     there = {name: classic for name, classic in there.items() if classic.refuses(made) is None}
     for name, classic in there.items():
         seconds = classic.expected_seconds(made) + remap_seconds
-        if name != "laplace" or seconds < _CHEAP or "planar_laplace" not in there:
+        if seconds < _CHEAP or _BETTER.get(name) not in there:
             yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(made))
     if made.reports.secrets:
         exactly = _SYSTEMS * rows**3

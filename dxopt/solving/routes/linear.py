@@ -45,14 +45,18 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
     require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     simple = ClosedForms(problem)
-    if problem.variables > limits.GENERAL_TO:  # posing takes seconds as well
+    large = problem.variables > limits.GENERAL_TO
+    if large:
         options.progress("making mechanisms in closed form")
         simple.make_ahead(options.stop)
     limit = COLUMNS_LIMIT if options.solver in ("auto", COLUMNS) else GENERAL_LIMIT
-    try:
-        compiled = _pose(problem, options, limit)
-    except UnsupportedError as error:
-        options.refused["optimal"] = error.wrong
+    compiled: Compiled | None = None
+    if not (large and options.stop.expired):  # posing, and whatever comes before a bound, take seconds as well
+        try:
+            compiled = _pose(problem, options, limit)
+        except UnsupportedError as error:
+            options.refused["optimal"] = error.wrong
+    if compiled is None or (large and options.stop.expired):
         yield simple.candidate("valid")
         return
     names = solvers_of_linear(compiled.smaller, options)

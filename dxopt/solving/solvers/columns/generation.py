@@ -149,11 +149,12 @@ class Rounds:
         # 3. the primal side: kernels and the constant, each for the report where it costs least
         self.pool = Pool(cone, settings.columns)
         self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
-        kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
+        scales = () if settings.should_stop() else _KERNELS
+        kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in scales)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
         # 4. a first pricing far below the end of the box, where it takes few pivots and the bound is best
-        if settings.start is None:
+        if settings.start is None and not settings.should_stop():
             self.dual.price(np.concatenate([FIRST_PRICES * limit, self.shared.begin()]))
             self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(own))))
 
