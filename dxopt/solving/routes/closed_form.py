@@ -195,9 +195,7 @@ class ClosedForms:
         remaining = stop.remaining()
         left = math.inf if remaining is None else _SHARE * remaining
         for form in reversed(self._forms()):
-            if stop.requested or form.seconds > left:
-                return
-            if not _CHEAP < form.seconds <= _SOON:
+            if not stop.requested and form.seconds <= left and not _CHEAP < form.seconds <= _SOON:
                 left -= form.seconds
                 with suppress(StoppedError), stop.breaking():
                     self._make(form)
