@@ -44,6 +44,8 @@ PERSONS = {
 """Names, and the identities that they have in every language."""
 ROUNDED = ("9.223372036854776e+18", "9.2e18", "1e+05", "-1E+16", "9007199254740992.0", "12345678901234567.0")
 """Names that are refused in every language: floats that may stand for several whole numbers."""
+RELEASES = ("autumn ", " autumn", " ", "", "jose\u0301", "a\u200b", "\ufeffa", "a  b", "a\tb", "a\u00a0b")
+"""Releases that are refused in every language: other spellings, and no names."""
 
 
 def tables() -> dict[str, dx.IntegerTable]:

@@ -124,11 +124,16 @@ CREATE FUNCTION {name}_field(content text) RETURNS bytea LANGUAGE sql IMMUTABLE 
     SELECT int4send(octet_length(convert_to(content, 'UTF8'))) || convert_to(content, 'UTF8')
 $$;
 
+-- A text in NFC with single blanks, without marks that nobody sees.
+CREATE FUNCTION {name}_composed(content text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT btrim(regexp_replace(normalize(regexp_replace(regexp_replace(
+        content, '{unseen}', '', 'g'), '{control}', ' ', 'g'), NFC), '{blank}', ' ', 'g'))
+$$;
+
 -- The text that stands for a person in every file and language: docs/reference/table-file.md
 CREATE FUNCTION {name}_identity(person text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
-    seen text := regexp_replace(regexp_replace(person, '{unseen}', '', 'g'), '{control}', ' ', 'g');
-    found text := btrim(regexp_replace(normalize(seen, NFC), '{blank}', ' ', 'g'));
+    found text := {name}_composed(person);
 BEGIN
     IF found = '' THEN
         RAISE EXCEPTION 'dxopt: there is no person';
@@ -157,6 +162,9 @@ DECLARE
 BEGIN
     IF octet_length(key) <> 32 THEN
         RAISE EXCEPTION 'dxopt: give a key of 32 bytes, not %', octet_length(key);
+    END IF;
+    IF release = '' OR release <> {name}_composed(release) THEN
+        RAISE EXCEPTION 'dxopt: the release has no name, or is not written "%"', {name}_composed(release);
     END IF;
     FOR i IN 0..31 LOOP
         inner_pad := set_byte(inner_pad, i, get_byte(inner_pad, i) # get_byte(key, i));

@@ -72,7 +72,6 @@ const dxopt = (() => {
     const encoder = new TextEncoder();
     return joined(
       ...fields.flatMap((field) => {
-        if (typeof field !== "string" || /\p{Surrogate}/u.test(field)) fail("person and release are to be text");
         const text = encoder.encode(field);
         return [[24, 16, 8, 0].map((bits) => text.length >>> bits), text];
       }),
@@ -84,12 +83,16 @@ const dxopt = (() => {
 
   const ROUNDED = /^-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9]\d{16,})[.]0)$/;
 
+  // a text in NFC with single blanks, without marks that nobody sees
+  function composed(text, field) {
+    if (typeof text !== "string" || /\p{Surrogate}/u.test(text)) fail(`${field}: is to be text`);
+    const seen = text.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
+    return seen.replace(/\s+/gu, " ").trim() || fail(`${field}: there is none`);
+  }
+
   // the text that stands for a person in every file and language: docs/reference/table-file.md
   function identity(person) {
-    if (typeof person !== "string" || /\p{Surrogate}/u.test(person)) fail("person and release are to be text");
-    const seen = person.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
-    const text = seen.replace(/\s+/gu, " ").trim();
-    if (!text) fail("person: there is none");
+    const text = composed(person, "person");
     if (ROUNDED.test(text)) fail("person: is a float without all digits");
     const moment = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
     if (moment) {
@@ -322,6 +325,7 @@ const dxopt = (() => {
     // the report that a person gets at this secret whenever it is asked for: HMAC-SHA256 of the key gives the bits;
     // for secrets that stay: different reports of a person prove different secrets, however close these are
     drawFor(key, person, label, release) {
+      if (composed(release, "release") !== release) fail(`release: write "${composed(release, "release")}"`);
       const fields = [DRAW, this.digest, release, identity(person), this.head.secrets[this.secret(label)]];
       const digest = hmac(keyOf(key), message(fields));
       return this.at(label, digest.slice(0, this.width));
