@@ -83,6 +83,9 @@ const dxopt = (() => {
 
   const ROUNDED = /^-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9]\d{16,})[.]0)$/;
 
+  const MOMENT =
+    /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?$/;
+
   // a text in NFC with single blanks, without marks that nobody sees
   function composed(text, field) {
     if (typeof text !== "string" || /\p{Surrogate}/u.test(text)) fail(`${field}: is to be text`);
@@ -94,10 +97,12 @@ const dxopt = (() => {
   function identity(person) {
     const text = composed(person, "person");
     if (ROUNDED.test(text)) fail("person: is a float without all digits");
-    const moment = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
+    const moment = MOMENT.exec(text);
     if (moment) {
-      const [, day, at, part] = moment;
-      return part ? `${day} ${at}.${part}` : at === "00:00:00" ? day : `${day} ${at}`;
+      const [, day, at, part, zone] = moment;
+      if (!zone && !part && at === "00:00:00") return day;
+      const off = zone && zone.replace("Z", "+").replace(":", "").padEnd(5, "0").replace("-0000", "+0000");
+      return `${day} ${at}${part ? "." + part : ""}${off ? off.slice(0, 3) + ":" + off.slice(3) : ""}`;
     }
     const number = /^(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
     if (!number) return text;
