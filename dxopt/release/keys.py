@@ -170,10 +170,8 @@ class Key:
 
 def require_release(name: Any) -> None:
     """Raise SpecError unless this is the name of a release in its one spelling, as another one draws anew."""
-    fix = "name what is published by a text, such as 'autumn'"
-    required("release", name, str | None, fix)
-    if name is None or not composed(name):
-        raise SpecError("release", "has no name", fix)
+    if not isinstance(name, str) or not composed(name):
+        raise SpecError("release", "is no name", "name what is published by a text, such as 'autumn'")
     encoded(name, "release")
     if composed(name) != name:
         wrong = f"is {name!r}, with blanks, marks that are not seen, or letters in parts"

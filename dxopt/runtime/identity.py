@@ -101,13 +101,11 @@ def identity(value: Any, field: str = "person", decimal: str | None = ".") -> st
     if isinstance(value, str) and _ROUNDED.fullmatch(text):
         raise _rounded(field)
     if moment := _MOMENT.fullmatch(text):
-        day, at, part, zone = moment.groups()
-        if zone is None and part is None and at == "00:00:00":
+        day, at, part, zone = moment.groups("")
+        if at == "00:00:00" and not part + zone:
             return day
-        if zone is not None:
-            off = zone.replace("Z", "+").replace(":", "").ljust(5, "0").replace("-0000", "+0000")
-            zone = f"{off[:3]}:{off[3:]}"
-        return f"{day} {at}{'.' if part else ''}{part or ''}{zone or ''}"
+        off = zone and zone.replace("Z", "+").replace(":", "").ljust(5, "0").replace("-0000", "+0000")
+        return f"{day} {at}{part and '.'}{part}{off[:3]}{off and ':'}{off[3:]}"
     number = _NUMBER.fullmatch(text)
     if number is None:
         return text

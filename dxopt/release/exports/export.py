@@ -145,15 +145,12 @@ BEGIN
     IF found ~ '^{moment}([.][0-9]*)?$' THEN
         found := regexp_replace(replace(found, 'T', ' '), ' 00:00:00([.]0*)?$', '');
     END IF;
-    IF zone IS NOT NULL THEN
-        found := replace(left(found, -length(zone)), 'T', ' ');
-        zone := replace(rpad(replace(replace(zone, 'Z', '+'), ':', ''), 5, '0'), '-0000', '+0000');
-        zone := left(zone, 3) || ':' || right(zone, 2);
-    END IF;
+    found := coalesce(replace(left(found, -length(zone)), 'T', ' '), found);
+    zone := replace(rpad(replace(replace(zone, 'Z', '+'), ':', ''), 5, '0'), '-0000', '+0000');
     IF found ~ '^(-?(0|[1-9][0-9]*)|{moment})([.][0-9]*)?$' THEN
         found := regexp_replace(regexp_replace(found, '([.][0-9]*[1-9])0*$', '\\1'), '[.]0*$', '');
     END IF;
-    RETURN CASE WHEN found = '-0' THEN '0' ELSE found || coalesce(zone, '') END;
+    RETURN CASE WHEN found = '-0' THEN '0' ELSE found || coalesce(regexp_replace(zone, '..$', ':\\&'), '') END;
 END $$;
 
 -- The report that a person gets at a secret whenever it is asked for: HMAC-SHA256 of a key of 32 bytes.

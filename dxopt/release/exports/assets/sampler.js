@@ -82,9 +82,7 @@ const dxopt = (() => {
   const UNSEEN = /[\p{DI}\ufff9-\ufffb]/gu;
 
   const ROUNDED = /^-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9]\d{16,})[.]0)$/;
-
-  const MOMENT =
-    /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?$/;
+  const MOMENT = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d*[1-9])?0*)?(Z|[+-]\d\d(?::?\d\d)?)?$/;
 
   // a text in NFC with single blanks, without marks that nobody sees
   function composed(text, field) {
@@ -99,10 +97,10 @@ const dxopt = (() => {
     if (ROUNDED.test(text)) fail("person: is a float without all digits");
     const moment = MOMENT.exec(text);
     if (moment) {
-      const [, day, at, part, zone] = moment;
-      if (!zone && !part && at === "00:00:00") return day;
+      const [, day, at, part = "", zone = ""] = moment;
+      if (at === "00:00:00" && !part && !zone) return day;
       const off = zone && zone.replace("Z", "+").replace(":", "").padEnd(5, "0").replace("-0000", "+0000");
-      return `${day} ${at}${part ? "." + part : ""}${off ? off.slice(0, 3) + ":" + off.slice(3) : ""}`;
+      return `${day} ${at}${part && "."}${part}${off.slice(0, 3)}${off && ":"}${off.slice(3)}`;
     }
     const number = /^(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
     if (!number) return text;
