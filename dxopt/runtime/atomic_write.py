@@ -91,10 +91,7 @@ def is_replaceable(file: Path) -> bool:
 
 
 def require_free(file: Path, *, force: bool) -> None:
-    """Raise SpecError unless an output may be written: in a folder that exists, and new, or a file with `force`.
-
-    A ledger or a key is replaced by nothing: what was paid could be paid again, and what was drawn not be repeated.
-    """
+    """Raise SpecError unless an output may be written: in a folder, and new, or with `force` no ledger and no key."""
     try:
         there, replaceable = file.exists(), is_replaceable(file)
     except (OSError, ValueError) as error:

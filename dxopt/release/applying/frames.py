@@ -247,8 +247,8 @@ def apply_to_frame(
 ) -> Any:
     """Return a frame of reports, and write the sidecar to the file `record`, if it is named.
 
-    If that fails, or is stopped, what was paid is given back, as nobody has seen a report, or can go on. SpecError if
-    rows are refused, or not paid.
+    If that fails, or is stopped, what was paid without a key is given back, as nobody has seen a report, or can go
+    on. SpecError if rows are refused, or not paid.
     """
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
