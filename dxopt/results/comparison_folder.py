@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field
 from dxopt.analysis.order.evidence import exact_channel
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.objective import AdversaryError
+from dxopt.model.objective import AdversaryError, WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
@@ -213,8 +213,11 @@ def _read_row(
 def _checked_remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
     """Return a random remap `(m, w)` and the weights `(n,)` of secrets that bound every remap.
 
-    CertificateError unless the rows of the remap sum to 1 exactly and no weight is negative: both proofs need that.
+    CertificateError unless the rows of the remap sum to 1 exactly and no weight is negative: both proofs need that,
+    and are about the worst loss.
     """
+    if not isinstance(problem.objective, WorstLoss):
+        raise CertificateError("the comparison has a remap that draws, but is not about the worst loss")
     remap, weights = arrays["channel"], arrays["weights"]
     fits = remap.shape == (len(mechanism.reports), problem.losses.shape[1]) and weights.shape == problem.shape[:1]
     if not fits or not np.array_equal(exact_channel(remap), remap):

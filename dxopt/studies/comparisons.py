@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxopt.analysis import evaluate
 from dxopt.analysis.evaluate import optimal_random_remap
 from dxopt.analysis.order.refinement import compared
-from dxopt.analysis.order.remaps import RandomRemap
+from dxopt.analysis.order.remaps import RandomRemap, proven_worst_case
 from dxopt.analysis.regularity import verdict
 from dxopt.errors import (
     CertificateError,
@@ -104,15 +104,17 @@ def find_refinements(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Array
 
 
 def _best_remap_for_worst_loss(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
-    """Return the best remap of a mechanism for the worst loss; None for other objectives, or if it is too large."""
+    """Return the best remap of a mechanism for the worst loss; None for others, or where none is proven."""
     rows, reports = problem.shape
     written = isinstance(mechanism, MatrixMechanism) and rows * rows * reports <= REMAP_CELLS
     if not written or not isinstance(problem.objective, WorstLoss):
         return None
     try:
-        return optimal_random_remap(mechanism, problem.loss)
-    except SpecError:
+        found = optimal_random_remap(mechanism, problem.loss)
+        proven_worst_case(mechanism.matrix, found.channel, problem.losses, found.weights)
+    except (SpecError, CertificateError):
         return None
+    return found
 
 
 VERDICT_POINTS = 400

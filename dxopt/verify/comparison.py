@@ -25,6 +25,7 @@ the prior. The bound on every private mechanism is that of the parts. Of baselin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -246,6 +247,27 @@ def _shortfall(better: Array, worse: Array, remap: Array) -> Fraction:
     return Fraction(most, 1 << bits)
 
 
+def _check_remap(about: Result, drawn: Arrays) -> None:
+    """Broken unless the weights of a remap R prove that no other has less worst loss, up to what a solver leaves.
+
+    For weights p of sum 1 no remap has less than Σ_z min_w Σ_x p_x K[x, z] l(x, w). Sums of doubles are close enough.
+    """
+    if about.objective != "worst_loss":
+        raise Broken(f"{WITNESSES}: a remap that draws is not about the worst loss")
+    matrix, losses = about.matrix, about.all_losses
+    remap = _nonnegative(drawn, "channel", matrix.shape[1], losses.shape[1])
+    weights = _nonnegative(drawn, "weights", len(matrix))
+    if any(math.fsum(row) != 1 for row in remap) or not 0 < weights.sum() < np.inf:
+        raise Broken(f"{WITNESSES}: a row of a remap does not sum to 1, or the weights are all 0")
+    finite = np.where(np.isfinite(losses), losses, 0.0)
+    made, joint = matrix @ remap, (weights / weights.sum())[:, None] * matrix
+    value = np.where(((made > 0) & np.isinf(losses)).any(axis=1), np.inf, (made * finite).sum(axis=1)).max()
+    forbidden = (joint.T > 0).astype(float) @ np.isinf(losses).astype(float) > 0
+    bound = np.where(forbidden, np.inf, joint.T @ finite).min(axis=1).sum()
+    if not value - bound <= 1e-6 * abs(value) + 1e-8 * np.abs(finite).max():
+        raise Broken(f"{about.source}: its remap loses {value:.10g}, but the weights prove {bound:.10g} alone")
+
+
 def _advantage(better: Array, worse: Array, gains: Array) -> Fraction:
     """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], no more than t."""
     guesses = Exact.of(gains.T)
@@ -262,9 +284,9 @@ def _gained(channel: Array, guesses: Exact) -> Fraction:
     return Fraction(best, 1 << columns.bits + guesses.bits)
 
 
-def _nonnegative(arrays: Arrays, key: str, rows: int, columns: int | None) -> Array:
+def _nonnegative(arrays: Arrays, key: str, *shape: int | None) -> Array:
     """Return an array of finite numbers of 0 or more; Broken where it is none."""
-    found = numbers(arrays, key, rows, columns)
+    found = numbers(arrays, key, *shape)
     if not (np.isfinite(found).all() and (found >= 0).all()):
         raise Broken(f"{WITNESSES}: an entry of {key} is negative or infinite")
     return found
@@ -405,6 +427,8 @@ class _Compared:
             claimed = {"value": row["under"][name]}
             moved = replace(about, named=other.named, problem=other.problem, certificate=claimed)
             claims.require_value(moved, claims.attained_value(moved))
+        if drawn := part(self.arrays, f"{index}/remap"):
+            _check_remap(about, drawn)
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"
         if row["part"] != OWN:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.order.evidence import exact_channel, minimised
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
@@ -135,6 +135,22 @@ def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
     """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`, perhaps infinite."""
     made = matrix @ remap
     return max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
+
+
+def proven_worst_case(matrix: Array, remap: Array, losses: Array, weights: Array) -> tuple[float, float]:
+    """Return the worst loss after a remap, and the bound of weights on any remap.
+
+    CertificateError where these are further apart than a linear program leaves them: by more than 1e-6 of the loss
+    and 1e-8 of the largest of all losses.
+    """
+    value = worst_case_of(matrix, remap, losses)
+    bound = min(value, bound_of_weights(matrix, losses, weights))
+    largest = np.abs(losses[np.isfinite(losses)]).max(initial=0.0)
+    if not value - bound <= 1e-6 * abs(value) + 1e-8 * largest:
+        raise CertificateError(
+            f"a remap loses {value:.10g} in the worst case, and its weights prove {bound:.10g} alone"
+        )
+    return value, bound
 
 
 def bound_of_weights(
