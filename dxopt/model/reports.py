@@ -39,6 +39,12 @@ class Reports(Shown):
     secrets: bool = False
     axes: tuple[str, ...] = field(default=(), kw_only=True)
 
+    def __post_init__(self) -> None:
+        shape = (len(self.labels), 0) if self.points is None else np.shape(self.points)
+        if len(shape) != 2 or shape[0] != len(self.labels):
+            wrong = f"have shape {shape} for {len(self.labels)} reports"
+            raise SpecError("points", wrong, "give a row of coordinates for each report")
+
     def _summary(self) -> str:
         first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
         return f"{len(self):,}{', the secrets' if self.secrets else ''}: {first}"
