@@ -40,9 +40,8 @@ class Reports(Shown):
     axes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        shape = (len(self.labels), 0) if self.points is None else np.shape(self.points)
-        if len(shape) != 2 or shape[0] != len(self.labels):
-            wrong = f"have shape {shape} for {len(self.labels)} reports"
+        if self.points is not None and (np.ndim(self.points) != 2 or len(self.points) != len(self.labels)):
+            wrong = f"have shape {np.shape(self.points)} for {len(self.labels)} reports"
             raise SpecError("points", wrong, "give a row of coordinates for each report")
 
     def _summary(self) -> str:

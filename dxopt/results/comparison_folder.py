@@ -213,15 +213,12 @@ def _read_row(
 def _checked_remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
     """Return a random remap `(m, w)` and the weights `(n,)` of secrets that bound every remap.
 
-    CertificateError unless the rows of the remap sum to 1 exactly and no weight is negative: both proofs need that,
-    and are about the worst loss.
+    CertificateError unless the rows of the remap sum to 1 exactly and no weight is negative: both proofs need that.
     """
-    if not isinstance(problem.objective, WorstLoss):
-        raise CertificateError("the comparison has a remap that draws, but is not about the worst loss")
     remap, weights = arrays["channel"], arrays["weights"]
     fits = remap.shape == (len(mechanism.reports), problem.losses.shape[1]) and weights.shape == problem.shape[:1]
-    if not fits or not np.array_equal(exact_channel(remap), remap):
-        raise CertificateError("a remap of the comparison is no channel between the reports")
+    if not isinstance(problem.objective, WorstLoss) or not fits or not np.array_equal(exact_channel(remap), remap):
+        raise CertificateError("a remap of the comparison is no channel between the reports, for the worst loss")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise CertificateError("the weights of a remap of the comparison are all 0, or negative or infinite")
     return remap, weights

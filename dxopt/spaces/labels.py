@@ -14,10 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SEPARATOR = ", "
-_LEAST, _MOST = 10, 17
-"""Digits of a coordinate; 17 tell any two doubles apart."""
-_CLOSE = 2e-9
-"""Doubles that differ by more, relatively, differ in 10 digits."""
 
 
 class LazyLabels(Sequence[str]):
@@ -124,10 +120,7 @@ def _indices_in_parts(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
 
 
 class Coordinates(LazyLabels):
-    """The coordinates of points `(n, k)`: `3.5`, or `(0, 3.5)` where there are several.
-
-    They have 10 digits, or as many more as tell all the points apart.
-    """
+    """The coordinates of points `(n, k)`: `3.5`, or `(0, 3.5)`; 10 digits, or more to tell points apart."""
 
     def __init__(self, points: NDArray) -> None:
         self.points = points
@@ -135,33 +128,23 @@ class Coordinates(LazyLabels):
     def __len__(self) -> int:
         return len(self.points)
 
-    def _label(self, index: int) -> str:
-        return self._written(index, self._digits)
-
-    def _written(self, index: int, digits: int) -> str:
+    def _label(self, index: int, digits: int | None = None) -> str:
         point = self.points[index].tolist()
-        parts = [f"{value:.{digits}g}" if isinstance(value, float) else str(value) for value in point]
+        style = f".{digits or self._digits}g"
+        parts = [format(value, style) if isinstance(value, float) else str(value) for value in point]
         return parts[0] if len(parts) == 1 else f"({_SEPARATOR.join(parts)})"
 
     @cached_property
     def _digits(self) -> int:
-        if self.points.dtype.kind not in "fO":
-            return _LEAST
-        # points that are close to no other in some coordinate have labels of their own
-        close = np.zeros(len(self), dtype=np.int64)
+        # doubles of which none is within 2e-9 of another differ in 10 digits, and all do in 17
+        group = np.zeros(len(self), dtype=np.int64)
         for column in self.points.T if self.points.dtype.kind == "f" else ():
             values, which = np.unique(column, return_inverse=True)
-            with np.errstate(over="ignore"):
-                apart = np.diff(values) > _CLOSE * np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
-            close = close * len(values) + np.append(0, np.cumsum(apart))[which]
-            close = np.unique(close, return_inverse=True)[1]
-        several = np.flatnonzero((np.bincount(close) > 1)[close]).tolist()
-
-        def different(digits: int) -> int:
-            return len({self._written(index, digits) for index in several})
-
-        most = different(_MOST)
-        return next(digits for digits in range(_LEAST, _MOST + 1) if different(digits) == most)
+            apart = np.diff(values / 2) > 1e-9 * np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
+            group = np.unique(group * len(values) + np.append(0, np.cumsum(apart))[which], return_inverse=True)[1]
+        close = np.flatnonzero((np.bincount(group) > 1)[group]).tolist()
+        different = [len({self._label(index, digits) for index in close}) for digits in range(10, 18)]
+        return 10 + different.index(different[-1])
 
     def _index(self, label: str) -> int:
         try:

@@ -43,7 +43,7 @@ from dxopt.verify.exact import BITS, Exact, at_most, dot, exp_bounds
 from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json, require_format
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.parts import COMPARISON, Checks, differing_entry, one_check, part_folders, require_all, under_prior
-from dxopt.verify.values import AGREEMENT
+from dxopt.verify.values import AGREEMENT, Worth
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
 
 Array = NDArray[np.float64]
@@ -248,24 +248,16 @@ def _shortfall(better: Array, worse: Array, remap: Array) -> Fraction:
 
 
 def _check_remap(about: Result, drawn: Arrays) -> None:
-    """Broken unless the weights of a remap R prove that no other has less worst loss, up to what a solver leaves.
-
-    For weights p of sum 1 no remap has less than Σ_z min_w Σ_x p_x K[x, z] l(x, w). Sums of doubles are close enough.
-    """
-    if about.objective != "worst_loss":
-        raise Broken(f"{WITNESSES}: a remap that draws is not about the worst loss")
-    matrix, losses = about.matrix, about.all_losses
-    remap = _nonnegative(drawn, "channel", matrix.shape[1], losses.shape[1])
-    weights = _nonnegative(drawn, "weights", len(matrix))
-    if any(math.fsum(row) != 1 for row in remap) or not 0 < weights.sum() < np.inf:
-        raise Broken(f"{WITNESSES}: a row of a remap does not sum to 1, or the weights are all 0")
-    finite = np.where(np.isfinite(losses), losses, 0.0)
-    made, joint = matrix @ remap, (weights / weights.sum())[:, None] * matrix
-    value = np.where(((made > 0) & np.isinf(losses)).any(axis=1), np.inf, (made * finite).sum(axis=1)).max()
-    forbidden = (joint.T > 0).astype(float) @ np.isinf(losses).astype(float) > 0
-    bound = np.where(forbidden, np.inf, joint.T @ finite).min(axis=1).sum()
-    if not value - bound <= 1e-6 * abs(value) + 1e-8 * np.abs(finite).max():
-        raise Broken(f"{about.source}: its remap loses {value:.10g}, but the weights prove {bound:.10g} alone")
+    """Broken unless a remap has the least worst loss: an adversary under the weights has no less, to 1e-6 of it."""
+    losses = about.all_losses
+    remap, weights = _nonnegative(drawn, "channel", *losses.T.shape), _nonnegative(drawn, "weights", len(losses))
+    sums = {*map(math.fsum, remap)}
+    if about.objective != "worst_loss" or sums != {1} or not 0 < weights.sum() < math.inf:
+        raise Broken(f"{WITNESSES}: a remap that draws is no channel, has no weights, or is not about the worst loss")
+    value = max(loss for loss, _ in Worth(about.matrix @ remap, weights).rows(losses, everywhere=True))
+    bound = Worth(about.matrix, weights / weights.sum()).adversary_error(losses).low
+    if value - bound > 1e-6 * abs(value) + 1e-8 * np.abs(losses[np.isfinite(losses)]).max():
+        raise Broken(f"{about.source}: its remap loses {float(value):.10g}, its weights prove {float(bound):.10g}")
 
 
 def _advantage(better: Array, worse: Array, gains: Array) -> Fraction:

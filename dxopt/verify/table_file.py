@@ -221,10 +221,9 @@ def check_names(table: TableFile) -> str:
         if not all(isinstance(label, str) for label in head[key]):
             raise Broken(f"{key} are not all text")
         located = None if head[points] is None else np.asarray(head[points], dtype=float)
-        if located is not None and (located.ndim != 2 or len(located) != len(head[key])):
-            raise Broken(f"{points} are not one for each of {len(head[key])}")
-        if _text(coordinates_in_head(located)) != _text(head[points]):
-            raise Broken(f"{points} are not as they are written")
+        fits = located is None or (located.ndim == 2 and len(located) == len(head[key]))
+        if not fits or _text(coordinates_in_head(located)) != _text(head[points]):
+            raise Broken(f"{points} are not one for each of {len(head[key])}, as they are written")
     if head["secrets_are_reports"] and head["secrets"] != head["reports"]:
         raise Broken("reports are said to be the secrets, but have other names")
     if head["secrets_are_reports"] and _text(head["secret_points"]) != _text(head["report_points"]):

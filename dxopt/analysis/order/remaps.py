@@ -131,25 +131,16 @@ def optimal_random_remap(
     return RandomRemap(channel, losses.reports, value, min(value, bound), weights)
 
 
-def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
-    """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`, perhaps infinite."""
-    made = matrix @ remap
-    return max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
-
-
 def proven_worst_case(matrix: Array, remap: Array, losses: Array, weights: Array) -> tuple[float, float]:
-    """Return the worst loss after a remap, and the bound of weights on any remap.
+    """Return the worst loss after a remap `(m, w)`, losses `(n, w)`, perhaps infinite, and the bound of its weights.
 
-    CertificateError where these are further apart than a linear program leaves them: by more than 1e-6 of the loss
-    and 1e-8 of the largest of all losses.
+    CertificateError where they are more than 1e-6 of it and 1e-8 of the largest loss apart, as no solver leaves them.
     """
-    value = worst_case_of(matrix, remap, losses)
+    made = matrix @ remap
+    value = max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
     bound = min(value, bound_of_weights(matrix, losses, weights))
-    largest = np.abs(losses[np.isfinite(losses)]).max(initial=0.0)
-    if not value - bound <= 1e-6 * abs(value) + 1e-8 * largest:
-        raise CertificateError(
-            f"a remap loses {value:.10g} in the worst case, and its weights prove {bound:.10g} alone"
-        )
+    if not value - bound <= 1e-6 * abs(value) + 1e-8 * np.abs(losses[np.isfinite(losses)]).max():
+        raise CertificateError(f"a remap loses {value:.10g} in the worst case, its weights prove {bound:.10g} alone")
     return value, bound
 
 
