@@ -39,6 +39,11 @@ class Reports(Shown):
     secrets: bool = False
     axes: tuple[str, ...] = field(default=(), kw_only=True)
 
+    def __post_init__(self) -> None:
+        if self.points is not None and (np.ndim(self.points) != 2 or len(self.points) != len(self.labels)):
+            wrong = f"have shape {np.shape(self.points)} for {len(self.labels)} reports"
+            raise SpecError("points", wrong, "give a row of coordinates for each report")
+
     def _summary(self) -> str:
         first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
         return f"{len(self):,}{', the secrets' if self.secrets else ''}: {first}"

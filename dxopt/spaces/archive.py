@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError
 from dxopt.numerics.coerce import checked_count
+from dxopt.spaces.distances import TRIANGLE_SLACK, checked_matrix, metric_matrix
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric, OnEarth
 from dxopt.spaces.positions import Positions, local_plane, on_sphere
@@ -102,13 +103,15 @@ def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricS
 def with_distances(space: MetricSpace, distances: NDArray[np.float64]) -> MetricSpace:
     """Return a space with saved distances, which proofs are about, in place of those of its points.
 
-    CertificateError where they differ by more than rounding.
+    CertificateError where they differ by more than rounding, SpecError where they are no metric.
     """
     if np.array_equal(space.distances, distances):
         return space
     fits = distances.shape == (len(space), len(space))
     if not fits or not np.allclose(space.distances, distances, rtol=_SAME_DISTANCE, atol=0.0):
         raise CertificateError("the saved distances are not those of the space")
+    largest = float(distances.max(where=np.isfinite(distances), initial=0.0))
+    metric_matrix(checked_matrix(distances), space.labels, close=False, slack=TRIANGLE_SLACK * largest)
     distances.flags.writeable = False
     return replace(space, given=distances)
 

@@ -286,6 +286,10 @@ const dxopt = (() => {
       this._report = (entry) => view.getUint32(reports + 4 * entry, true);
       this._step = (place) => steps + this.width * place;
       this._index = new Map(secrets.map((label, x) => [label, x]));
+      const rows = head.report_points === null ? head.reports.map(() => []) : head.report_points;
+      const places = rows.length === head.reports.length && rows.every((row) => Array.isArray(row) && row.length === rows[0].length);
+      const others = Array.from({ length: count }, (_, entry) => this._report(entry)).some((z) => z >= rows.length);
+      if (others || !places || rows.flat().some((x) => x !== null && typeof x !== "number")) fail("labels and points are not one for each report");
       if (this._start(0) || this._start(n) !== count || secrets.some((_, x) => this._start(x) >= this._start(x + 1))) fail("no starts");
     }
 
