@@ -53,9 +53,15 @@ BAD = {
     DATABASES + ", neighbours: unbounded}": ("unbounded", "space.neighbours: are none among these secrets"),
     DATABASES + ", neighbours: edge}": ("edge", "space.neighbours: are about graphs, not databases"),
     DATABASES + ", neighbours: blowfish, policy: [[3]]}": ("[3]", r"space.policy\[0\]: has 1 entries"),
-    DATABASES + ", neighbours: dependent, related: [[7], []], size: 2}": (
-        "related:",
-        "space.related: is not about 2 rec",
+    DATABASES + ", neighbours: blowfish, policy: [[0, 1], [1, 3]]}": ("3]]", r"space.policy\[1\]\[1\]: "),
+    DATABASES + ", neighbours: one_sided, sensitive: [1, '2']}": ("'2'", r"space.sensitive\[1\]: "),
+    DATABASES + ", neighbours: individual, at: [0, 7]}": ("7", r"space.at\[1\]: "),
+    DATABASES + ", neighbours: individual, at: [0, 1, 1]}": ("at:", "space.at: "),
+    DATABASES + ", neighbours: listed, joined: [[[0, 0], [0, 7]]]}": ("[0, 7]", r"space.joined\[0\]\[1\]: "),
+    DATABASES + ", neighbours: dependent, related: [[7], []], size: 2}": ("7", r"space.related\[0\]\[0\]: "),
+    "{kind: answers, query: sum, universe: " + DATABASES + ", neighbours: one_sided, sensitive: [5]}}": (
+        "5",
+        r"space.universe.sensitive\[0\]: ",
     ),
     "{kind: databases, values: [0, true], records: 2, metric: hamming}": ("true", r"space.values\[1\]: is true"),
     "{kind: databases, values: [0, null], records: 2, metric: hamming}": ("null", r"space.values\[1\]: is empty"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import MISSING, fields
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from dxopt.errors import SpecError, required
+from dxopt.numerics.coerce import as_list, short_repr
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.space import MetricSpace, space_of_edges
 from dxopt.spaces.universes import Universe
@@ -27,6 +28,9 @@ class Relation(Protocol):
     def steps(self, universe: Universe, secret: Any) -> Iterable[Hashable]:
         """Yield the neighbours of a secret; others outside the universe, and the secret itself, are passed over."""
         ...
+
+    def check(self, universe: Universe) -> None:
+        """Raise SpecError where a parameter names what the universe does not have; by default none does."""
 
 
 RELATIONS: Registry[type[Relation]] = Registry("neighbours")
@@ -67,6 +71,8 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
         raise SpecError("neighbours", wrong, f"choose one of {', '.join(RELATIONS)}")
     if chosen.kind not in ("", universe.kind):
         raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
+    if hasattr(chosen, "check"):  # relations of others may have steps alone
+        chosen.check(universe)
     # a step out of the universe is taken for a step to the secret itself, which is no edge
     indices, size = universe.places, len(universe)
     left = MOST_STEPS
@@ -80,6 +86,9 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     pairs = np.stack(np.divmod(np.concatenate(listed), size), axis=1)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     if len(universe) > 1 and not len(pairs):
+        named = [one.name for one in fields(chosen)] if is_dataclass(chosen) else []
+        if named:
+            raise SpecError(named[0], "makes no two secrets neighbours", "give another")
         raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
     if not chosen.one_way:
         pairs.sort(axis=1)
@@ -87,6 +96,28 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     edges = pairs[np.sort(first)]
     edges = edges[edges[:, 0].argsort(kind="stable")]
     return space_of_edges(universe.labels, edges, np.ones(len(edges)), directed=chosen.one_way, unit=unit)
+
+
+def require_known(field: str, given: Any, known: Collection[Any], what: str = "no record can be") -> None:
+    """Raise SpecError unless a relation names several of what is known, such as the values of records."""
+    required(field, given, Collection, "give a list")  # an iterator is empty after the first secret
+    for index, one in enumerate(as_list(given, field, "give a list")):
+        try:
+            there = one in known
+        except Exception:  # whatever a type of others raises
+            there = False
+        if not there:
+            several = ", ".join(map(str, islice(known, 10))) + ", …" * (len(known) > 10)
+            raise SpecError(f"{field}[{index}]", f"is {short_repr(one)}, which {what}", f"choose from {several}")
+
+
+def require_known_pairs(field: str, given: Any, known: Collection[Any], what: str = "no record can be") -> None:
+    """Raise SpecError unless a relation names pairs of what is known."""
+    required(field, given, Collection, "give a list of pairs")
+    for index, pair in enumerate(as_list(given, field, "give a list of pairs")):
+        require_known(f"{field}[{index}]", pair, known, what)
+        if len(pair) != 2:
+            raise SpecError(f"{field}[{index}]", f"has {len(pair)} entries", "give pairs")
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:

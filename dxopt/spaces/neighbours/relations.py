@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dxopt.errors import SpecError
-from dxopt.spaces.neighbours.base import RELATIONS, Relation
+from dxopt.errors import SpecError, required
+from dxopt.numerics.coerce import short_repr
+from dxopt.spaces.neighbours.base import RELATIONS, Relation, require_known, require_known_pairs
 from dxopt.spaces.universes import Universe
 
 
@@ -90,6 +91,9 @@ class OneSided(_OneRecord):
     sensitive: Collection[Hashable]
     one_way: ClassVar[bool] = True
 
+    def check(self, universe: Universe) -> None:
+        require_known("sensitive", self.sensitive, universe.values)
+
     def changes(self, old: Any, new: Any) -> bool:
         return old in self.sensitive and new is not None
 
@@ -108,6 +112,9 @@ class Blowfish(_OneRecord):
     """
 
     policy: Collection[tuple[Hashable, Hashable]]
+
+    def check(self, universe: Universe) -> None:
+        require_known_pairs("policy", self.policy, universe.values)
 
     def changes(self, old: Any, new: Any) -> bool:
         return any((old, new) in ((a, b), (b, a)) for a, b in self.policy)
@@ -152,13 +159,17 @@ class Dependent(Relation):
     size: int
     kind: ClassVar[str] = "databases"
 
+    def check(self, universe: Universe) -> None:
+        records = range(len(universe.secrets[0]))  # pyright: ignore[reportArgumentType]
+        required("related", self.related, Sequence, "give the positions for each record, from 0 on")
+        for record, others in enumerate(self.related):
+            require_known(f"related[{record}]", others, records, "is no position of a record")
+        if len(self.related) != len(records):
+            wrong = f"is not about {len(records)} records"
+            raise SpecError("related", wrong, "give the positions for each, from 0 on")
+
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         """Yield the neighbours of a database: each record changes with up to `size` - 1 of those related to it."""
-        known = range(len(secret))
-        listed = itertools.chain.from_iterable(self.related)
-        if len(self.related) != len(secret) or any(record not in known for record in listed):
-            wrong = f"is not about {len(secret)} records"
-            raise SpecError("related", wrong, "give the positions for each, from 0 on")
         for record, dependent in enumerate(self.related):
             others = [other for other in dependent if other != record]
             for more in itertools.combinations(others, min(self.size - 1, len(others))):
@@ -175,6 +186,11 @@ class Individual(Relation):
 
     at: tuple
     kind: ClassVar[str] = "databases"
+
+    def check(self, universe: Universe) -> None:
+        require_known("at", self.at, universe.values)
+        if tuple(self.at) not in universe.places:
+            raise SpecError("at", f"is {short_repr(self.at)}, which is no secret", "give a database of the universe")
 
     def steps(self, universe: Universe, secret: tuple) -> Iterable[Hashable]:
         return Both().steps(universe, secret) if secret == tuple(self.at) else ()
@@ -220,13 +236,12 @@ class GenericOneWay(Generic):
 class Listed(Relation):
     """Two secrets are neighbours where they are a pair in a list, both ways (Des20 Def 25)."""
 
-    joined: Iterable[tuple[Any, Any]]
+    joined: Collection[tuple[Any, Any]]
+
+    def check(self, universe: Universe) -> None:
+        require_known_pairs("joined", self.joined, universe.places, "is no secret")
 
     def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
-        for pair in self.joined:
-            for one in pair:
-                if one not in universe.places:
-                    raise SpecError("joined", f"has {one!r}, which is no secret", "write secrets of the universe")
         return [other for x, other in self.joined if x == secret]
 
 
