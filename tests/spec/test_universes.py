@@ -58,7 +58,7 @@ BAD = {
     DATABASES + ", neighbours: individual, at: [0, 7]}": ("7", r"space.at\[1\]: "),
     DATABASES + ", neighbours: individual, at: [0, 1, 1]}": ("at:", "space.at: "),
     DATABASES + ", neighbours: listed, joined: [[[0, 0], [0, 7]]]}": ("[0, 7]", r"space.joined\[0\]\[1\]: "),
-    DATABASES + ", neighbours: dependent, related: [[7], []], size: 2}": ("7", r"space.related\[0\]\[0\]: "),
+    DATABASES + ", neighbours: dependent, related: [[7], []], size: 2}": ("related:", "space.related: "),
     "{kind: answers, query: sum, universe: " + DATABASES + ", neighbours: one_sided, sensitive: [5]}}": (
         "5",
         r"space.universe.sensitive\[0\]: ",

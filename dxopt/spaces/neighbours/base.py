@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from typing import Any, ClassVar, Protocol
@@ -28,9 +29,6 @@ class Relation(Protocol):
     def steps(self, universe: Universe, secret: Any) -> Iterable[Hashable]:
         """Yield the neighbours of a secret; others outside the universe, and the secret itself, are passed over."""
         ...
-
-    def check(self, universe: Universe) -> None:
-        """Raise SpecError where a parameter names what the universe does not have; by default none does."""
 
 
 RELATIONS: Registry[type[Relation]] = Registry("neighbours")
@@ -71,7 +69,7 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
         raise SpecError("neighbours", wrong, f"choose one of {', '.join(RELATIONS)}")
     if chosen.kind not in ("", universe.kind):
         raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
-    if hasattr(chosen, "check"):  # relations of others may have steps alone
+    if hasattr(chosen, "check"):
         chosen.check(universe)
     # a step out of the universe is taken for a step to the secret itself, which is no edge
     indices, size = universe.places, len(universe)
@@ -87,9 +85,7 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     if len(universe) > 1 and not len(pairs):
         named = [one.name for one in fields(chosen)] if is_dataclass(chosen) else []
-        if named:
-            raise SpecError(named[0], "makes no two secrets neighbours", "give another")
-        raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
+        raise SpecError([*named, "neighbours"][0], "are none among these secrets", "choose others")
     if not chosen.one_way:
         pairs.sort(axis=1)
     _, first = np.unique(pairs @ (size, 1), return_index=True)
@@ -98,26 +94,24 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     return space_of_edges(universe.labels, edges, np.ones(len(edges)), directed=chosen.one_way, unit=unit)
 
 
-def require_known(field: str, given: Any, known: Collection[Any], what: str = "no record can be") -> None:
-    """Raise SpecError unless a relation names several of what is known, such as the values of records."""
+def require_known(
+    field: str, given: Any, known: Collection[Any], wrong: str = "no record can be", *, pairs: bool = False
+) -> None:
+    """Raise SpecError unless a relation names several of what is known, such as the values of records, or pairs."""
     required(field, given, Collection, "give a list")  # an iterator is empty after the first secret
     for index, one in enumerate(as_list(given, field, "give a list")):
-        try:
+        place = f"{field}[{index}]"
+        if pairs:
+            require_known(place, one, known, wrong)
+            if len(one) != 2:
+                raise SpecError(place, f"has {len(one)} entries", "give pairs")
+            continue
+        there = False
+        with suppress(Exception):  # whatever a type of others raises
             there = one in known
-        except Exception:  # whatever a type of others raises
-            there = False
         if not there:
             several = ", ".join(map(str, islice(known, 10))) + ", …" * (len(known) > 10)
-            raise SpecError(f"{field}[{index}]", f"is {short_repr(one)}, which {what}", f"choose from {several}")
-
-
-def require_known_pairs(field: str, given: Any, known: Collection[Any], what: str = "no record can be") -> None:
-    """Raise SpecError unless a relation names pairs of what is known."""
-    required(field, given, Collection, "give a list of pairs")
-    for index, pair in enumerate(as_list(given, field, "give a list of pairs")):
-        require_known(f"{field}[{index}]", pair, known, what)
-        if len(pair) != 2:
-            raise SpecError(f"{field}[{index}]", f"has {len(pair)} entries", "give pairs")
+            raise SpecError(place, f"is {short_repr(one)}, which {wrong}", f"choose from {several}")
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import SpecError
 from dxopt.numerics.coerce import short_repr
-from dxopt.spaces.neighbours.base import RELATIONS, Relation, require_known, require_known_pairs
+from dxopt.spaces.neighbours.base import RELATIONS, Relation, require_known
 from dxopt.spaces.universes import Universe
 
 
@@ -114,7 +114,7 @@ class Blowfish(_OneRecord):
     policy: Collection[tuple[Hashable, Hashable]]
 
     def check(self, universe: Universe) -> None:
-        require_known_pairs("policy", self.policy, universe.values)
+        require_known("policy", self.policy, universe.values, pairs=True)
 
     def changes(self, old: Any, new: Any) -> bool:
         return any((old, new) in ((a, b), (b, a)) for a, b in self.policy)
@@ -159,17 +159,13 @@ class Dependent(Relation):
     size: int
     kind: ClassVar[str] = "databases"
 
-    def check(self, universe: Universe) -> None:
-        records = range(len(universe.secrets[0]))  # pyright: ignore[reportArgumentType]
-        required("related", self.related, Sequence, "give the positions for each record, from 0 on")
-        for record, others in enumerate(self.related):
-            require_known(f"related[{record}]", others, records, "is no position of a record")
-        if len(self.related) != len(records):
-            wrong = f"is not about {len(records)} records"
-            raise SpecError("related", wrong, "give the positions for each, from 0 on")
-
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         """Yield the neighbours of a database: each record changes with up to `size` - 1 of those related to it."""
+        known = range(len(secret))
+        listed = itertools.chain.from_iterable(self.related)
+        if len(self.related) != len(secret) or any(record not in known for record in listed):
+            wrong = f"is not about {len(secret)} records"
+            raise SpecError("related", wrong, "give the positions for each, from 0 on")
         for record, dependent in enumerate(self.related):
             others = [other for other in dependent if other != record]
             for more in itertools.combinations(others, min(self.size - 1, len(others))):
@@ -239,7 +235,7 @@ class Listed(Relation):
     joined: Collection[tuple[Any, Any]]
 
     def check(self, universe: Universe) -> None:
-        require_known_pairs("joined", self.joined, universe.places, "is no secret")
+        require_known("joined", self.joined, universe.places, "is no secret", pairs=True)
 
     def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
         return [other for x, other in self.joined if x == secret]
