@@ -84,7 +84,7 @@ def _problems() -> dict[str, tuple[dx.Problem, str]]:
     town, line = dx.geo.points([[45.5, -73.6], [45.5, -73.4]], labels=["a", "b"]), dx.line(2)
     given, tree = dx.MetricSpace.from_distances([[0, 1], [1, 0]]), dx.neighbours(dx.Universe.words("ab", 1), "edit")
     priors, beliefs = (
-        dx.Prior.hull(list(map(dx.Prior, ([0.8, 0.2], [0.4, 0.6])))),
+        dx.Prior.hull([dx.Prior(np.array(one)) for one in ([0.8, 0.2], [0.4, 0.6])]),
         dx.BeliefPairs([[0.8, 0.2]], [[0.4, 0.6]]).at(1.0),
     )
     uniform: dict[str, Any] = {"epsilon": 1.0, "prior": "uniform"}

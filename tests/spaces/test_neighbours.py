@@ -328,7 +328,7 @@ def test_bad_input(make, message: str) -> None:
 )
 def test_what_a_relation_names_must_be_there(field: str, relation: str, given: Any) -> None:
     """Nothing that should be protected is passed over: the field and the index are named."""
-    options = {field.partition("[")[0]: given} | ({"size": 2} if relation == "dependent" else {})
+    options: dict[str, Any] = {field.partition("[")[0]: given} | ({"size": 2} if relation == "dependent" else {})
     with pytest.raises(dx.SpecError) as refused:
         dx.neighbours(PRESENT, relation, **options)
     assert refused.value.field == field

@@ -74,6 +74,10 @@ BAD = {
         "space.values: has over 10\\^12 sec",
     ),
     "{kind: databases, values: [a, b], records: 2, metric: manhattan}": ("values", "space.values: are no numbers"),
+    "{kind: graphs, nodes: 100000000000000000000000, neighbours: edge}": (
+        "1000",
+        "space.nodes: .* 9,007,199,254,740,992",
+    ),
     "{kind: graphs, nodes: 3}": ("", "space.neighbours: is missing"),
     "{kind: graphs, nodes: 3, neighbours: edge, window: 2}": ("window", "space.window: is no known key here"),
     "{kind: words, alphabet: [a], longest: 2, shortest: 5, neighbours: edit}": ("5", "space.shortest: is 5"),

@@ -69,8 +69,8 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
         raise SpecError("neighbours", wrong, f"choose one of {', '.join(RELATIONS)}")
     if chosen.kind not in ("", universe.kind):
         raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
-    if hasattr(chosen, "check"):
-        chosen.check(universe)
+    if check := getattr(chosen, "check", None):
+        check(universe)
     # a step out of the universe is taken for a step to the secret itself, which is no edge
     indices, size = universe.places, len(universe)
     left = MOST_STEPS
