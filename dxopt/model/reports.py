@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.archive import Arrays
+from dxopt.runtime.archive import Arrays, names_in
 from dxopt.runtime.display import Shown
 from dxopt.spaces.geo.areas import inside
 from dxopt.spaces.positions import are_degrees, in_degrees, names_of
@@ -128,4 +128,6 @@ def unpack_reports(arrays: dict[str, NDArray[Any]], space: MetricSpace) -> Repor
     """Make the reports again from the arrays of `pack_reports`, and from the space if they are the secrets."""
     if arrays["secrets"]:
         return Reports.of(space)
-    return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"))
+    points = arrays.get("report_points")
+    size = arrays["matrix"].shape[1] if "matrix" in arrays else None if points is None else len(points)
+    return Reports(tuple(names_in(arrays, "reports", size)), points)
