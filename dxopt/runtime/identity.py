@@ -41,6 +41,7 @@ UNSEEN = (
 )
 """Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode), as a regular expression."""
 _UNSEEN = re.compile(UNSEEN)
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class CommaError(SpecError):
@@ -122,7 +123,7 @@ def composed(text: str) -> str:
     """Return a text composed (NFC), with single blanks within it, and without marks that nobody sees."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
-    plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
+    plain = _CONTROLS.sub(" ", _UNSEEN.sub("", text))
     return " ".join(unicodedata.normalize("NFC", plain).split())
 
 

@@ -9,6 +9,7 @@ from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain, product
 from numbers import Real
 from typing import Any
@@ -42,12 +43,12 @@ _PLACE = re.compile(
 _GRID = re.compile(
     r"""
     (?<![\w-])\d{1,2}([C-HJ-NP-X]\s?|\s[C-HJ-NP-X]\s)[A-HJ-NP-Z][A-HJ-NP-V]\s?(\d{8}|\d{10}|\d{2,5}\s\d{2,5})(?![\w-])
-    | (?=.*\b\d{1,2}\s?[C-HJ-NP-X](?![A-Z])) .*?                             # a zone before or behind two numbers
-    (?<!\d)(?<!\d[.,])(\d{6}([.,]\d+)?\D{1,8}\d{7}|\d{7}([.,]\d+)?\D{1,8}\d{6})(?!\d)
+    | (?<!\d)(?<!\d[.,])(\d{6}([.,]\d+)?\D{1,8}\d{7}|\d{7}([.,]\d+)?\D{1,8}\d{6})(?!\d)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""A square of MGRS, or a point of UTM."""
+"""A square of MGRS, or the two numbers of a point of UTM."""
+_ZONE = re.compile(r"\b\d{1,2}\s?[C-HJ-NP-X](?![A-Z])", re.IGNORECASE)
 _SHAPES = {"Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection"}
 _DIGITS = re.compile(r"(?<![0-9A-F])(?:\s?[0-9A-F]){42}", re.IGNORECASE)
 """The first bytes of a shape in digits, as databases write them."""
@@ -104,7 +105,8 @@ def is_code(value: Any) -> bool:
     value = _bare(value)
     if not isinstance(value, str):
         return isinstance(value, Real) and _is_cell(text_of(value))
-    return bool(_GRID.search(value)) or any(map(_is_cell, _CODE.findall(value)))
+    found = _GRID.search(value)
+    return bool(found and (found[1] or _ZONE.search(value))) or any(map(_is_cell, _CODE.findall(value)))
 
 
 def _is_cell(text: str) -> bool:
@@ -120,13 +122,18 @@ def _bare(value: Any) -> Any:
     """Return text, and that of bytes, composed and without what escapes it; anything else as it is."""
     if isinstance(value, bytes | bytearray):
         value = value.decode(errors="replace")
-    return unquote(composed(value)) if isinstance(value, str) else value
+    return _unescaped(value) if isinstance(value, str) else value
+
+
+@lru_cache(8)
+def _unescaped(text: str) -> str:
+    return unquote(composed(text))
 
 
 def _opened(value: Any) -> Any:
     """Return what JSON has, text without what surrounds it, or anything else as it is."""
     if not isinstance(text := _bare(value), str):
-        return value
+        return text
     found = _parsed(text) if text[:1] in ("{", "[", '"') else None
     return text.strip(" \"'") if found is None else found
 
@@ -333,4 +340,4 @@ def _text(value: Any) -> str:
 
 def is_same(one: Any, other: Any) -> bool:
     """Return whether two values have one text, such as 7 and 7.0."""
-    return _text(one) == _text(other)
+    return (type(one) is type(other) is str and one == other) or _text(one) == _text(other)
