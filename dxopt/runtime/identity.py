@@ -44,6 +44,7 @@ UNSEEN = (
 )
 """Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode), as a regular expression."""
 _UNSEEN = re.compile(UNSEEN)
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class CommaError(SpecError):
@@ -123,7 +124,9 @@ def encoded(text: str, field: str) -> bytes:
 
 def composed(text: str) -> str:
     """Return a text composed (NFC), with single blanks within it, and without marks that nobody sees."""
-    plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    plain = _CONTROLS.sub(" ", _UNSEEN.sub("", text))
     return " ".join(unicodedata.normalize("NFC", plain).split())
 
 
@@ -198,7 +201,7 @@ def _written(value: Any, field: str) -> str:
     if not isinstance(value, Real | Decimal) or isinstance(value, np.timedelta64):
         raise SpecError(field, f"is of type {type(value).__name__}", "give text or a number")
     if isinstance(value, float | np.floating):
-        if abs(float(value)) >= 2.0 ** (np.finfo(type(value)).nmant + 1):
+        if abs(float(value)) >= 2.0 ** (np.finfo(type(value) if isinstance(value, np.floating) else float).nmant + 1):
             raise _rounded(field)
         return str(int(value) if value == int(value) else shortest(value))
     try:
