@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.numerics.coerce import SUM, as_distributions
 from dxopt.numerics.prior_polytope import Mixtures
+from dxopt.runtime.archive import names_in
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -203,7 +204,7 @@ def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) ->
         If the arrays do not describe such a set.
     """
     if kind == Hull.kind:
-        names = tuple(str(one) for one in arrays["names"])
+        names = tuple(names_in(arrays, "names", len(arrays["members"])))
         size = len(names), len(prior)
         return Hull(as_distributions(arrays["members"], "prior", "solve the problem again", *size), names)
     if kind == Ball.kind:

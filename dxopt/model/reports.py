@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.archive import Arrays
+from dxopt.runtime.archive import Arrays, names_in
 from dxopt.runtime.display import Shown
 from dxopt.spaces.geo.areas import inside
 from dxopt.spaces.positions import are_degrees, in_degrees, names_of
@@ -38,6 +38,11 @@ class Reports(Shown):
     points: NDArray | None = None
     secrets: bool = False
     axes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.points is not None and (np.ndim(self.points) != 2 or len(self.points) != len(self.labels)):
+            wrong = f"have shape {np.shape(self.points)} for {len(self.labels)} reports"
+            raise SpecError("points", wrong, "give a row of coordinates for each report")
 
     def _summary(self) -> str:
         first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
@@ -123,4 +128,6 @@ def unpack_reports(arrays: dict[str, NDArray[Any]], space: MetricSpace) -> Repor
     """Make the reports again from the arrays of `pack_reports`, and from the space if they are the secrets."""
     if arrays["secrets"]:
         return Reports.of(space)
-    return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"))
+    points = arrays.get("report_points")
+    size = arrays["matrix"].shape[1] if "matrix" in arrays else None if points is None else len(points)
+    return Reports(tuple(names_in(arrays, "reports", size)), points)

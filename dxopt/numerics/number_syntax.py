@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Context
 
 from dxopt.errors import SpecError
 
@@ -74,11 +75,14 @@ _WHOLE = 1e-4
 
 
 def ordered_texts(low: float, high: float) -> tuple[str, str]:
-    """Return two numbers as text that shows that the first is lower: 7 digits, more where these are not enough."""
+    """Return two numbers as text that shows that the first is lower: 7 digits, more where these are not enough.
+
+    The second is rounded up, so that it can be given as a limit.
+    """
     for digits in range(_FEWEST, _EVERY):
-        texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
-        if float(texts[0]) < float(texts[1]):
-            return texts
+        if float(f"{low:.{digits}g}") < float(f"{high:.{digits}g}"):
+            above = float(Context(digits, ROUND_CEILING).create_decimal(repr(float(high))))
+            return f"{low:.{digits}g}", f"{above:.{digits}g}"
     return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
 
 

@@ -205,7 +205,7 @@ def proven_or_mended(
 ) -> tuple[Mechanism, float]:
     """Return a mechanism as `proven_as_it_is` does, or as `certify` repairs it, and by how much entries moved.
 
-    A repair is refused that changes more than one report in a thousand, whatever the secret: what it makes would be
+    A repair is refused that changes the entries of a row by more than 0.001 in all: what it makes would be
     another mechanism than what a solver, or rounding, left.
     """
     try:

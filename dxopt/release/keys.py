@@ -171,7 +171,8 @@ class Key:
 def require_release(name: Any) -> None:
     """Raise SpecError unless this is the name of a release in its one spelling, as another one draws anew."""
     if not isinstance(name, str) or not composed(name):
-        raise SpecError("release", "has no name", "name what is published by a text, such as 'autumn'")
+        raise SpecError("release", "is no name", "name what is published by a text, such as 'autumn'")
+    encoded(name, "release")
     if composed(name) != name:
         wrong = f"is {name!r}, with blanks, marks that are not seen, or letters in parts"
         raise SpecError("release", wrong, f"write {composed(name)!r}")

@@ -218,5 +218,6 @@ def undamaged(folder: Path) -> Iterator[None]:
         missing = Path(error.filename or "").name
         raise SpecError("folder", f"{folder} is damaged: {missing} is missing", _AGAIN) from None
     except DAMAGED as error:
-        reason = " ".join(str(error).split())[:120]  # on one line, without the dumps that some libraries append
+        # on one line, without the dumps that some libraries append
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise SpecError("folder", f"{folder} is damaged ({reason})", _AGAIN) from None

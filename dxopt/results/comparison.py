@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis import evaluate
-from dxopt.analysis.order.remaps import bound_of_weights, worst_case_of
+from dxopt.analysis.order.remaps import proven_worst_case
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss
@@ -174,8 +174,7 @@ class Evidence:
         problem = self.problem
         if name in self.remaps:
             remap, weights = self.remaps[name]
-            value = worst_case_of(mechanism.matrix, remap, problem.losses)
-            return value, min(value, bound_of_weights(mechanism.matrix, problem.losses, weights))
+            return proven_worst_case(mechanism.matrix, remap, problem.losses, weights)
         if not isinstance(problem.objective, ExpectedLoss):
             return None, None
         return evaluate.adversary_error(mechanism, problem.prior, problem.loss), None

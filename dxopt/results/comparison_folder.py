@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field
 from dxopt.analysis.order.evidence import exact_channel
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.objective import AdversaryError
+from dxopt.model.objective import AdversaryError, WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
@@ -217,8 +217,8 @@ def _checked_remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, 
     """
     remap, weights = arrays["channel"], arrays["weights"]
     fits = remap.shape == (len(mechanism.reports), problem.losses.shape[1]) and weights.shape == problem.shape[:1]
-    if not fits or not np.array_equal(exact_channel(remap), remap):
-        raise CertificateError("a remap of the comparison is no channel between the reports")
+    if not isinstance(problem.objective, WorstLoss) or not fits or not np.array_equal(exact_channel(remap), remap):
+        raise CertificateError("a remap of the comparison is no channel between the reports, for the worst loss")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise CertificateError("the weights of a remap of the comparison are all 0, or negative or infinite")
     return remap, weights

@@ -18,6 +18,7 @@ from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Hull, PriorSet, unpack_set
 from dxopt.model.problem import Problem
 from dxopt.results.folder import HELD_OUT
+from dxopt.runtime.archive import names_in
 from dxopt.spaces.units import per
 from dxopt.words.report import named_loss
 
@@ -116,9 +117,9 @@ def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPa
         found["second"],
         distances=found["distances"],
         epsilon=float(found["epsilon"]),
-        names=[str(name) for name in found["names"]],
+        names=names_in(found, "names", len(found["first"])),
         labels=labels,
-        left_out=[str(name) for name in found["left_out"]],
+        left_out=names_in(found, "left_out"),
     )
 
 

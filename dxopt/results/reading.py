@@ -153,6 +153,8 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
 def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     """Return the problem and the mechanism of a folder; one with a matrix has no privacy before it is proven."""
     asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
+    if odd := [key for key in ("format", "name") if key in stored and stored[key].ndim]:
+        raise ValueError(f"{odd[0]} of {MECHANISM} is an array {stored[odd[0]].shape}")
     if is_matrix(stored):
         space = unpack_space(stored)
         space = with_distances(space, asked["distances"]) if "distances" in asked else space

@@ -30,6 +30,8 @@ DAMAGED = (
     *(BadZipFile, Garbled, TokenError, AttributeError, MemoryError),
 )
 """Errors that readers of such files raise for a damaged one."""
+MOST_NAMES = 2_000_000
+"""Names in an array. A few bytes of a packed file can mean millions, each of which takes tens in memory."""
 
 
 def write(file: Path, arrays: Arrays, version: int) -> Path:
@@ -65,8 +67,16 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
     except (FileNotFoundError, NotADirectoryError):
         raise SpecError("file", f"{file} does not exist", "check the name") from None
     except DAMAGED as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise SpecError("file", f"{file} is no saved {kind}, or damaged ({reason})", "save it again") from None
+
+
+def names_in(arrays: Mapping[str, NDArray[Any]], key: str, size: int | None = None) -> list[Any]:
+    """Return the names in an array, as many as `size`; ValueError where they are not, before each takes memory."""
+    found = arrays[key]
+    if found.ndim != 1 or len(found) > MOST_NAMES or size not in (None, len(found)):
+        raise ValueError(f"{key} is an array {found.shape}, not {size or 'a few'} names")
+    return found.tolist()
 
 
 def nested(name: int | str, arrays: Arrays) -> Arrays:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -12,6 +13,10 @@ from pathlib import Path
 from typing import IO
 
 from dxopt.errors import Option, SpecError
+from dxopt.runtime.reading import MOST_KEY, is_file
+
+_KEPT = re.compile(rb"SQLite format 3\0|\s*[0-9a-fA-F]{64}\s*\Z")
+"""The beginning of a ledger, or all of a key."""
 
 
 @contextmanager
@@ -86,7 +91,7 @@ def is_replaceable(file: Path) -> bool:
 
 
 def require_free(file: Path, *, force: bool) -> None:
-    """Raise SpecError unless an output may be written: in a folder that exists, and new, or a file with `force`."""
+    """Raise SpecError unless an output may be written: in a folder, and new, or with `force` no ledger and no key."""
     try:
         there, replaceable = file.exists(), is_replaceable(file)
     except (OSError, ValueError) as error:
@@ -97,9 +102,17 @@ def require_free(file: Path, *, force: bool) -> None:
         raise SpecError("output", f"{file} is a folder", "name a file")
     if not replaceable:
         raise SpecError("output", f"{file} is a device or a pipe", "name a file")
+    if is_file(file) and _KEPT.match(_beginning(file)):
+        raise SpecError("output", f"{file} is a ledger or a key", "name another file")
     if there and not force:
         wrong = f"{file} is there already"
         raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
+
+
+def _beginning(file: Path) -> bytes:
+    with suppress(OSError), file.open("rb") as stream:
+        return stream.read(MOST_KEY)
+    return b""
 
 
 def unwritable(field: str, file: Path, error: OSError | ValueError, fix: str = "name another file") -> SpecError:

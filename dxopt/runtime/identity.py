@@ -23,12 +23,15 @@ from dxopt.runtime.arrow import bare_array, values_of
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?")
 """A number in digits, without leading zeros: its whole part, and the rest without the zeros at its end."""
 _WITH_COMMA = re.compile(r"-?[0-9]+,[0-9]*([eE][-+]?[0-9]+)?")
-_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*)?")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}([.,][0-9]{3})+([.,][0-9]*)?")
 ROUNDED = r"-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9][0-9]{16,})[.]0)"
 """A float from 2^53 or thereabouts on as programs write it, or any that has an exponent, as a regular expression."""
 _ROUNDED = re.compile(ROUNDED)
-_MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?")
-"""A day and a time, whose seconds are without the zeros at their end."""
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?"
+    r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+)
+"""A day and a time, whose seconds are without the zeros at their end, and how far its time zone is from UTC."""
 _DIGITS = 4300
 """Most digits of a number, as Python writes no more of an integer."""
 NARROW: tuple[type, ...] = (np.float16, np.float32)
@@ -41,6 +44,7 @@ UNSEEN = (
 )
 """Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode), as a regular expression."""
 _UNSEEN = re.compile(UNSEEN)
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class CommaError(SpecError):
@@ -85,24 +89,24 @@ def identity(value: Any, field: str = "person", decimal: str | None = ".") -> st
     text = value if isinstance(value, str) else _written(value, field)
     encoded(text, field)
     text = composed(text)
-    if decimal == "," and isinstance(value, str) and _THOUSANDS.fullmatch(text):
-        raise SpecError(field, "is a number with points, where commas are decimal ones", "write it without points")
-    if decimal != "." and isinstance(value, str) and _WITH_COMMA.fullmatch(text):
-        if decimal is None:
-            fix = (
-                "say what that is: ",
-                Option("decimal", ","),
-                " for a decimal mark, ",
-                Option("decimal", "."),
-                " for text",
-            )
+    if decimal != "." and isinstance(value, str):
+        one, many = _WITH_COMMA.fullmatch(text), _THOUSANDS.fullmatch(text)
+        if decimal is None and "," in text and (one or many):
+            mark, plain = Option("decimal", ","), Option("decimal", ".")
+            fix = ("say what that is: ", mark, " for a decimal mark, ", plain, " for text")
             raise CommaError(field, "is a number with a comma", *fix)
-        text = text.replace(",", ".")
+        if decimal == "," and one:
+            text = text.replace(",", ".")
+        elif decimal == "," and many:
+            raise SpecError(field, "is a number in groups of digits", "write its digits without marks between them")
     if isinstance(value, str) and _ROUNDED.fullmatch(text):
         raise _rounded(field)
     if moment := _MOMENT.fullmatch(text):
-        day, at, part = moment.groups()
-        return f"{day} {at}.{part}" if part else day if at == "00:00:00" else f"{day} {at}"
+        day, at, part, zone = moment.groups("")
+        if at == "00:00:00" and not part + zone:
+            return day
+        off = zone and zone.replace("Z", "+").replace(":", "").ljust(5, "0").replace("-0000", "+0000")
+        return f"{day} {at}{part and '.'}{part}{off[:3]}{off and ':'}{off[3:]}"
     number = _NUMBER.fullmatch(text)
     if number is None:
         return text
@@ -120,7 +124,9 @@ def encoded(text: str, field: str) -> bytes:
 
 def composed(text: str) -> str:
     """Return a text composed (NFC), with single blanks within it, and without marks that nobody sees."""
-    plain = "".join(" " if unicodedata.category(one) == "Cc" else one for one in _UNSEEN.sub("", text))
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    plain = _CONTROLS.sub(" ", _UNSEEN.sub("", text))
     return " ".join(unicodedata.normalize("NFC", plain).split())
 
 
@@ -195,7 +201,7 @@ def _written(value: Any, field: str) -> str:
     if not isinstance(value, Real | Decimal) or isinstance(value, np.timedelta64):
         raise SpecError(field, f"is of type {type(value).__name__}", "give text or a number")
     if isinstance(value, float | np.floating):
-        if abs(float(value)) >= 2.0 ** (np.finfo(type(value)).nmant + 1):
+        if abs(float(value)) >= 2.0 ** (np.finfo(type(value) if isinstance(value, np.floating) else float).nmant + 1):
             raise _rounded(field)
         return str(int(value) if value == int(value) else shortest(value))
     try:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError
 from dxopt.numerics.coerce import checked_count
+from dxopt.runtime.archive import names_in
+from dxopt.spaces.distances import TRIANGLE_SLACK, checked_matrix, metric_matrix
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric, OnEarth
 from dxopt.spaces.positions import Positions, local_plane, on_sphere
@@ -102,13 +104,15 @@ def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricS
 def with_distances(space: MetricSpace, distances: NDArray[np.float64]) -> MetricSpace:
     """Return a space with saved distances, which proofs are about, in place of those of its points.
 
-    CertificateError where they differ by more than rounding.
+    CertificateError where they differ by more than rounding, SpecError where they are no metric.
     """
     if np.array_equal(space.distances, distances):
         return space
     fits = distances.shape == (len(space), len(space))
     if not fits or not np.allclose(space.distances, distances, rtol=_SAME_DISTANCE, atol=0.0):
         raise CertificateError("the saved distances are not those of the space")
+    largest = float(distances.max(where=np.isfinite(distances), initial=0.0))
+    metric_matrix(checked_matrix(distances), space.labels, close=False, slack=TRIANGLE_SLACK * largest)
     distances.flags.writeable = False
     return replace(space, given=distances)
 
@@ -149,18 +153,21 @@ def _without_positions(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Metri
             import networkx as nx
 
             graph = nx.Graph()
-            names = dict(enumerate(of("labels").tolist()))
+            # a forest may have any number of points
+            size = len(arrays["matrix"]) if "matrix" in arrays and prefix == "space" else None
+            names = dict(enumerate(names_in(arrays, f"{prefix}.labels", size)))
             graph.add_nodes_from(names.values())
             edges = zip(of("edges").tolist(), of("lengths").tolist(), strict=True)
             graph.add_weighted_edges_from((names[start], names[end], length) for (start, end), length in edges)
             return MetricSpace.from_graph(graph, weight="weight")
         case "points":
             metric = METRICS.get(str(of("metric")))(**json.loads(str(of("parameters"))))
-            labels = of("labels").tolist()
+            labels = names_in(arrays, f"{prefix}.labels", len(of("points")))
             return _evenly_spaced(MetricSpace.from_points(of("points"), metric, labels=labels))
         case kind if kind != "distances":
             raise SpecError("kind", f"is {kind!r:.40}", _AGAIN)
-    space = MetricSpace.from_distances(of("distances"), labels=of("labels").tolist())
+    labels = names_in(arrays, f"{prefix}.labels", len(of("distances")))
+    space = MetricSpace.from_distances(of("distances"), labels=labels)
     points = arrays.get(f"{prefix}.points")
     if points is not None and (points.ndim != 2 or len(points) != len(space)):
         raise SpecError("points", f"have shape {points.shape} for {len(space)} secrets", _AGAIN)

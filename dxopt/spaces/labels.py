@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 _SEPARATOR = ", "
@@ -119,7 +120,7 @@ def _indices_in_parts(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
 
 
 class Coordinates(LazyLabels):
-    """The coordinates of points `(n, k)` in 10 digits: `3.5`, or `(0, 3.5)` where there are several."""
+    """The coordinates of points `(n, k)`: `3.5`, or `(0, 3.5)`; 10 digits, or more to tell points apart."""
 
     def __init__(self, points: NDArray) -> None:
         self.points = points
@@ -127,10 +128,23 @@ class Coordinates(LazyLabels):
     def __len__(self) -> int:
         return len(self.points)
 
-    def _label(self, index: int) -> str:
+    def _label(self, index: int, digits: int | None = None) -> str:
         point = self.points[index].tolist()
-        parts = [f"{value:.10g}" if isinstance(value, float) else str(value) for value in point]
+        style = f".{digits or self._digits}g"
+        parts = [format(value, style) if isinstance(value, float) else str(value) for value in point]
         return parts[0] if len(parts) == 1 else f"({_SEPARATOR.join(parts)})"
+
+    @cached_property
+    def _digits(self) -> int:
+        # doubles of which none is within 2e-9 of another differ in 10 digits, and all do in 17
+        group = np.zeros(len(self), dtype=np.int64)
+        for column in self.points.T if self.points.dtype.kind == "f" else ():
+            values, which = np.unique(column, return_inverse=True)
+            apart = np.diff(values / 2) > 1e-9 * np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
+            group = np.unique(group * len(values) + np.append(0, np.cumsum(apart))[which], return_inverse=True)[1]
+        close = np.flatnonzero((np.bincount(group) > 1)[group]).tolist()
+        different = [len({self._label(index, digits) for index in close}) for digits in range(10, 18)]
+        return 10 + different.index(different[-1])
 
     def _index(self, label: str) -> int:
         try:

@@ -195,7 +195,7 @@ class MetricSpace:
         unit : str
             What distances are in. On the Earth it is "km", "m" or "mi", and distances are computed in it.
         labels : sequence, optional
-            A name for each point; by default its coordinates.
+            A name for each point; by default its coordinates, in 10 digits or as many more as tell points apart.
 
         Raises
         ------

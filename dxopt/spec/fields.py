@@ -239,6 +239,8 @@ def _parse_edge(value: Any) -> tuple[str, str, float]:
 
 def _as_whole(value: Any) -> Any:
     """Return a float such as 1e6 as the whole number that it is, up to 2^53: beyond that floats skip some."""
+    if isinstance(value, float) and 2**53 < value < math.inf:
+        raise bad(f"is {value_in_words(value)}, which is too large", f"give {2**53:,} at most")
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else value
 
 

@@ -154,7 +154,9 @@ class Source:
         except SpecError as error:
             # The field of the error may be a key here, or what it is about may be written under another key.
             keys_for_it = (error.field, error.field.removesuffix("s"), *_ELSEWHERE)  # labels are those of `label`
-            options = [(*section, key) for key in keys_for_it]
+            # "policy[1][0]" is an entry of a list
+            entry = (int(part) if part.isdecimal() else part for part in re.findall(r"[^][]+", error.field))
+            options = [(*section, *entry), *((*section, key) for key in keys_for_it)]
             nearest = options[0] if not section or error.field in keys else section
             path = next((path for path in options if self.has(path)), nearest)
             # the position of a whole section does not show which key the error is about: its text then does

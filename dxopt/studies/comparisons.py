@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.analysis import evaluate
 from dxopt.analysis.evaluate import optimal_random_remap
 from dxopt.analysis.order.refinement import compared
-from dxopt.analysis.order.remaps import RandomRemap
+from dxopt.analysis.order.remaps import proven_worst_case
 from dxopt.analysis.regularity import verdict
 from dxopt.errors import (
     CertificateError,
@@ -103,16 +104,16 @@ def find_refinements(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Array
     return found
 
 
-def _best_remap_for_worst_loss(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
-    """Return the best remap of a mechanism for the worst loss; None for other objectives, or if it is too large."""
+def _best_remap_for_worst_loss(problem: Problem, mechanism: Mechanism) -> tuple[Array, Array] | None:
+    """Return the best remap for the worst loss and the weights that prove it; None for others, or without proof."""
     rows, reports = problem.shape
     written = isinstance(mechanism, MatrixMechanism) and rows * rows * reports <= REMAP_CELLS
-    if not written or not isinstance(problem.objective, WorstLoss):
-        return None
-    try:
-        return optimal_random_remap(mechanism, problem.loss)
-    except SpecError:
-        return None
+    if written and isinstance(problem.objective, WorstLoss):
+        with suppress(SpecError, CertificateError):
+            found = optimal_random_remap(mechanism, problem.loss)
+            proven_worst_case(mechanism.matrix, found.channel, problem.losses, found.weights)
+            return found.channel, found.weights
+    return None
 
 
 VERDICT_POINTS = 400
@@ -148,8 +149,8 @@ def compare(
     methods : list of names, mechanisms, (n, m) arrays, functions or pairs of a name and one of these, optional
         Names of mechanisms, as for `dx.solve`, and of baselines; all that there are by default. "optimal" is always
         there, and first. A mechanism of one's own, or the matrix of one, is proven as private as the problem asks
-        for before it gets figures. What solvers and rounding leave is repaired as by `dx.certify`, where that changes
-        one report in a thousand at most; a note states by how much entries moved. A function makes one from ε.
+        for before it gets figures. What solvers and rounding leave is repaired as by `dx.certify`, where no row
+        changes by more than 0.001 in all; a note states by how much entries moved. A function makes one from ε.
         Those that have names keep them. One alone needs no list, and a mapping has names.
     priors : mapping of names to priors, optional
         Others that may be the true one. Each mechanism, made for the problem's prior, is evaluated under them, and
@@ -208,7 +209,7 @@ def compare(
             entries[f"{OPTIMAL} for {name}"] = _optimum_entry(found, stop, name)
         there = {name: entry.mechanism for name, entry in entries.items() if entry.mechanism is not None}
         drawn = {name: _best_remap_for_worst_loss(problem, one) for name, one in there.items()}
-        remaps = {name: (remap.channel, remap.weights) for name, remap in drawn.items() if remap is not None}
+        remaps = {name: remap for name, remap in drawn.items() if remap is not None}
         regular = None
         written = problem.why_coupled is None and problem.loss.is_binary and len(problem.space) <= VERDICT_POINTS
         if written and not stop.interrupted:

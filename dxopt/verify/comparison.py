@@ -25,6 +25,7 @@ the prior. The bound on every private mechanism is that of the parts. Of baselin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -42,7 +43,7 @@ from dxopt.verify.exact import BITS, Exact, at_most, dot, exp_bounds
 from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json, require_format
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.parts import COMPARISON, Checks, differing_entry, one_check, part_folders, require_all, under_prior
-from dxopt.verify.values import AGREEMENT
+from dxopt.verify.values import AGREEMENT, Worth
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
 
 Array = NDArray[np.float64]
@@ -246,6 +247,19 @@ def _shortfall(better: Array, worse: Array, remap: Array) -> Fraction:
     return Fraction(most, 1 << bits)
 
 
+def _check_remap(about: Result, drawn: Arrays) -> None:
+    """Broken unless a remap has the least worst loss: an adversary under the weights has no less, to 1e-6 of it."""
+    losses = about.all_losses
+    remap, weights = _nonnegative(drawn, "channel", *losses.T.shape), _nonnegative(drawn, "weights", len(losses))
+    sums = {*map(math.fsum, remap)}
+    if about.objective != "worst_loss" or sums != {1} or not 0 < weights.sum() < math.inf:
+        raise Broken(f"{WITNESSES}: a remap that draws is no channel, has no weights, or is not about the worst loss")
+    value = max(loss for loss, _ in Worth(about.matrix @ remap, weights).rows(losses, everywhere=True))
+    bound = Worth(about.matrix, weights / weights.sum()).adversary_error(losses).low
+    if value - bound > 1e-6 * abs(value) + 1e-8 * np.abs(losses[np.isfinite(losses)]).max():
+        raise Broken(f"{about.source}: its remap loses {float(value):.10g}, its weights prove {float(bound):.10g}")
+
+
 def _advantage(better: Array, worse: Array, gains: Array) -> Fraction:
     """Return (Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], no more than t."""
     guesses = Exact.of(gains.T)
@@ -262,9 +276,9 @@ def _gained(channel: Array, guesses: Exact) -> Fraction:
     return Fraction(best, 1 << columns.bits + guesses.bits)
 
 
-def _nonnegative(arrays: Arrays, key: str, rows: int, columns: int | None) -> Array:
+def _nonnegative(arrays: Arrays, key: str, *shape: int | None) -> Array:
     """Return an array of finite numbers of 0 or more; Broken where it is none."""
-    found = numbers(arrays, key, rows, columns)
+    found = numbers(arrays, key, *shape)
     if not (np.isfinite(found).all() and (found >= 0).all()):
         raise Broken(f"{WITNESSES}: an entry of {key} is negative or infinite")
     return found
@@ -405,6 +419,8 @@ class _Compared:
             claimed = {"value": row["under"][name]}
             moved = replace(about, named=other.named, problem=other.problem, certificate=claimed)
             claims.require_value(moved, claims.attained_value(moved))
+        if drawn := part(self.arrays, f"{index}/remap"):
+            _check_remap(about, drawn)
         if row["part"] is None:
             return "a baseline, of which no privacy is claimed"
         if row["part"] != OWN:

@@ -220,8 +220,10 @@ def check_names(table: TableFile) -> str:
     for key, points in zip(_LABELS, _POINTS, strict=True):
         if not all(isinstance(label, str) for label in head[key]):
             raise Broken(f"{key} are not all text")
-        if head[points] is not None and np.asarray(head[points], dtype=float).shape[0] != len(head[key]):
-            raise Broken(f"{points} are not one for each of {len(head[key])}")
+        located = None if head[points] is None else np.asarray(head[points], dtype=float)
+        fits = located is None or (located.ndim == 2 and len(located) == len(head[key]))
+        if not fits or _text(coordinates_in_head(located)) != _text(head[points]):
+            raise Broken(f"{points} are not one for each of {len(head[key])}, as they are written")
     if head["secrets_are_reports"] and head["secrets"] != head["reports"]:
         raise Broken("reports are said to be the secrets, but have other names")
     if head["secrets_are_reports"] and _text(head["secret_points"]) != _text(head["report_points"]):

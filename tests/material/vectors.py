@@ -40,10 +40,17 @@ PERSONS = {
     "\U0001bca0x\U0001d17a": "x",
     "1.5e-05": "1.5e-05",
     "9007199254740993": "9007199254740993",
+    "2024-01-02T03:00:00Z": "2024-01-02 03:00:00+00:00",
+    "2024-01-02T03:00:00.500000-0330": "2024-01-02 03:00:00.5-03:30",
+    "2024-01-02 00:00:00.000+01": "2024-01-02 00:00:00+01:00",
+    "2024-01-02 03:00:00-00:00": "2024-01-02 03:00:00+00:00",
+    "2024-01-02 03:00:00+00:00:10": "2024-01-02 03:00:00+00:00:10",
 }
 """Names, and the identities that they have in every language."""
 ROUNDED = ("9.223372036854776e+18", "9.2e18", "1e+05", "-1E+16", "9007199254740992.0", "12345678901234567.0")
 """Names that are refused in every language: floats that may stand for several whole numbers."""
+RELEASES = ("autumn ", " autumn", " ", "", "jose\u0301", "a\u200b", "\ufeffa", "a  b", "a\tb", "a\u00a0b")
+"""Releases that are refused in every language: other spellings, and no names."""
 
 
 def tables() -> dict[str, dx.IntegerTable]:

@@ -16,6 +16,10 @@ from dxopt.numerics.number_syntax import at_most, factor, floor_of, ordered_text
         (0.5, 0.75, ("0.5", "0.75")),
         (1 / 3, 2 / 3, ("0.3333333", "0.6666667")),
         (1.0, 1.0000000001, ("1", "1.0000000001")),
+        (0.0001, 0.42454724, ("0.0001", "0.4245473")),
+        (-1.0, 0.1, ("-1", "0.1")),
+        (-1.0, 5.6644723e-18, ("-1", "5.664473e-18")),
+        (1.0, math.inf, ("1", "inf")),
         (0.4, 0.39999999999999997 + 1e-16, ("0.4", "0.4000000000000001")),
         (1.0, float(np.nextafter(1.0, 2.0)), ("1", "1.0000000000000002")),
         (-2.0, -1.9999999999, ("-2", "-1.9999999999")),
@@ -24,7 +28,7 @@ from dxopt.numerics.number_syntax import at_most, factor, floor_of, ordered_text
 def test_as_many_digits_as_tell_them_apart(low: float, high: float, texts: tuple[str, str]) -> None:
     assert low < high
     assert ordered_texts(low, high) == texts
-    assert float(texts[0]) < float(texts[1])
+    assert float(texts[0]) < float(texts[1]) and float(texts[1]) >= high
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_what_draws_for_persons_refuse(table: dx.IntegerTable) -> None:
         with pytest.raises(dx.SpecError) as caught:
             table.sample_for(persons, index=[1], key=KEY, release="r")  # pyright: ignore[reportArgumentType]
         assert caught.value.field == "persons"
-    with pytest.raises(dx.SpecError, match="release: has no name"):
+    with pytest.raises(dx.SpecError, match="release: is no name"):
         table.sample_for(["ann"], index=[1], key=KEY, release=7)  # pyright: ignore[reportArgumentType]
     with pytest.raises(dx.SpecError, match="returns: is 'name'"):
         table.sample_for(["ann"], index=[1], key=KEY, release="r", returns="name")  # pyright: ignore

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,44 @@ def test_arrays_are_checked_as_at_construction(folder: Path, which: str) -> None
     name, array, change, message = ARRAYS[which]
     change_array(folder / name, array, change)
     assert message in _refused(folder)
+
+
+def _problems() -> dict[str, tuple[dx.Problem, str]]:
+    """Problems, and the array of names that their results have."""
+    town, line = dx.geo.points([[45.5, -73.6], [45.5, -73.4]], labels=["a", "b"]), dx.line(2)
+    given, tree = dx.MetricSpace.from_distances([[0, 1], [1, 0]]), dx.neighbours(dx.Universe.words("ab", 1), "edit")
+    priors, beliefs = (
+        dx.Prior.hull([dx.Prior(np.array(one)) for one in ([0.8, 0.2], [0.4, 0.6])]),
+        dx.BeliefPairs([[0.8, 0.2]], [[0.4, 0.6]]).at(1.0),
+    )
+    uniform: dict[str, Any] = {"epsilon": 1.0, "prior": "uniform"}
+    losses, reports = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]), dx.Reports(("x", "y", "z"))
+    return {
+        "points": (dx.Problem(town, **uniform), "mechanism.npz space.labels"),
+        "distances": (dx.Problem(given, **uniform), "mechanism.npz space.labels"),
+        "tree": (dx.Problem(tree, **uniform), "mechanism.npz space.labels"),
+        "reports": (dx.Problem(line, **uniform, loss=dx.Loss(losses, reports)), "mechanism.npz reports"),
+        "hull": (dx.Problem(line, epsilon=1.0, prior=priors), "problem.npz prior_set.names"),
+        "beliefs": (dx.Problem(line, **uniform, beliefs=beliefs), "problem.npz belief_names"),
+        "left out": (dx.Problem(line, **uniform, beliefs=beliefs), "problem.npz belief_left_out"),
+        "name": (dx.Problem(line, **uniform), "mechanism.npz name"),
+        "format": (dx.Problem(line, **uniform), "mechanism.npz format"),
+    }
+
+
+@pytest.mark.parametrize("dtype", ["f8", "U1"])
+@pytest.mark.parametrize("kind", list(_problems()))
+def test_millions_of_names_are_refused_before_they_take_memory(kind: str, dtype: str, tmp_path: Path) -> None:
+    problem, array = _problems()[kind]
+    file, key = array.split()
+    folder = dx.solve(problem).save(tmp_path / "out")
+    change_array(folder / file, key, lambda _: np.zeros(2_000_001, dtype))
+    tracemalloc.start()
+    try:
+        assert str(folder) in _refused(folder)
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_number_of_factors_that_is_not_whole(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.errors import Option
+from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.naming import NoSuchPoint, SeveralPoints
 
 IDS = dx.MetricSpace.from_points([[0, 0], [1, 0], [2, 0], [3, 0], [4, 4]], labels=[3, 7, 1, 0, 9])
@@ -218,3 +219,30 @@ def test_every_label_and_index_is_found(space: dx.MetricSpace) -> None:
     assert space.naming.find(label=list(space.labels)).tolist() == everyone
     assert space.naming.find(index=everyone).tolist() == everyone
     assert space.naming.find(point=space.points).tolist() == everyone
+
+
+LABELS = {
+    "10 digits": ([0.1 + 0.2, 1 / 3, -0.0], ["0.3", "0.3333333333", "-0"]),
+    "milliseconds": ([1700000000123, 1700000000124], ["1700000000123", "1700000000124"]),
+    "11 digits": ([0.12345678901, 0.12345678902, 1 / 3], ["0.12345678901", "0.12345678902", "0.33333333333"]),
+    "every digit": ([1.0, 1 + 2**-52], ["1", "1.0000000000000002"]),
+    "told apart by another": ([[1 / 3, 1], [1 / 3 + 1e-13, 2]], ["(0.3333333333, 1)", "(0.3333333333, 2)"]),
+    "largest": ([1.7e308, -1.7e308, 5e-324], ["1.7e+308", "-1.7e+308", "4.940656458e-324"]),
+    "equal": ([1 / 3, 1 / 3], ["0.3333333333", "0.3333333333"]),
+    "not numbers": ([["a", 1 / 3], ["a", 1 / 3 + 1e-12]], ["(a, 0.333333333333)", "(a, 0.333333333334)"]),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_have_as_many_digits_as_tell_points_apart(kind: str) -> None:
+    points, expected = LABELS[kind]
+    array = np.array(points, dtype=object if kind == "not numbers" else float)
+    assert list(Coordinates(array.reshape(len(points), -1))) == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_points_that_differ_have_different_labels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.integers(-300, 300)
+    points = scale * (1 + rng.integers(0, 4, (200, 2)) * 2.0 ** -rng.integers(20, 53, (200, 2)))
+    assert len(set(Coordinates(points))) == len(np.unique(points, axis=0))

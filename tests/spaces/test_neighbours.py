@@ -292,14 +292,46 @@ def test_one_sided_and_individual_privacy_are_solved_like_any_other() -> None:
         (lambda: dx.neighbours(PRESENT, "group"), "neighbours: group needs size"),
         (lambda: dx.neighbours(PRESENT, "bounded", size=2), "size: does not go with neighbours: bounded"),
         (lambda: dx.neighbours(PRESENT, "unbounded"), "neighbours: are none among these secrets"),
-        (lambda: dx.neighbours(PRESENT, "individual", at=(0, 7, 0)), "neighbours: are none"),
-        (lambda: dx.neighbours(PRESENT, "dependent", related=[[3]], size=2), "related: is not about 3 records"),
+        (lambda: dx.neighbours(PRESENT, "dependent", related=[[2]], size=2), "related: is not about 3 records"),
         (lambda: dx.neighbours(PRESENT, "edge"), "neighbours: are about graphs, not databases"),
     ],
 )
 def test_bad_input(make, message: str) -> None:
     with pytest.raises(dx.SpecError, match=message.replace("(", r"\(")):
         make()
+
+
+@pytest.mark.parametrize(
+    "field, relation, given",
+    [
+        ("sensitive[1]", "one_sided", [1, 7]),
+        ("sensitive[1]", "one_sided", [1, "2"]),
+        ("sensitive[0]", "one_sided", [None]),
+        ("sensitive[0]", "one_sided", [[1]]),
+        ("sensitive[0]", "one_sided", [np.ones(2)]),
+        ("sensitive", "one_sided", "12"),
+        ("sensitive", "one_sided", iter([1])),
+        ("sensitive", "one_sided", []),
+        ("policy[1][1]", "blowfish", [(0, 1), (1, "2")]),
+        ("policy[0]", "blowfish", [(0, 1, 2)]),
+        ("policy[0]", "blowfish", [1]),
+        ("policy", "blowfish", iter([(0, 1)])),
+        ("policy", "blowfish", [(0, 0)]),
+        ("at[1]", "individual", (0, 7, 0)),
+        ("at", "individual", (0, 1)),
+        ("at", "individual", 0),
+        ("joined[0][1]", "listed", [((0, 0, 0), (0, 0, 7))]),
+        ("joined[0][0]", "listed_one_way", [(0, (0, 0, 0))]),
+        ("joined", "listed", iter([((0, 0, 0), (0, 0, 1))])),
+        ("related", "dependent", [[], [], [3]]),
+    ],
+)
+def test_what_a_relation_names_must_be_there(field: str, relation: str, given: Any) -> None:
+    """Nothing that should be protected is passed over: the field and the index are named."""
+    options: dict[str, Any] = {field.partition("[")[0]: given} | ({"size": 2} if relation == "dependent" else {})
+    with pytest.raises(dx.SpecError) as refused:
+        dx.neighbours(PRESENT, relation, **options)
+    assert refused.value.field == field
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_relations_that_are_listed(neighbours: str, back: float, tmp_path: Path)
             3,
         ),
         (DATABASES + "epsilon: 1\n", "space.neighbours", 5),
-        (DATABASES + "  joined: [[[0, 0], [0, 5]]]\nepsilon: 1\n", "space.joined", 6),
+        (DATABASES + "  joined: [[[0, 0], [0, 5]]]\nepsilon: 1\n", "space.joined[0][1]", 6),
         (DATABASES + "  joined: [[0, 1]]\nepsilon: 1\n", "space.joined[0][0]", 6),
         (DATABASES.replace("listed", "bounded") + PAIRS + "epsilon: 1\n", "space.joined", 6),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -159,6 +160,39 @@ def test_stronger_claims_are_refused(results: dict[str, Path], tmp_path: Path, n
     verdict = _changed(results[kind], tmp_path, change)
     failing = {check.name for check in verdict.checks if check.status is Outcome.FAILS}
     assert failing & {"comparison", f"comparison: {name}"}, str(verdict)
+
+
+REMAPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "weights": lambda found: np.eye(len(found))[0],
+    "weights of infinity": lambda found: np.full_like(found, np.inf),
+    "weights of nothing": np.zeros_like,
+    "channel": lambda found: np.full(found.shape, 1 / len(found)),
+    "channel, reversed": lambda found: np.eye(len(found))[::-1],
+    "channel of 7": lambda found: np.full_like(found, 7.0),
+}
+
+
+@pytest.mark.parametrize("what", REMAPS)
+@pytest.mark.parametrize("row", [0, 2])
+def test_a_remap_is_the_best_by_its_weights(results: dict[str, Path], tmp_path: Path, what: str, row: int) -> None:
+    folder = _copy(results["worst"], tmp_path)
+    change_array(folder / INSIDE / "comparison.npz", f"{row}/remap/{re.split('[, ]', what)[0]}", REMAPS[what])
+    _redigest(folder)
+    name = read_json(folder / INSIDE, "comparison")["rows"][row]["name"]
+    assert verify(folder).of(f"comparison: {name}").status is Outcome.FAILS
+    with pytest.raises(dx.CertificateError):
+        dx.load(folder)
+
+
+def test_a_remap_that_draws_is_about_the_worst_loss(results: dict[str, Path], tmp_path: Path) -> None:
+    folder = _copy(results["noise"], tmp_path)
+    file = folder / INSIDE / "comparison.npz"
+    drawn = {"1/remap/channel": np.eye(6), "1/remap/weights": np.ones(6)}
+    np.savez(file, **read_arrays(folder / INSIDE, "comparison"), **drawn)
+    _redigest(folder)
+    assert verify(folder).exit_code == 1
+    with pytest.raises(dx.CertificateError):
+        dx.load(folder)
 
 
 def test_figures_that_are_loaded_follow_from_the_parts(results: dict[str, Path], tmp_path: Path) -> None:

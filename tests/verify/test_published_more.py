@@ -13,6 +13,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.verify import verify_published
+from dxopt.verify.published.parquet_pages import WRITTEN
 from dxopt.verify.published.rows import read_rows
 from tests.material.people import counts, people, town, write_geojson
 
@@ -102,7 +103,7 @@ def test_parquet(name: str, tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
     pd.DataFrame({"ward": ["a"] * 40, "beds": [0, 1] * 20}).to_parquet(tmp_path / "in.parquet")
     dx.apply(counts(), tmp_path / "in.parquet", output, column="beds")
-    pq.write_table(TABLES[name](pq.read_table(output)), output)
+    pq.write_table(TABLES[name](pq.read_table(output)), output, **WRITTEN)
     said_to_be(output)
     assert verify_published(output, table).exit_code == (0 if name == "untouched" else 1)
 
@@ -192,7 +193,7 @@ def test_what_is_written_holds(names: tuple[str, str], decimal: str, mark: bytes
 
 def _rewritten(table: Any, **options: Any) -> bytes:
     stream = pa.BufferOutputStream()
-    pq.write_table(table, stream, **options)
+    pq.write_table(table, stream, **(WRITTEN | options))
     return stream.getvalue().to_pybytes()
 
 
@@ -204,9 +205,36 @@ def _with_unused(table: Any, name: str, value: Any) -> Any:
     return table.set_column(place, name, pa.DictionaryArray.from_arrays(column.indices, values))
 
 
+def _with_number(table: Any) -> Any:
+    """A table with an object whose field has a number of its own."""
+    field = pa.field("x", pa.int8(), metadata={b"PARQUET:field_id": b"45733"})
+    return table.append_column("other", pa.array([{"x": 1}] * len(table), pa.struct([field])))
+
+
+def damaged_histogram(content: bytes) -> bytes:
+    """A file with as many levels in a column as make Arrow end the process that asks for it."""
+    for place in range(_end(content), len(content) - 8):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        try:
+            pq.read_table(pa.BufferReader(bytes(changed)))
+        except (OSError, pa.ArrowException) as error:
+            if "histogram" in str(error):
+                return bytes(changed)
+    pytest.skip("this version of Arrow takes all of them")
+
+
 def _end(content: bytes) -> int:
     """Where the footer begins."""
     return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+
+
+def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
+    """Not by the end of the process."""
+    (tmp_path / "in.parquet").write_bytes(damaged_histogram(_rewritten(pa.table({"beds": [0, 1] * 20}))))
+    with pytest.raises(dx.SpecError, match="damaged") as refused:
+        dx.apply(counts(), tmp_path / "in.parquet", tmp_path / "out.parquet", column="beds")
+    assert refused.value.field == "data"
 
 
 BYTES: dict[str, Callable[[Any, bytes], bytes]] = {
@@ -222,6 +250,11 @@ BYTES: dict[str, Callable[[Any, bytes], bytes]] = {
     "an unused text made": lambda table, content: _rewritten(_with_unused(table, "report", "home")),
     "an unused number": lambda table, content: _unused_number(table),
     "an index of pages": lambda table, content: _rewritten(table, write_page_index=True),
+    "extremes of columns": lambda table, content: _rewritten(table, write_statistics=True),
+    "an order of rows": lambda table, content: _rewritten(table, sorting_columns=[pq.SortingColumn(0)]),
+    "another name of the schema": lambda table, content: content.replace(b"schema\x15", b"45.733\x15"),
+    "a number within a column": lambda table, content: _rewritten(_with_number(table)),
+    "a damaged column": lambda table, content: damaged_histogram(content),
 }
 
 
@@ -254,8 +287,8 @@ def test_parquet_without_rows_and_of_many_types(tmp_path: Path) -> None:
         "none": pa.nulls(size),
     }
     for table in (pa.table(columns), pa.table(columns).slice(0, 0)):
-        for options in ({}, {"row_group_size": 700}, {"data_page_version": "2.0"}, {"data_page_size": 500}):
-            pq.write_table(table, file, store_schema=False, **options)
+        for options in ({}, {"row_group_size": 700}, {"data_page_size": 500}):
+            pq.write_table(table, file, **(WRITTEN | options))
             assert read_rows(file, []).names == tuple(columns)
 
 

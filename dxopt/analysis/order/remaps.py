@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.order.evidence import exact_channel, minimised
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
@@ -131,10 +131,17 @@ def optimal_random_remap(
     return RandomRemap(channel, losses.reports, value, min(value, bound), weights)
 
 
-def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
-    """Return the worst loss of a channel `(n, m)` and a remap `(m, w)`, losses `(n, w)`, perhaps infinite."""
+def proven_worst_case(matrix: Array, remap: Array, losses: Array, weights: Array) -> tuple[float, float]:
+    """Return the worst loss after a remap `(m, w)`, losses `(n, w)`, perhaps infinite, and the bound of its weights.
+
+    CertificateError where they are more than 1e-6 of it and 1e-8 of the largest loss apart, as no solver leaves them.
+    """
     made = matrix @ remap
-    return max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
+    value = max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
+    bound = min(value, bound_of_weights(matrix, losses, weights))
+    if not value - bound <= 1e-6 * abs(value) + 1e-8 * np.abs(losses[np.isfinite(losses)]).max():
+        raise CertificateError(f"a remap loses {value:.10g} in the worst case, its weights prove {bound:.10g} alone")
+    return value, bound
 
 
 def bound_of_weights(

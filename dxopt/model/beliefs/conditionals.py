@@ -166,7 +166,7 @@ def _is_row(given: Any) -> bool:
     """Return True for a single belief: numbers on one axis."""
     try:
         return np.asarray(given, dtype=float).ndim == 1
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

@@ -202,7 +202,7 @@ def apply(
     ledger : Budgets, optional
         Ledger that rows are paid from before anything is written; a draw with a key that a person has had before
         costs nothing, so that what is spent and refused depends on the true secrets. The output of a run that was
-        stopped does not exist: the same call again goes on. What was paid for a frame is given back then.
+        stopped does not exist: the same call again goes on. What was paid for a frame without a key is given back.
     over_budget : {"refuse", "drop"}
         Treatment of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
         first rows of each person are kept in the order of the data, as many as the budget pays for.

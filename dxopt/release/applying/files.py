@@ -25,7 +25,9 @@ from dxopt.runtime.atomic_write import open_private, put_in_place, replacing, re
 from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import is_file
+from dxopt.verify.files import read_json
 from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
+from dxopt.verify.verdict import Broken
 
 if TYPE_CHECKING:
     from dxopt.release.budgets.budgets import Budgets
@@ -202,10 +204,19 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
         fix = f"name it {output.stem}{data.suffix}"
         raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)
     # a sidecar without its output is that of a killed run, and may be replaced
-    for file, replaced in ((output, force), (sidecar_of(output), force or not is_file(output))):
+    said = _said(sidecar_of(output))
+    left = said is not None and said.output is not None and said.output.name == output.name
+    for file, replaced in ((output, force), (sidecar_of(output), force or left)):
         if is_file(file) and file.samefile(data):
             raise SpecError("output", f"{file} is the input", "name another file")
         require_free(file, force=replaced)
+
+
+def _said(file: Path) -> Sidecar | None:
+    """Return the sidecar in a file; None where it is none that dxopt wrote."""
+    with suppress(Broken, LookupError, TypeError):
+        return Sidecar.of_own(read_json(file.parent, file.name))
+    return None
 
 
 def apply_to_file(
@@ -293,9 +304,8 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
     if not is_file(partial) or partial.is_symlink() or beside_it.is_symlink():
         return None
     try:
-        named = beside_it if is_file(beside_it) else sidecar_of(output)
-        said = Sidecar.of_own(json.loads(named.read_text(encoding="utf-8")))
-        if said.budgets is None or said.budgets.run is None or said.output is None:
+        said = _said(beside_it) or _said(sidecar_of(output))
+        if said is None or said.budgets is None or said.budgets.run is None or said.output is None:
             return None
         claim = tuple(said.budgets.run)
         if claim != _claim(ledger, run, claim[1]) or not ledger.finished(claim[1]):
@@ -334,7 +344,7 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
         options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
         with _readable(data):
             digest = digest_of(data)
-        said = [digest, plan.table.digest, repr(plan.where), repr(options), str(output.resolve())]
+        said = [digest, plan.table.digest, repr(plan.where), repr(options), os.path.realpath(output)]
         key = persons.key
         said += [persons.column, persons.release, "" if key is None else key.digest("dxopt run").hex()]
         return f"apply {output.name} {ledger._digest('dxopt run', *said)[:32]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
@@ -17,7 +18,7 @@ from dxopt.errors import SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
 from dxopt.release.applying.formats import ROWS, places_of_shapes
-from dxopt.release.applying.place_like import Beside
+from dxopt.release.applying.place_like import Beside, is_same
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
 from dxopt.release.applying.sidecar import sidecar
@@ -62,8 +63,8 @@ class Frame:
         require_distinct(self.names)
         self._frame = self._frame.rename(named)
         self._levels = {named[name]: level for name, level in self._levels.items()}
-        # labels without a name of their own tell rows apart, and not people; some repeat a column
-        self._numbers = {name: named.get(level) for name, level in self._levels.items() if name != level}
+        # labels without a name of their own tell rows apart, and not people
+        self._numbers = [name for name, level in self._levels.items() if name != level]
         self.geometry: str | None = getattr(native, "active_geometry_name", None) if self._shapes else None
         numeric = [name for name, kind in self._frame.schema.items() if kind.is_numeric()]
         self.named = self.geometry is not None or any(map(is_name, numeric))
@@ -73,9 +74,16 @@ class Frame:
 
     def hidden(self, plan: Plan) -> list[str]:
         """Return columns to leave out: further geometry, and labels that repeat the secret or what is dropped."""
-        away = {*plan.where.names, *plan.columns.drop}
-        labels = [name for name, column in self._numbers.items() if column in away]
+        away = [name for name in (*plan.where.names, *plan.columns.drop) if name in self.names]
+        labels = [
+            name for name in self._levels if name not in away and any(self._are_same(name, one) for one in away)
+        ]
         return [name for name in self._shapes if name not in plan.where.names] + labels
+
+    def _are_same(self, one: str, other: str) -> bool:
+        """Return whether two columns have the same value in every row, whatever their types."""
+        columns = [self.column(name, slice(None)) for name in (one, other)]
+        return all(map(is_same, *columns))
 
     def require_points(self) -> None:
         """Raise SpecError unless the geometry is in WGS 84."""
@@ -112,9 +120,9 @@ class Frame:
         """Return a number for each row, the same for rows that are the same in every column."""
         return fingerprints(self._stored[name] for name in self.names if name not in self._numbers)
 
-    def has_others(self, plan: Plan) -> bool:
+    def has_others(self, plan: Plan, hidden: Sequence[str]) -> bool:
         """Return whether rows have columns besides those that are replaced or hidden."""
-        return bool({*self.names} - {*plan.where.names, *self.hidden(plan), *self._numbers})
+        return bool({*self.names} - {*plan.where.names, *hidden, *self._numbers})
 
     def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
         """Return a frame of the same kind with the rows that are kept and the reports that were drawn for them."""
@@ -162,9 +170,8 @@ def _rebuilt(frame: Any) -> Any:
         native = type(native).from_arrays(arrays, native.column_names)
     elif frame.implementation.is_pandas():
         native = native.copy(deep=False)
-        for name, kind in native.dtypes.items():
-            if not isinstance(kind, np.dtype):  # in arrays of NumPy nothing is hidden
-                native[name] = _rebuilt_of_pandas(native[name])
+        for name in native.columns:
+            native[name] = _rebuilt_of_pandas(native[name])
     return nw.from_native(native, eager_only=True)
 
 
@@ -173,7 +180,15 @@ def _rebuilt_of_polars(series: Any) -> Any:
     import polars as pl
 
     stored = _arrow_of(series)
-    return pl.Series(series.name, *((series.to_list(), series.dtype) if stored is None else (stored,)))
+    return pl.Series(series.name, *((_copied(series.to_list()), series.dtype) if stored is None else (stored,)))
+
+
+def _copied(values: Any) -> Any:
+    """Return values in memory of their own, also those that objects have; SpecError where one cannot be copied."""
+    try:
+        return deepcopy(values)
+    except Exception:
+        raise SpecError("data", "has a column of objects that cannot be copied", "leave it out first") from None
 
 
 def _rebuilt_of_pandas(series: Any) -> Any:
@@ -186,7 +201,10 @@ def _rebuilt_of_pandas(series: Any) -> Any:
         return values.rename_categories(pd.Index(_rebuilt_of_pandas(values.categories)))
     convert = getattr(series.array, "__arrow_array__", None)
     if convert is None or not hasattr(kind, "__from_arrow__") or getattr(kind, "storage", None) == "python":
-        return series.array
+        if not isinstance(kind, np.dtype):
+            return series.array.copy()
+        # a block of NumPy has the columns beside it, and rows around it
+        return pd.Series(_copied(series.to_numpy()), getattr(series, "index", None), kind, copy=False)
     array = bare_array(convert())
     return (pd.ArrowDtype(array.type) if hasattr(kind, "pyarrow_dtype") else kind).__from_arrow__(array)
 
@@ -247,12 +265,13 @@ def apply_to_frame(
 ) -> Any:
     """Return a frame of reports, and write the sidecar to the file `record`, if it is named.
 
-    If that fails, or is stopped, what was paid is given back, as nobody has seen a report, or can go on. SpecError if
-    rows are refused, or not paid.
+    If that fails, or is stopped, what was paid without a key is given back, as nobody has seen a report, or can go
+    on. SpecError if rows are refused, or not paid.
     """
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
-    unnamed = plan.unnamed(frame.names, frame.hidden(plan))
+    hidden = frame.hidden(plan)
+    unnamed = plan.unnamed(frame.names, hidden)
     beside = Beside()
     tally = plan.tally("row")
     size = len(frame)
@@ -272,11 +291,11 @@ def apply_to_frame(
         tell(f"checking, {some.stop:,} rows", some.stop / size)
     tally.require()
     beside.require()
-    if plan.persons is None and frame.has_others(plan):
+    if plan.persons is None and frame.has_others(plan, hidden):
         repeats = Repeats()
         repeats.add(frame.fingerprints()[kept])
         repeats.warn("row")
-    layout = plan.layout(frame.names, frame.hidden(plan))
+    layout = plan.layout(frame.names, hidden)
     settled = Settled(kept, np.concatenate(secrets), persons)
     payment = Payment.of(plan, Counter(persons), f"apply {token_hex(16)}", tally)
     try:

@@ -19,6 +19,7 @@ from dxopt.runtime.arrow import bare_array, bare_type, values_of
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
+from dxopt.verify.published.parquet_pages import WRITTEN, opened_parquet
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class ParquetFile:
         self._stored = path.stat().st_size
         self._broken = (pa.ArrowException, OSError, UnicodeDecodeError)
         try:
-            head = pq.ParquetFile(path)
+            head = opened_parquet(path)
             self._rows, packed = _unpacked(head.metadata, self._stored)
             # what a dictionary has once is repeated in memory only for the rows that are wanted
             self._file = pq.ParquetFile(path, metadata=head.metadata, read_dictionary=packed, buffer_size=_BUFFER)
@@ -153,7 +154,7 @@ class ParquetSink:
             else:
                 fields.append(source.schema.field(name))
         self._schema = pa.schema(fields, metadata=source.metadata(layout))
-        self._writer = pq.ParquetWriter(stream, self._schema)
+        self._writer = pq.ParquetWriter(stream, self._schema, **WRITTEN)
 
     def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
         """Write the rows of a batch that are kept, each with its report of those `drawn`."""

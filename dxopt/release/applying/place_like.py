@@ -9,9 +9,11 @@ from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import product
+from functools import lru_cache
+from itertools import chain, product
 from numbers import Real
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +21,14 @@ from numpy.typing import NDArray
 from dxopt.errors import Option, SpecError
 from dxopt.release.applying.column_mapping import number, numbers
 from dxopt.runtime.column_names import has_role, listed
-from dxopt.runtime.identity import identity
+from dxopt.runtime.identity import composed, identity
 from dxopt.spaces.naming import cell_id, is_cell, text_of
 
 _PLACE = re.compile(
     r"""
     \b(SRID=\d+;)?\s*(POINT|LINESTRING|POLYGON|MULTI(POINT|LINESTRING|POLYGON)|GEOMETRYCOLLECTION)\s*(Z|M|ZM)?\s*\(
     | \bgeo:[-+]?\d                                                          # a URI of RFC 5870
-    | (?<![\d.])\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*([,:;/|_\s]|%2C|!\dd|&\w+=)\s*[-+]?\d{1,3}\.\d{3,}(?!\.?\d)
+    | (?<![\d.])\d{1,3}\.\d{3,}\s*°?\s*[NS]?\s*([,:;/|_\s]|!\dd|&\w+=)\s*[-+]?\d{1,3}\.\d{3,}(?!\.?\d)
     | (?<![\d,])\d{1,3},\d{4,}\s*°?\s*[NS]?\s*[:;/|_\s]\s*[-+]?\d{1,3},\d{4,}(?!,?\d)
     | (?<!\S)[-+]\d{2,6}\.\d+[-+]\d{3,7}\.\d+\S*/                            # ISO 6709
     | \$G[A-Z](GLL|GGA|RMC|GNS),\S*\d\.\d                                    # a sentence of NMEA 0183
@@ -34,18 +36,28 @@ _PLACE = re.compile(
     | \d[.,]\d+\W{0,2}[NS]\b\W{0,4}\d{1,3}[.,]\d+\W{0,2}[EWO]\b
     | \bm?lat\w*\W{0,3}\d.{0,20}?\bm?l(on|ng)\w*\W{0,3}\d
     | \d\s*°\s*\d+(\.\d+|\s*['′])                                            # degrees and minutes
-    | \b(?=\d*[A-Z])[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}\b   # an Open Location Code
+    | \b(?=\d*[A-Z])([2-9CFGHJMPQRVWX]{4,8}\+[2-9CFGHJMPQRVWX]{2,7}\b|[2-9CFGHJMPQRVWX]{8}\+(?!\w)) # a plus code
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _GRID = re.compile(
-    r"\d{1,2}[C-HJ-NP-X](\s?[A-HJ-NP-Z][A-HJ-NP-V]\s?(\d{8}|\d{10}|\d{2,5}\s\d{2,5})|\s\d{6}\s\d{7})", re.I
+    r"""
+    (?<![\w-])\d{1,2}([C-HJ-NP-X]\s?|\s[C-HJ-NP-X]\s)[A-HJ-NP-Z][A-HJ-NP-V]\s?(\d{8}|\d{10}|\d{2,5}\s\d{2,5})(?![\w-])
+    | (?<!\d)(?<!\d[.,])(\d{6}([.,]\d+)?\D{1,8}\d{7}|\d{7}([.,]\d+)?\D{1,8}\d{6})(?!\d)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
-"""A square of MGRS, or a point of UTM."""
+"""A square of MGRS, or the two numbers of a point of UTM."""
+_ZONE = re.compile(r"\b\d{1,2}\s?[C-HJ-NP-X](?![A-Z])", re.IGNORECASE)
 _SHAPES = {"Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection"}
-_DIGITS = re.compile(r"\s*(?:\\x|0x|x')?((?:[0-9A-F]{2}){21,})'?\s*", re.IGNORECASE)
-"""Bytes of a shape in digits, as databases write them."""
-_BASE64 = re.compile(r"(?:A[AQ]|R1)[\w+/-]{26,}={0,2}", re.ASCII)
+_DIGITS = re.compile(r"(?<![0-9A-F])(?:\s?[0-9A-F]){42}", re.IGNORECASE)
+"""The first bytes of a shape in digits, as databases write them."""
+_BASE64 = re.compile(r"(?:A[AQ]|R1)(?:\s?[\w+/-]){26}", re.ASCII)
+"""The same in base 64, where lines may end."""
+_CODE = re.compile(r"(?<![^\W_])[A-Z0-9+.]{9,}", re.IGNORECASE)
+"""What may be a number or the text of a cell of H3."""
+_GEOHASH = re.compile(r"(?<![^\W_])[0-9B-HJKMNP-Z]{5,24}(?![^\W_])", re.IGNORECASE)
+"""What may be a geohash or a quadkey."""
 _EASTWARD = {"x", "xmin", "xmax", "minx", "maxx", "west", "east", "easting"}
 _NORTHWARD = {"y", "ymin", "ymax", "miny", "maxy", "south", "north", "northing"}
 _DEEPEST = 16
@@ -64,6 +76,8 @@ _ENOUGH = 100
 _NUMBER = re.compile(r"(?:\d+[.,]|\.)?\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 _MOST = 8
 """Numbers of a text that are looked at."""
+_CODES = 4
+"""Codes of a text that are looked at, from its end."""
 _BASE32 = "0123456789BCDEFGHJKMNPQRSTUVWXYZ"
 
 
@@ -71,37 +85,80 @@ def looks_like_place(value: Any, depth: int = 0) -> bool:
     """Return whether a value is a place in a usual notation, or has one or a code in it, or is too deep to tell."""
     if depth > _DEEPEST:
         return True
-    if isinstance(value, bytes | bytearray):
-        return _is_shape(value) or looks_like_place(value.decode(errors="replace"), depth + 1)
-    if isinstance(value, str) and (_PLACE.search(value) or _is_shape(_decoded(value))):
+    if isinstance(value, bytes | bytearray) and _is_shape(value):
         return True
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        return looks_like_place(_parsed(value), depth + 1)
+    if isinstance(text := _bare(value), str) and (_PLACE.search(text) or any(map(_is_shape, _decoded(text)))):
+        return True
+    if isinstance(value := _opened(text), str) and value != text:
+        return looks_like_place(value, depth + 1)
     if hasattr(value, "geom_type") or isinstance(value, complex | np.complexfloating):
         return True
-    if isinstance(value, Mapping):
-        return _is_object_of_place(value) or any(looks_like_place(one, depth + 1) for one in value.values())
-    if isinstance(value, list | tuple | np.ndarray):
-        return len(value) > 0 and (_are_coordinates(value) or any(looks_like_place(one, depth + 1) for one in value))
+    if isinstance(value, Mapping) and _is_object_of_place(value):
+        return True
+    if (parts := _parts(value)) is not None:
+        return _are_coordinates(parts) or any(looks_like_place(one, depth + 1) for one in parts)
     return depth > 0 and is_code(value)
 
 
 def is_code(value: Any) -> bool:
-    """Return whether a value is a cell of H3, also a float that has lost its last bits, or a square of MGRS."""
-    if not isinstance(value, str | Real) or len(text := value if isinstance(value, str) else text_of(value)) < 9:
+    """Return whether a value has a cell of H3, also as a float without its last bits, or MGRS or UTM."""
+    value = _bare(value)
+    if not isinstance(value, str):
+        return isinstance(value, Real) and _is_cell(text_of(value))
+    found = _GRID.search(value)
+    return bool(found and (found[1] or _ZONE.search(value))) or any(map(_is_cell, _CODE.findall(value)))
+
+
+def _is_cell(text: str) -> bool:
+    """Return whether the text of a number, or in digits, is a cell of H3."""
+    if len(text) < 9:
         return False
-    found = number(value) if isinstance(value, str | float) else 0.0
+    found = number(text)
     whole = int(found) if 1 << 59 <= found < 1 << 60 else 0
-    return bool(
-        _GRID.fullmatch(text) or cell_id(text) or any(map(is_cell, (whole, whole - 1, whole | 7, whole | 63)))
-    )
+    return bool(cell_id(text.strip("."))) or any(map(is_cell, (whole, whole - 1, whole | 7, whole | 63)))
 
 
-def _decoded(text: str) -> bytes:
-    """Return the bytes that a text has in hexadecimal digits or in base 64; none where it has none."""
-    if digits := _DIGITS.fullmatch(text):
-        return bytes.fromhex(digits[1])
-    return b64decode(text.translate({45: 43, 95: 47}) + "==") if _BASE64.fullmatch(text) else b""
+def _bare(value: Any) -> Any:
+    """Return text, and that of bytes, composed and without what escapes it; anything else as it is."""
+    if isinstance(value, bytes | bytearray):
+        value = value.decode(errors="replace")
+    return _unescaped(value) if isinstance(value, str) else value
+
+
+@lru_cache(8)
+def _unescaped(text: str) -> str:
+    return unquote(composed(text))
+
+
+def _opened(value: Any) -> Any:
+    """Return what JSON has, text without what surrounds it, or anything else as it is."""
+    if not isinstance(text := _bare(value), str):
+        return text
+    found = _parsed(text) if text[:1] in ("{", "[", '"') else None
+    return text.strip(" \"'") if found is None else found
+
+
+def _parts(value: Any) -> list[Any] | None:
+    """Return the values of a list, or the names and values of an object; None where it is neither."""
+    if isinstance(value, Mapping):
+        return [*value, *value.values()]
+    return list(value) if isinstance(value, list | tuple | set | frozenset) or np.ndim(value) else None
+
+
+def _has_text(value: Any, text: str, depth: int = 0) -> bool:
+    """Return whether a value is a text, or has it in it apart from other words."""
+    value = _opened(value)
+    if (parts := _parts(value)) is not None and depth < _DEEPEST:
+        return any(_has_text(one, text, depth + 1) for one in parts)
+    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", _text(value)) is not None
+
+
+def _decoded(text: str) -> Iterator[bytes]:
+    """Yield the first bytes that a text has in hexadecimal digits or in base 64."""
+    for digits in _DIGITS.findall(text):
+        yield bytes.fromhex(digits)
+    for code in _BASE64.findall(text):
+        yield b64decode("".join(code.split()).translate({45: 43, 95: 47}))
 
 
 def _is_shape(value: bytes | bytearray) -> bool:
@@ -130,7 +187,7 @@ def _is_object_of_place(value: Mapping[Any, Any]) -> bool:
     return located or in_a_plane or "coordinates" in names or value.get("type") in _SHAPES
 
 
-def _are_coordinates(value: Any) -> bool:
+def _are_coordinates(value: Sequence[Any]) -> bool:
     """Return whether a list is of two to six finite numbers, as a point or a box has, and not all are whole."""
     if not 2 <= len(value) <= 6 or not all(isinstance(one, Real) and not isinstance(one, bool) for one in value):
         return False
@@ -175,9 +232,9 @@ class _Compared:
         self._near.update(np.unique(mine[near[0]])[:_DISTINCT].tolist())
 
     def add_texts(self, mine: Iterable[Any], its: Iterable[Any]) -> None:
-        """Compare values with secrets that are text."""
-        both = [pair for pair in zip(map(_text, mine), map(_text, its), strict=True) if all(pair)]
-        same = [one for one, other in both if one == other]
+        """Compare values, or what they have in them, with secrets that are text."""
+        both = [(one, text) for one, text in zip(mine, map(_text, its), strict=True) if text and _text(one)]
+        same = [text for one, text in both if _has_text(one, text)]
         self._rows += len(both)
         self._hits[0] += len(same)
         self._same.update(sorted({*same})[:_DISTINCT])
@@ -191,7 +248,7 @@ def _readings(values: Any) -> Iterator[NDArray[np.float64]]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         cells, texts = numbers(values)[:, None], []
     else:
-        texts = [value if isinstance(value, str) else _text(value) for value in values]
+        texts = [_bare(value) if isinstance(value, str) else _text(value) for value in values]
         parts = ([float(one.replace(",", ".")) for one in _NUMBER.findall(text)] for text in texts)
         cells = np.array([[*some, *[math.nan] * _MOST][:_MOST] for some in parts]).reshape(-1, _MOST)
     cells = np.pad(np.where(np.abs(cells) < 1e99, np.abs(cells), np.nan), ((0, 0), (0, 2)), constant_values=np.nan)
@@ -199,7 +256,8 @@ def _readings(values: Any) -> Iterator[NDArray[np.float64]]:
         whole, minutes, seconds = cells[:, place : place + 3].T
         yield from (whole, whole + minutes / 60, whole + minutes / 60 + seconds / 3600)
         yield from (whole // 100 + whole % 100 / 60, whole // 1e4 + whole // 100 % 100 / 60 + whole % 100 / 3600)
-    yield from np.abs([_middle(text) for text in texts]).T
+    codes = ([text, *_GEOHASH.findall(text)[-_CODES:], *[""] * _CODES][: _CODES + 1] for text in texts)
+    yield from np.abs([[*chain(*map(_middle, some))] for some in codes]).T
 
 
 def _middle(text: str) -> tuple[float, float]:
@@ -207,9 +265,9 @@ def _middle(text: str) -> tuple[float, float]:
     if tile := re.search(r"\b([12]?\d)/(\d{1,9})/(\d{1,9})\b", text):
         level, x, y = map(int, tile.groups())
         x, y = (x + 0.5) / 2**level, (y + 0.5) / 2**level
-    elif code := re.search(r"(?:^|[/:=])([0-9B-HJKMNP-Z]{5,24})\s*$", text, re.IGNORECASE):
-        quadkey = set(code[1]) <= {*"0123"}
-        bits = "".join(f"{_BASE32.index(one):0{2 if quadkey else 5}b}" for one in code[1].upper())
+    elif _GEOHASH.fullmatch(text):
+        quadkey = {*text} <= {*"0123"}
+        bits = "".join(f"{_BASE32.index(one):0{2 if quadkey else 5}b}" for one in text.upper())
         x, y = ((int(some, 2) + 0.5) / 2 ** len(some) for some in (bits[quadkey::2], bits[not quadkey :: 2]))
         if not quadkey:
             return 180 * y - 90, 360 * x - 180
@@ -240,10 +298,10 @@ class Beside:
             doubtful = kind in "OUSVc" or (kind in "iuf" and (numbers(values) >= 1 << 59).any())
             for value in values if doubtful else ():
                 # numbers and words may be codes by accident, so that most values are to be one
-                if is_code(value):
-                    self._places[name] += 1
-                elif looks_like_place(value):
+                if looks_like_place(value):
                     self._places[name] = math.inf
+                elif is_code(value):
+                    self._places[name] += 1
                 elif isinstance(value, str | Real) and value == value != "":
                     self._places[name] -= 1
             for some in (slice(0, _ENOUGH), slice(_ENOUGH, None)):
@@ -278,3 +336,8 @@ def _text(value: Any) -> str:
         return identity(value := value.tolist() if isinstance(value, np.ndarray) else value)
     except SpecError:
         return text_of(value)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two values have one text, such as 7 and 7.0."""
+    return (type(one) is type(other) is str and one == other) or _text(one) == _text(other)

@@ -115,6 +115,8 @@ def keep_unit(db: sqlite3.Connection, unit: str) -> None:
     text(unit, "unit", 'say what a level is per, such as "per km"')
     kept = setting(db, "unit")
     if kept is None:
+        if db.execute("SELECT 1 FROM payments").fetchone():
+            raise SpecError("ledger", "has payments, but no unit", "it was altered; take a copy from before")
         db.execute("INSERT INTO settings VALUES ('unit', ?)", (unit,))
     else:
         require_unit(kept, unit)
@@ -287,7 +289,8 @@ def totals(db: sqlite3.Connection) -> Totals:
 
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
     """Raise SpecError (`damaged()` if it is not whole) unless accounts, payments, rows, tags and budgets agree."""
-    if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"]:
+    others = "SELECT 1 FROM settings WHERE name NOT IN ('unit', 'epsilon', 'delta', 'key', 'secret')"
+    if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"] or db.execute(others).fetchone():
         raise damaged()
 
     # Add up all payments by person.

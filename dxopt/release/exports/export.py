@@ -124,11 +124,17 @@ CREATE FUNCTION {name}_field(content text) RETURNS bytea LANGUAGE sql IMMUTABLE 
     SELECT int4send(octet_length(convert_to(content, 'UTF8'))) || convert_to(content, 'UTF8')
 $$;
 
+-- A text in NFC with single blanks, without marks that nobody sees.
+CREATE FUNCTION {name}_composed(content text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT btrim(regexp_replace(normalize(regexp_replace(regexp_replace(
+        content, '{unseen}', '', 'g'), '{control}', ' ', 'g'), NFC), '{blank}', ' ', 'g'))
+$$;
+
 -- The text that stands for a person in every file and language: docs/reference/table-file.md
 CREATE FUNCTION {name}_identity(person text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
-    seen text := regexp_replace(regexp_replace(person, '{unseen}', '', 'g'), '{control}', ' ', 'g');
-    found text := btrim(regexp_replace(normalize(seen, NFC), '{blank}', ' ', 'g'));
+    found text := {name}_composed(person);
+    zone text := substring(found FROM '^{moment}(?:[.][0-9]*)?(Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?)$');
 BEGIN
     IF found = '' THEN
         RAISE EXCEPTION 'dxopt: there is no person';
@@ -139,10 +145,12 @@ BEGIN
     IF found ~ '^{moment}([.][0-9]*)?$' THEN
         found := regexp_replace(replace(found, 'T', ' '), ' 00:00:00([.]0*)?$', '');
     END IF;
+    found := coalesce(replace(left(found, -length(zone)), 'T', ' '), found);
+    zone := replace(rpad(replace(replace(zone, 'Z', '+'), ':', ''), 5, '0'), '-0000', '+0000');
     IF found ~ '^(-?(0|[1-9][0-9]*)|{moment})([.][0-9]*)?$' THEN
         found := regexp_replace(regexp_replace(found, '([.][0-9]*[1-9])0*$', '\\1'), '[.]0*$', '');
     END IF;
-    RETURN CASE WHEN found = '-0' THEN '0' ELSE found END;
+    RETURN CASE WHEN found = '-0' THEN '0' ELSE found || coalesce(regexp_replace(zone, '..$', ':\\&'), '') END;
 END $$;
 
 -- The report that a person gets at a secret whenever it is asked for: HMAC-SHA256 of a key of 32 bytes.
@@ -157,6 +165,9 @@ DECLARE
 BEGIN
     IF octet_length(key) <> 32 THEN
         RAISE EXCEPTION 'dxopt: give a key of 32 bytes, not %', octet_length(key);
+    END IF;
+    IF release = '' OR release <> {name}_composed(release) THEN
+        RAISE EXCEPTION 'dxopt: the release has no name, or is not written "%"', {name}_composed(release);
     END IF;
     FOR i IN 0..31 LOOP
         inner_pad := set_byte(inner_pad, i, get_byte(inner_pad, i) # get_byte(key, i));

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import MISSING, fields
+from collections.abc import Collection, Hashable, Iterable
+from contextlib import suppress
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from dxopt.errors import SpecError, required
+from dxopt.numerics.coerce import as_list, short_repr
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.space import MetricSpace, space_of_edges
 from dxopt.spaces.universes import Universe
@@ -67,6 +69,8 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
         raise SpecError("neighbours", wrong, f"choose one of {', '.join(RELATIONS)}")
     if chosen.kind not in ("", universe.kind):
         raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
+    if check := getattr(chosen, "check", None):
+        check(universe)
     # a step out of the universe is taken for a step to the secret itself, which is no edge
     indices, size = universe.places, len(universe)
     left = MOST_STEPS
@@ -80,13 +84,34 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     pairs = np.stack(np.divmod(np.concatenate(listed), size), axis=1)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     if len(universe) > 1 and not len(pairs):
-        raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
+        named = [one.name for one in fields(chosen)] if is_dataclass(chosen) else []
+        raise SpecError([*named, "neighbours"][0], "are none among these secrets", "choose others")
     if not chosen.one_way:
         pairs.sort(axis=1)
     _, first = np.unique(pairs @ (size, 1), return_index=True)
     edges = pairs[np.sort(first)]
     edges = edges[edges[:, 0].argsort(kind="stable")]
     return space_of_edges(universe.labels, edges, np.ones(len(edges)), directed=chosen.one_way, unit=unit)
+
+
+def require_known(
+    field: str, given: Any, known: Collection[Any], wrong: str = "no record can be", *, pairs: bool = False
+) -> None:
+    """Raise SpecError unless a relation names several of what is known, such as the values of records, or pairs."""
+    required(field, given, Collection, "give a list")  # an iterator is empty after the first secret
+    for index, one in enumerate(as_list(given, field, "give a list")):
+        place = f"{field}[{index}]"
+        if pairs:
+            require_known(place, one, known, wrong)
+            if len(one) != 2:
+                raise SpecError(place, f"has {len(one)} entries", "give pairs")
+            continue
+        there = False
+        with suppress(Exception):  # whatever a type of others raises
+            there = one in known
+        if not there:
+            several = ", ".join(map(str, islice(known, 10))) + ", …" * (len(known) > 10)
+            raise SpecError(place, f"is {short_repr(one)}, which {wrong}", f"choose from {several}")
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:

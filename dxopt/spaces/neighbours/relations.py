@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dxopt.errors import SpecError
-from dxopt.spaces.neighbours.base import RELATIONS, Relation
+from dxopt.numerics.coerce import short_repr
+from dxopt.spaces.neighbours.base import RELATIONS, Relation, require_known
 from dxopt.spaces.universes import Universe
 
 
@@ -90,6 +91,9 @@ class OneSided(_OneRecord):
     sensitive: Collection[Hashable]
     one_way: ClassVar[bool] = True
 
+    def check(self, universe: Universe) -> None:
+        require_known("sensitive", self.sensitive, universe.values)
+
     def changes(self, old: Any, new: Any) -> bool:
         return old in self.sensitive and new is not None
 
@@ -108,6 +112,9 @@ class Blowfish(_OneRecord):
     """
 
     policy: Collection[tuple[Hashable, Hashable]]
+
+    def check(self, universe: Universe) -> None:
+        require_known("policy", self.policy, universe.values, pairs=True)
 
     def changes(self, old: Any, new: Any) -> bool:
         return any((old, new) in ((a, b), (b, a)) for a, b in self.policy)
@@ -176,6 +183,11 @@ class Individual(Relation):
     at: tuple
     kind: ClassVar[str] = "databases"
 
+    def check(self, universe: Universe) -> None:
+        require_known("at", self.at, universe.values)
+        if tuple(self.at) not in universe.places:
+            raise SpecError("at", f"is {short_repr(self.at)}, which is no secret", "give a database of the universe")
+
     def steps(self, universe: Universe, secret: tuple) -> Iterable[Hashable]:
         return Both().steps(universe, secret) if secret == tuple(self.at) else ()
 
@@ -220,13 +232,12 @@ class GenericOneWay(Generic):
 class Listed(Relation):
     """Two secrets are neighbours where they are a pair in a list, both ways (Des20 Def 25)."""
 
-    joined: Iterable[tuple[Any, Any]]
+    joined: Collection[tuple[Any, Any]]
+
+    def check(self, universe: Universe) -> None:
+        require_known("joined", self.joined, universe.places, "is no secret", pairs=True)
 
     def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
-        for pair in self.joined:
-            for one in pair:
-                if one not in universe.places:
-                    raise SpecError("joined", f"has {one!r}, which is no secret", "write secrets of the universe")
         return [other for x, other in self.joined if x == secret]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.verify.files import unique_entries
 from dxopt.verify.published.bounded import MOST_ROW, bounded_lines, csv_rows, require_few
-from dxopt.verify.published.parquet_pages import require_reachable
+from dxopt.verify.published.parquet_pages import opened_parquet, require_reachable
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
@@ -277,7 +277,7 @@ def _read_parquet(file: Path, made: Sequence[str]) -> Rows:
     import pyarrow.parquet as pq
 
     try:
-        opened = pq.ParquetFile(file)
+        opened = opened_parquet(file)
     except (pa.ArrowInvalid, OSError) as error:
         raise Broken(f"the file is no Parquet ({' '.join(str(error).split())[:120]})") from None
     names = opened.schema_arrow.names
@@ -344,12 +344,10 @@ def _rows_at_once(opened: Any, columns: Sequence[str], stored: int) -> tuple[int
 
 def _require_bare(opened: Any) -> None:
     """Broken where a file of Parquet has metadata besides those that describe its column of points."""
-    schema = opened.schema_arrow
-    stored = schema.metadata or {}
+    stored = opened.schema_arrow.metadata or {}
     others = [name.decode(errors="replace") for name in stored if name != b"geo"]
-    fields = [field.name for field in schema if set(field.metadata or {}) - {b"PARQUET:field_id"}]
-    if others or fields:
-        raise Broken(f"the file has metadata besides its columns: {', '.join((*others, *fields))}")
+    if others:
+        raise Broken(f"the file has metadata besides its columns: {', '.join(others)}")
     if b"geo" not in stored:
         return
     if len(stored[b"geo"]) > MOST_ROW:

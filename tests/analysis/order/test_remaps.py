@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 import dxopt as dx
-from dxopt.analysis.order.remaps import bound_of_weights, worst_case_of
+from dxopt.analysis.order.remaps import bound_of_weights, proven_worst_case
 from tests.judges.rational import fractions
 from tests.material.few import few
 
@@ -95,7 +95,8 @@ def test_infinite_losses_are_never_drawn() -> None:
     losses[1, 1] = np.inf
     with pytest.raises(dx.SpecError, match="infinite after report 1"):
         dx.evaluate.optimal_random_remap(made, losses)
-    assert worst_case_of(channel, np.eye(3), losses) == math.inf
+    with pytest.raises(dx.CertificateError, match="loses inf"):
+        proven_worst_case(channel, np.eye(3), losses, np.ones(3))
 
 
 def test_what_is_best_already_stays_as_it_is() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import random
+import unicodedata
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +103,21 @@ COPIES: dict[str, Written] = {
     "a tile": lambda lat, lon: "18/{}/{}".format(*tile(lat, lon, 18)),
     "an address of a tile": lambda lat, lon: "https://example.org/17/{}/{}.png".format(*tile(lat, lon, 17)),
     "a geohash as bytes": lambda lat, lon: geohash(lat, lon, 8).encode(),
+    "a geohash behind a word": lambda lat, lon: f"under {geohash(lat, lon, 8)}, north",
+    "a geohash of two": lambda lat, lon: [geohash(0, 0, 8), geohash(lat, lon, 8)],
+}
+WRAPPED: dict[str, Callable[[str], Any]] = {
+    "blanks": lambda text: f" {text}  ",
+    "lines": lambda text: f"\xa0{text}\n",
+    "a list": lambda text: [text],
+    "an object": lambda text: {"a": {"b": text}},
+    "a set": lambda text: {text},
+    "JSON": lambda text: json.dumps({"a": [text]}),
+    "JSON alone": json.dumps,
+    "quotes": lambda text: f"'{text}'",
+    "a name": lambda text: f"at={text}",
+    "a name of a value": lambda text: {text: 1},
+    "bytes": str.encode,
 }
 EXACT = (
     "an address of a map",
@@ -220,6 +238,25 @@ def test_copies_in_any_notation(name: str, rows: int) -> None:
     if rows == 40:
         sparse = [value if row % 3 == 0 else None for row, value in enumerate(values)]
         assert refused(sparse, list(map(np.array, zip(*places, strict=True))))
+
+
+@pytest.mark.parametrize("form", WRAPPED)
+def test_texts_are_found_within_what_surrounds_them(form: str) -> None:
+    random.seed(1)
+    places = town(40)
+    secrets = list(map(np.array, zip(*places, strict=True)))
+    for name, written in COPIES.items():
+        values = [written(*place) for place in places]
+        if isinstance(values[0], str):
+            assert refused([*map(WRAPPED[form], values)], secrets), name
+
+
+@pytest.mark.parametrize("form", WRAPPED)
+def test_labels_are_found_within_what_surrounds_them(form: str) -> None:
+    labels = ["mill", "North harbour", "Žižkov (old)", "a", "7b", "3.5 km", "it's"] * 5
+    assert refused([*map(WRAPPED[form], labels)], [labels])
+    assert refused([*map(WRAPPED[form], map(partial(unicodedata.normalize, "NFD"), labels))], [labels])
+    assert not refused([*map(WRAPPED[form], labels[1:] + labels[:1])], [labels])
 
 
 @pytest.mark.parametrize("secret", SECRETS)

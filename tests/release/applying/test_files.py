@@ -258,6 +258,45 @@ def test_unsafe_outputs_are_refused(tmp_path: Path) -> None:
     only(tmp_path, "people.csv", "link.csv", "there.csv", "there.csv.dxopt.json", "folder.csv")
 
 
+@pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.dxopt.json"])
+@pytest.mark.parametrize("kind", ["ledger", "key", "notes"])
+def test_ledgers_and_keys_are_never_replaced(kind: str, name: str, link: str | None, tmp_path: Path) -> None:
+    pd.DataFrame(people()).to_csv(file := tmp_path / "people.csv", index=False)
+    place = tmp_path / (name if link is None else "there")
+    ledger = dx.Budgets.open(place if kind == "ledger" else tmp_path / "l", create=True, unit="per km", default=100)
+    if kind == "key":
+        dx.Key.new().save(place)
+    elif kind == "notes":
+        place.write_text('{"mine": 1}')
+    if link is not None:
+        getattr(tmp_path / name, link)(place)
+    before = place.read_bytes()
+    asked: dict[str, Any] = {"lat": "lat", "lon": "lon", "person": "person", "ledger": ledger}
+    for force in (False, True)[: 1 if kind == "notes" else 2]:
+        for data, output in (
+            (file, dx.Output(tmp_path / "out.csv", force=force)),
+            (pd.DataFrame(people()), dx.Output(sidecar=tmp_path / name, force=force)),
+        ):
+            with pytest.raises(dx.SpecError) as caught:
+                dx.apply(town(), data, output, **asked)
+            assert caught.value.field == "output"
+    assert place.read_bytes() == before and not any(account.spent for account in ledger.accounts())
+    ledger.close()
+    if kind == "notes":
+        dx.apply(town(), file, dx.Output(tmp_path / "out.csv", force=True), lat="lat", lon="lon")
+
+
+@pytest.mark.parametrize("ledger", [False, True])
+def test_a_loop_of_links_is_replaced(ledger: bool, tmp_path: Path) -> None:
+    pd.DataFrame(people()).to_csv(file := tmp_path / "people.csv", index=False)
+    (tmp_path / "out.csv").symlink_to(tmp_path / "out.csv")
+    with dx.Budgets.open(tmp_path / "l", create=True, unit="per km", default=100) as budgets:
+        asked: dict[str, Any] = {"person": "person", "ledger": budgets} if ledger else {}
+        dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon", **asked)
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 41
+
+
 def test_a_run_at_a_time_writes_an_output(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     pd.DataFrame(people()).to_csv(file, index=False)

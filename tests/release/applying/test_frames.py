@@ -277,6 +277,31 @@ def test_reports_go_to_their_rows_by_label(labels: str, left_out: int) -> None:
         assert labels == "two" or [*less["note"]] == [*frame.iloc[less.index]["note"]]
 
 
+REPEATING: dict[str, Any] = {
+    "values": lambda names: names.to_numpy(),
+    "another name": lambda names: pd.Index(names.array, name="u"),
+    "its name": pd.Index,
+    "categories": pd.CategoricalIndex,
+    "Arrow": lambda names: pd.Index(names.astype("string[pyarrow]").array),
+    "bytes": lambda names: pd.Index([str(name).encode() for name in names]),
+    "text": lambda names: pd.Index([f" {name} " for name in names]),
+}
+
+
+@pytest.mark.parametrize("form", REPEATING)
+@pytest.mark.parametrize("column", ["person", "time", "lat"])
+@pytest.mark.parametrize("several", [False, True])
+def test_an_index_that_repeats_what_is_left_out_is_left_out(form: str, column: str, several: bool) -> None:
+    frame = pd.DataFrame(people()).assign(person=lambda frame: frame["person"].where(frame["time"] > 0))
+    index = REPEATING[form](frame[column])
+    frame.index = pd.MultiIndex.from_arrays([index, range(5, 45)], names=["u", "v"]) if several else index
+    drop = ["person", "time"]
+    found = dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(drop=drop))
+    assert [*found.index] == [*range(5 * several, 40 + 5 * several)]
+    if column != "lat":
+        assert frame.index.equals(dx.apply(town(), frame, lat="lat", lon="lon").index)
+
+
 def test_an_index_of_true_values_is_not_published() -> None:
     frame = pd.DataFrame({"beds": [1.25, 2.25, 3.25], "ward": [*"abc"]})
     for given in (frame.set_index("beds", drop=False), frame.set_index("beds")):

@@ -82,7 +82,7 @@ def test_persons_are_the_same_whether_numbers_are_whole_or_not(tmp_path: Path) -
     ("options", "words"),
     [
         ({"key": KEY, "release": "a"}, "person: is not named"),
-        ({"key": KEY, "person": "person"}, "release: has no name"),
+        ({"key": KEY, "person": "person"}, "release: is no name"),
         ({"key": "abc", "person": "person", "release": "a"}, "key: is of type str; give a dx.Key"),
         ({"person": "person"}, "neither a key nor a ledger; name the ledger that rows are paid from"),
         ({"release": "a"}, "release: is named, but there is neither"),

@@ -63,7 +63,35 @@ PLACES: dict[str, Any] = {
     "WKB in base 64 of addresses": "AQEAAAA5tMh2vqcCQCNKe4MvbUhA".replace("/", "_"),
     "a square of MGRS": "31UDQ5222711412",
     "a square of MGRS with blanks": "31U DQ 5222 1141",
-    "a point of UTM": "31U 452227 5411412",
+    **{
+        f"a point of UTM, {text}": text
+        for text in (
+            "31U 452227 5411412",
+            "31T 641041.88 5065119.22",
+            "31T 641042E 5065119N",
+            "31T 641042mE 5065119mN",
+            "31T 641042m E 5065119m N",
+            "31 T 641042 5065119",
+            "31T,641042,5065119",
+            "31T E641042 N5065119",
+            "31T N 5065119 E 641042",
+            "UTM 31N 641042 5065119",
+            "641042 5065119 31T",
+            "Zone 31T, E 641042, N 5065119",
+            "31T641042 5065119",
+        )
+    },
+    "a square of MGRS with a word": "cell 31TFL4104206511, north",
+    "a square of MGRS with all blanks": "31 U DQ 5222 1141",
+    "a plus code of eight digits": "8FW4V75V+",
+    "a plus code of an address": "https://plus.codes/8FW4V75V%2B8Q",
+    "a plus code of twelve digits": "8FW4V75V+8QX2",
+    "WKB in base 64 with lines": "AQMAAAABAAAABQAAAAAAAAAAAAAAAAAAAAAAAAAA\nAAAAAAAAAPA/AAAAAAAAAAA=\n",
+    "WKB in digits with lines": "0103000000010000000500\n00000000000000000000000000000000000000",
+    "WKB in base 64 with its name": "home=AQEAAAA5tMh2vqcCQCNKe4MvbUhA",
+    "GeoJSON in text": '{"type": "Point", "coordinates": [2, 48]}',
+    "GeoJSON as a name": {'{"type": "Point", "coordinates": [2, 48]}': 1},
+    "two of one name": '{"a": "POINT (2 48)", "a": 1}',
     "a cell as a float": float(0x8928308280FFFFF),
     "a cell as a float in text": repr(float(0x8928308280FFFFF)),
     "a complex number": 2.35 + 48.85j,
@@ -111,18 +139,33 @@ WRAPPED = {
     "in a list": lambda value: [value],
     "in an object": lambda value: {"note": {"a": value}},
     "as text": lambda value: json.dumps({"a": value}),
+    "as text alone": lambda value: json.dumps(value),
+    "in a set": lambda value: {value},
+    "with blanks": lambda value: f"  {value}\t ",
+    "after a blank without width": lambda value: f"\ufeff\xa0{value}",
+    "padded": lambda value: value.ljust(200) + "\r\n",
+    "in quotes": lambda value: f"'{value}'",
+    "as bytes": lambda value: f" {value} ".encode(),
 }
+
+
+def wrapped(value: Any, form: str) -> Any:
+    """A value in a form, where it has one."""
+    if form.startswith("as text") and type(value) in (bytes, np.ndarray, np.int64, complex):
+        pytest.skip("JSON has none")
+    if list(WRAPPED).index(form) > list(WRAPPED).index("as text alone") and not isinstance(value, str):
+        pytest.skip("is no text")
+    return WRAPPED[form](value)
 
 
 @pytest.mark.parametrize("form", WRAPPED)
 @pytest.mark.parametrize("name", PLACES)
 def test_places(name: str, form: str) -> None:
     value = PLACES[name]
-    if form == "as text" and type(value) in (bytes, np.ndarray, np.int64, complex):
-        pytest.skip("JSON has none")
-    assert looks_like_place(WRAPPED[form](value)) or is_code(value)
+    value = wrapped(value, form)
+    assert looks_like_place(value) or is_code(value)
     beside = Beside()
-    beside.look([("note", np.array([None, WRAPPED[form](value)], dtype=object))], [["1", "2"]])
+    beside.look([("note", [None, value])], [["1", "2"]])
     with pytest.raises(SpecError) as refused:
         beside.require()
     assert refused.value.options == {"drop", "keep"}
@@ -132,9 +175,8 @@ def test_places(name: str, form: str) -> None:
 @pytest.mark.parametrize("name", NO_PLACES)
 def test_no_places(name: str, form: str) -> None:
     value = NO_PLACES[name]
-    if form == "as text" and isinstance(value, bytes):
-        pytest.skip("JSON has none")
-    assert not looks_like_place(WRAPPED[form](value)) and not is_code(value)
+    value = wrapped(value, form)
+    assert not looks_like_place(value) and not is_code(value)
 
 
 @pytest.mark.parametrize("level", range(16))

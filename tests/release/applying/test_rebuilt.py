@@ -239,6 +239,48 @@ def test_no_frame_of_pandas_has_more_than_the_values_of_its_rows(kind: str) -> N
     assert not [text for text in HIDDEN if text in pickle.dumps(found)]
 
 
+OF_NUMPY: dict[str, Callable[[Any], Any]] = {
+    "float": lambda numbers: numbers,
+    "integer": lambda numbers: numbers.astype(int),
+    "bool": lambda numbers: numbers > 2,
+    "times": lambda numbers: numbers.astype("M8[s]"),
+    "times of a zone": lambda numbers: pd.Series(numbers.astype("M8[s]")).dt.tz_localize("UTC"),
+    "spans": lambda numbers: numbers.astype("m8[s]"),
+    "periods": lambda numbers: pd.PeriodIndex.from_ordinals(numbers.astype(int), freq="D"),
+    "bytes": lambda numbers: pd.Series([b"a"] * len(numbers)),
+    "arrays": lambda numbers: pd.Series([*np.stack([numbers, numbers], axis=1)]),
+    "lists": lambda numbers: pd.Series([[one] for one in numbers]),
+    "objects": lambda numbers: pd.Series([{"k": [one]} for one in numbers]),
+}
+
+
+@pytest.mark.parametrize("form", ["whole", "slice", "left out", "Polars"])
+@pytest.mark.parametrize("kind", OF_NUMPY)
+def test_no_memory_is_shared(kind: str, form: str) -> None:
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3) % 5, columns=["beds", "k", "other"])
+    frame = frame.assign(k=OF_NUMPY[kind](frame["k"].to_numpy())) if kind != "float" else frame
+    if form == "slice":
+        frame = frame.iloc[:3]
+    given = pl.DataFrame({"beds": [1, 2], "k": pl.Series([*frame["k"]][:2], dtype=pl.Object)})
+    given = given if form == "Polars" else frame
+    within = {"within": 0.0} if form == "left out" else {"within": 9.0}
+    found = dx.apply(counts(), given, column="beds", outside="drop", **within)
+    for one in found["k"]:
+        assert not any(one is other for other in frame["k"]) or not isinstance(one, np.ndarray | list | dict)
+        assert not isinstance(one, np.ndarray) or one.base is None
+    for name in found.columns if form != "Polars" else ():
+        memory = getattr(found[name].array, "_ndarray", np.empty(0))
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
+        assert memory.size <= len(found)
+
+
+def test_what_cannot_be_copied_is_refused() -> None:
+    frame = pd.DataFrame({"beds": [1], "k": [(one for one in "a")]})
+    with pytest.raises(dx.SpecError):
+        dx.apply(counts(), frame, column="beds")
+
+
 def test_no_coordinate_system_has_a_name_of_its_own() -> None:
     gpd = pytest.importorskip("geopandas")
     pyproj = pytest.importorskip("pyproj")

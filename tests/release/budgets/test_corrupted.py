@@ -63,11 +63,18 @@ def require_lines(file: Path) -> None:
         assert error.field in ("ledger", "key") and str(error).isprintable()
 
 
+def _written(folder: Path, content: bytes) -> Path:
+    """A ledger that its owner alone may read, as others are not opened at all."""
+    file = folder / "ledger.sqlite"
+    file.write_bytes(content)
+    file.chmod(0o600)
+    return file
+
+
 @pytest.mark.parametrize("seed", few(range(10), 2))
 def test_bytes(seed: int, whole: bytes, tmp_path: Path) -> None:
     for content in corrupted(whole, seed, 40):
-        (tmp_path / "ledger.sqlite").write_bytes(content)
-        require_lines(tmp_path / "ledger.sqlite")
+        require_lines(_written(tmp_path, content))
 
 
 VALUES = {
@@ -88,14 +95,13 @@ VALUES = {
 
 @pytest.mark.parametrize("name", few(VALUES, 6))
 def test_values(name: str, whole: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "ledger.sqlite"
     for _, table in sorted(TABLES):
-        file.write_bytes(whole)
+        file = _written(tmp_path, whole)
         db = sqlite3.connect(file)
         columns = [column for _, column, *_ in db.execute(f"PRAGMA table_info({table})")]
         db.close()
         for column in columns:
-            file.write_bytes(whole)
+            _written(tmp_path, whole)
             db = sqlite3.connect(file)
             try:
                 db.execute(f"UPDATE OR IGNORE {table} SET {column} = {VALUES[name]}")
@@ -105,3 +111,27 @@ def test_values(name: str, whole: bytes, tmp_path: Path) -> None:
             finally:
                 db.close()
             require_lines(file)
+
+
+ALTERED = {
+    **{name: f"UPDATE settings SET name = 'x' WHERE name = '{name}'" for name in ("unit", "epsilon", "delta")},
+    "another": "INSERT INTO settings VALUES ('x', '1')",
+}
+
+
+@pytest.mark.parametrize("what", ALTERED)
+def test_settings_of_no_ledger_are_found(what: str, whole: bytes, tmp_path: Path) -> None:
+    file = _written(tmp_path, whole)
+    with dx.Budgets.open(file) as budgets:
+        budgets.check()
+    db = sqlite3.connect(file)
+    assert db.execute(ALTERED[what]).rowcount
+    db.commit()
+    db.close()
+    with pytest.raises(dx.SpecError) as refused, dx.Budgets.open(file) as budgets:
+        budgets.check()
+    assert refused.value.field == "ledger"
+    if what == "unit":
+        with pytest.raises(dx.SpecError) as refused, dx.Budgets.open(file) as budgets:
+            budgets.pay("anna", 0.25, unit="per m", release="s")
+        assert refused.value.field == "ledger"

@@ -15,7 +15,7 @@ import pytest
 import dxopt as dx
 from dxopt.release.exports import TARGETS
 from dxopt.release.exports.export import as_json, duckdb, javascript, postgresql, sampler
-from tests.material.vectors import FILE, ROUNDED, tables
+from tests.material.vectors import FILE, RELEASES, ROUNDED, tables
 
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
 NODE = shutil.which("node")
@@ -57,6 +57,20 @@ def test_floats_without_all_digits_are_refused(tmp_path: Path) -> None:
     caught = "(() => { try { dxopt.identity(one); return false; } catch { return true; } })()"
     script = f"{sampler()}\nconsole.log(JSON.stringify({json.dumps(ROUNDED)}.map((one) => {caught})));"
     assert run(script, tmp_path) == [True] * len(ROUNDED)
+
+
+@needs_node
+def test_releases_in_other_spellings_are_refused(tmp_path: Path) -> None:
+    dx.export(tables()["line"], "js", tmp_path / "table.js")
+    script = f"""
+        const {{ table }} = require("./table.js");
+        const refused = (name) => {{
+            try {{ table.drawFor("{VECTORS["key"]}", "ann", "1", name); return false; }} catch {{ return true; }}
+        }};
+        const numbers = ["\\ud800", 7, null, undefined];
+        console.log(JSON.stringify([...{json.dumps(RELEASES)}, ...numbers, "autumn", "7.0"].map(refused)));
+    """
+    assert run(script, tmp_path) == [True] * (len(RELEASES) + 4) + [False] * 2
 
 
 @needs_node
@@ -126,7 +140,7 @@ def test_the_nearest_secret(tmp_path: Path) -> None:
         ('table.draw("nowhere")', "the label is that of no secret"),
         ('table.at("hall", new Uint8Array(7))', "give 8 random bytes"),
         ('table.drawFor("ab", "ann", "hall", "r")', "key: give 64 hexadecimal digits"),
-        ('table.drawFor("ab".repeat(32), 7, "hall", "r")', "person and release are to be text"),
+        ('table.drawFor("ab".repeat(32), 7, "hall", "r")', "person: is to be text"),
         ("table.nearest([145.7, 4.8])", "give latitude and longitude, in degrees"),
         ("table.nearest([1])", "give a point of 2 numbers"),
         ("table.nearest([NaN, 1])", "give a point of 2 numbers"),

@@ -17,7 +17,7 @@ import dxopt as dx
 from dxopt.release.exports.export import duckdb, postgresql
 from tests.material.documents import ROOT
 from tests.material.postgres import Server, programs, server
-from tests.material.vectors import FILE, ROUNDED, tables
+from tests.material.vectors import FILE, RELEASES, ROUNDED, tables
 
 engine = pytest.importorskip("duckdb")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -60,6 +60,12 @@ def test_postgresql_repeats_draws(postgres: Server, name: str) -> None:
 @pytest.mark.parametrize("person", ROUNDED)
 def test_postgresql_refuses_floats_without_all_digits(postgres: Server, person: str) -> None:
     assert postgres.run(f"SELECT places_identity({quoted(person)});").returncode != 0
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_postgresql_refuses_releases_in_other_spellings(postgres: Server, release: str) -> None:
+    done = postgres.run(rf"SELECT line_draw_for('\x{VECTORS['key']}', 'ann', '1', {quoted(release)});")
+    assert "the release" in done.stderr
 
 
 def test_postgresql_draws_by_itself_with_the_probabilities_of_the_table(postgres: Server) -> None:

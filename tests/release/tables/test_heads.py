@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -157,3 +157,40 @@ def test_distances_that_other_libraries_round_otherwise_keep_the_name_of_the_tab
     written = written_of(head, body[:first] + distances.tobytes() + body[first + size :])
     (tmp_path / "table.dxt").write_bytes(written)
     assert dx.IntegerTable.load(tmp_path / "table.dxt").digest == written[-32:].hex()
+
+
+@pytest.mark.parametrize("points", [[[0.0], [1.0], [2.0]], [[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]])
+def test_distances_that_break_the_triangle_inequality_are_not_loaded(points: list[Any], tmp_path: Path) -> None:
+    head, body = parts_of(table_of(dx.MetricSpace.from_points(points)).encoded())
+    first, size = head["sections"]["distances"]
+    distances = np.frombuffer(body[first : first + size]).reshape(3, 3) * (1 + 1e-10 * np.eye(3)[::-1])
+    written = written_of(head, body[:first] + distances.tobytes() + body[first + size :])
+    (tmp_path / "table.dxt").write_bytes(written)
+    assert not _loads(tmp_path / "table.dxt") and verify_table(tmp_path / "table.dxt").exit_code == 1
+
+
+OF_REPORTS: dict[str, Any] = {
+    "no points": {"report_points": []},
+    "a point too few": {"report_points": [[0.5]]},
+    "a point too many": {"report_points": [[0.5], [1.5], [2.5]]},
+    "points without axes": {"report_points": [0.5, 1.5]},
+    "points of different axes": {"report_points": [[0.5], [1.5, 2.0]]},
+    "points of points": {"report_points": [[[0.5]], [[1.5]]]},
+    "a point of text": {"report_points": [[0.5], ["1.5"]]},
+    **{f"points {one!r}": {"report_points": one} for one in (1.0, "x", {}, True, False, 0.0, "")},
+    "a label too few": {"reports": ["low"], "report_points": None},
+    "a label too few, with its point": {"reports": ["low"], "report_points": [[0.5]]},
+}
+
+
+@pytest.mark.parametrize("what", OF_REPORTS)
+def test_no_reader_takes_reports_without_a_label_or_point(what: str, tmp_path: Path) -> None:
+    reports = dx.Reports.at([[0.5], [1.5]], ["low", "high"])
+    made = dx.classic.geometric(dx.line(4), epsilon=1.0).compose([[1, 0], [0, 1], [0, 1], [0.5, 0.5]], reports)
+    honest = dx.integer_table(made).encoded()
+    head, body = parts_of(honest)
+    (tmp_path / "honest.dxt").write_bytes(honest)
+    (tmp_path / "unplaced.dxt").write_bytes(written_of({**head, "report_points": None}, body))
+    (tmp_path / "forged.dxt").write_bytes(written_of(head | OF_REPORTS[what], body))
+    for taken in _readers_of(tmp_path, "line").values():
+        assert taken == {"honest.dxt", "unplaced.dxt"}

@@ -72,7 +72,6 @@ const dxopt = (() => {
     const encoder = new TextEncoder();
     return joined(
       ...fields.flatMap((field) => {
-        if (typeof field !== "string" || /\p{Surrogate}/u.test(field)) fail("person and release are to be text");
         const text = encoder.encode(field);
         return [[24, 16, 8, 0].map((bits) => text.length >>> bits), text];
       }),
@@ -83,18 +82,25 @@ const dxopt = (() => {
   const UNSEEN = /[\p{DI}\ufff9-\ufffb]/gu;
 
   const ROUNDED = /^-?([0-9]([.][0-9]+[eE][+]?|[eE][+])[0-9]+|(9(?!00[0-6])[0-9]{15}|[1-9]\d{16,})[.]0)$/;
+  const MOMENT = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d*[1-9])?0*)?(Z|[+-]\d\d(?::?\d\d)?)?$/;
+
+  // a text in NFC with single blanks, without marks that nobody sees
+  function composed(text, field) {
+    if (typeof text !== "string" || /\p{Surrogate}/u.test(text)) fail(`${field}: is to be text`);
+    const seen = text.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
+    return seen.replace(/\s+/gu, " ").trim() || fail(`${field}: there is none`);
+  }
 
   // the text that stands for a person in every file and language: docs/reference/table-file.md
   function identity(person) {
-    if (typeof person !== "string" || /\p{Surrogate}/u.test(person)) fail("person and release are to be text");
-    const seen = person.replace(UNSEEN, "").replace(/\p{Cc}/gu, " ").normalize("NFC");
-    const text = seen.replace(/\s+/gu, " ").trim();
-    if (!text) fail("person: there is none");
+    const text = composed(person, "person");
     if (ROUNDED.test(text)) fail("person: is a float without all digits");
-    const moment = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
+    const moment = MOMENT.exec(text);
     if (moment) {
-      const [, day, at, part] = moment;
-      return part ? `${day} ${at}.${part}` : at === "00:00:00" ? day : `${day} ${at}`;
+      const [, day, at, part = "", zone = ""] = moment;
+      if (at === "00:00:00" && !part && !zone) return day;
+      const off = zone && zone.replace("Z", "+").replace(":", "").padEnd(5, "0").replace("-0000", "+0000");
+      return `${day} ${at}${part && "."}${part}${off.slice(0, 3)}${off && ":"}${off.slice(3)}`;
     }
     const number = /^(-?(?:0|[1-9][0-9]*))(?:\.([0-9]*[1-9])?0*)?$/.exec(text);
     if (!number) return text;
@@ -280,6 +286,10 @@ const dxopt = (() => {
       this._report = (entry) => view.getUint32(reports + 4 * entry, true);
       this._step = (place) => steps + this.width * place;
       this._index = new Map(secrets.map((label, x) => [label, x]));
+      const rows = head.report_points === null ? head.reports.map(() => []) : head.report_points;
+      const places = rows.length === head.reports.length && rows.every((row) => Array.isArray(row) && row.length === rows[0].length);
+      const others = Array.from({ length: count }, (_, entry) => this._report(entry)).some((z) => z >= rows.length);
+      if (others || !places || rows.flat().some((x) => x !== null && typeof x !== "number")) fail("labels and points are not one for each report");
       if (this._start(0) || this._start(n) !== count || secrets.some((_, x) => this._start(x) >= this._start(x + 1))) fail("no starts");
     }
 
@@ -322,6 +332,7 @@ const dxopt = (() => {
     // the report that a person gets at this secret whenever it is asked for: HMAC-SHA256 of the key gives the bits;
     // for secrets that stay: different reports of a person prove different secrets, however close these are
     drawFor(key, person, label, release) {
+      if (composed(release, "release") !== release) fail(`release: write "${composed(release, "release")}"`);
       const fields = [DRAW, this.digest, release, identity(person), this.head.secrets[this.secret(label)]];
       const digest = hmac(keyOf(key), message(fields));
       return this.at(label, digest.slice(0, this.width));
