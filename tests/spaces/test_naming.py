@@ -221,7 +221,7 @@ def test_every_label_and_index_is_found(space: dx.MetricSpace) -> None:
     assert space.naming.find(point=space.points).tolist() == everyone
 
 
-LABELS = {
+LABELS: dict[str, tuple[list[Any], list[str]]] = {
     "10 digits": ([0.1 + 0.2, 1 / 3, -0.0], ["0.3", "0.3333333333", "-0"]),
     "milliseconds": ([1700000000123, 1700000000124], ["1700000000123", "1700000000124"]),
     "11 digits": ([0.12345678901, 0.12345678902, 1 / 3], ["0.12345678901", "0.12345678902", "0.33333333333"]),

@@ -263,8 +263,8 @@ def test_no_memory_is_shared(kind: str, form: str) -> None:
         frame = frame.iloc[:3]
     given = pl.DataFrame({"beds": [1, 2], "k": pl.Series([*frame["k"]][:2], dtype=pl.Object)})
     given = given if form == "Polars" else frame
-    within = {"within": 0.0} if form == "left out" else {"within": 9.0}
-    found = dx.apply(counts(), given, column="beds", outside="drop", **within)
+    within = 0.0 if form == "left out" else 9.0
+    found = dx.apply(counts(), given, column="beds", outside="drop", within=within)
     for one in found["k"]:
         assert not any(one is other for other in frame["k"]) or not isinstance(one, np.ndarray | list | dict)
         assert not isinstance(one, np.ndarray) or one.base is None
