@@ -221,7 +221,7 @@ def test_every_label_and_index_is_found(space: dx.MetricSpace) -> None:
     assert space.naming.find(point=space.points).tolist() == everyone
 
 
-LABELS: dict[str, tuple[list[Any], list[str]]] = {
+IN_DIGITS: dict[str, tuple[list[Any], list[str]]] = {
     "10 digits": ([0.1 + 0.2, 1 / 3, -0.0], ["0.3", "0.3333333333", "-0"]),
     "milliseconds": ([1700000000123, 1700000000124], ["1700000000123", "1700000000124"]),
     "11 digits": ([0.12345678901, 0.12345678902, 1 / 3], ["0.12345678901", "0.12345678902", "0.33333333333"]),
@@ -233,9 +233,9 @@ LABELS: dict[str, tuple[list[Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("kind", IN_DIGITS)
 def test_labels_have_as_many_digits_as_tell_points_apart(kind: str) -> None:
-    points, expected = LABELS[kind]
+    points, expected = IN_DIGITS[kind]
     array = np.array(points, dtype=object if kind == "not numbers" else float)
     assert list(Coordinates(array.reshape(len(points), -1))) == expected
 
