@@ -24,7 +24,7 @@ import dxopt as dx
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.solvers.columns import ColumnSettings, solve_columns
 from dxopt.solving.solvers.columns.forest import Forest
-from dxopt.solving.solvers.columns.matrices import HostMatrix
+from dxopt.solving.solvers.columns.matrices import HostMatrix, Solve
 
 PARTS = Path(__file__).with_name("parts.json")
 _CLUSTERS = 8
@@ -111,22 +111,22 @@ class _Timed:
 def _counted() -> Iterator[list[tuple[int, int]]]:
     """Yield a context that notes rows and columns of each system of the master."""
     found: list[tuple[int, int]] = []
-    gram = HostMatrix.gram
+    solver = HostMatrix.solver
 
     def noted(
         self: HostMatrix,
         scaling: NDArray[np.float64],
         diagonals: tuple[NDArray[np.float64], ...],
         ridge: float,
-    ) -> NDArray[np.float64]:
+    ) -> Solve:
         found.append(self.shape)
-        return gram(self, scaling, diagonals, ridge)
+        return solver(self, scaling, diagonals, ridge)
 
-    HostMatrix.gram = noted
+    HostMatrix.solver = noted
     try:
         yield found
     finally:
-        HostMatrix.gram = gram
+        HostMatrix.solver = solver
 
 
 def measured(places: int, rounds: int, limit: float) -> Parts:

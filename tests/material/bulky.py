@@ -13,6 +13,7 @@ from typing import Any
 
 import dxopt as dx
 from dxopt.spec import load
+from dxopt.verify.published.parquet_pages import WRITTEN
 from dxopt.verify.published.rows import read_rows
 from dxopt.verify.verdict import Broken
 from tests.material.hostile import most_memory
@@ -85,7 +86,7 @@ def parquet(file: Path, column: Callable[[Any], Any], rows: int, **options: Any)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({"beds": [1] * rows, "t": column(pa)}), file, compression="zstd", **options)
+    pq.write_table(pa.table({"beds": [1] * rows, "t": column(pa)}), file, compression="zstd", **WRITTEN, **options)
 
 
 _TEXT = "x" * 11_700

@@ -172,5 +172,5 @@ def test_motions_scales_and_orders() -> None:
 
 
 def test_too_many_cells() -> None:
-    with pytest.raises(dx.UnsupportedError, match="50,000,000 at most"):
-        Voronoi.of(SCATTERED).masses(np.zeros((6_000_000, 2)), 1.0)
+    with pytest.raises(dx.UnsupportedError, match="100,000,000 at most"):
+        Voronoi.of(SCATTERED).masses(np.zeros((12_000_000, 2)), 1.0)
