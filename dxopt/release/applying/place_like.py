@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, product
+from itertools import product
 from numbers import Real
 from typing import Any
 from urllib.parse import unquote
@@ -216,20 +216,27 @@ class _Compared:
         """True if the rows until now are enough to tell that there is no need to compare others."""
         return self._rows >= _ENOUGH and 2 * self._hits.max() < self._rows
 
-    def add(self, mine: NDArray[np.float64], its: NDArray[np.float64]) -> None:
-        """Compare numbers with their secrets, up to a power of ten, as ten million between degrees and E7."""
+    def add(self, mine: NDArray[np.float64], its: NDArray[np.float64], usual: float, wide: float) -> None:
+        """Compare numbers with their secrets, up to a power of ten, as ten million between degrees and E7.
+
+        `usual` is the median of secrets, and `wide` the range of most.
+        """
         if self.differs:
             return
         usable = (mine != 0) & (its != 0)
-        power = np.median(np.log10(mine[usable]) - np.log10(its[usable])) if usable.any() else 0
-        mine = mine / 10.0 ** np.clip(np.rint(power), -99, 99)
-        apart = np.abs(mine - [its, np.roll(its, (len(its) + 1) // 2)])
-        same = apart[0] <= _CLOSE * np.maximum(np.median(its), its)
-        near = apart < _NEAR * np.subtract(*np.percentile(its, [95, 5]))
+        powers = np.sort(np.log10(mine[usable]) - np.log10(its[usable]))
+        mine = mine / 10.0 ** (min(max(round(powers[len(powers) // 2]), -99), 99) if len(powers) else 0)
+        half = len(its) // 2
+        apart = np.abs(mine - its)
+        same = apart <= _CLOSE * np.maximum(usual, its)
+        near = apart < _NEAR * wide
+        others = np.abs(mine - np.concatenate([its[half:], its[:half]])) < _NEAR * wide
         self._rows += len(mine)
-        self._hits += [same.sum(), *near.sum(axis=1)]
-        self._same.update(f"{one:.12g}" for one in np.unique(its[same])[:_DISTINCT])
-        self._near.update(np.unique(mine[near[0]])[:_DISTINCT].tolist())
+        self._hits += list(map(np.count_nonzero, (same, near, others)))
+        if same.any():
+            self._same.update(f"{one:.12g}" for one in np.unique(its[same])[:_DISTINCT])
+        if near.any():
+            self._near.update(np.unique(mine[near])[:_DISTINCT].tolist())
 
     def add_texts(self, mine: Iterable[Any], its: Iterable[Any]) -> None:
         """Compare values, or what they have in them, with secrets that are text."""
@@ -240,8 +247,14 @@ class _Compared:
         self._same.update(sorted({*same})[:_DISTINCT])
 
 
-def _readings(values: Any) -> Iterator[NDArray[np.float64]]:
-    """Yield the numbers that cells may mean `(k,)`, whatever their signs.
+def _usual_and_range(secrets: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the median of some numbers, and the range of most of them."""
+    low, usual, high = np.percentile(secrets, [5, 50, 95]) if len(secrets) else (0.0, 0.0, 0.0)
+    return float(usual), float(high - low)
+
+
+def _readings(values: Any) -> Iterator[tuple[tuple[int, int], NDArray[np.float64]]]:
+    """Yield names of readings, and the numbers that cells mean by them `(k,)`, whatever their signs.
 
     They are the numbers of a text by their order; degrees, minutes and seconds, apart or in one; and codes of cells.
     """
@@ -251,13 +264,20 @@ def _readings(values: Any) -> Iterator[NDArray[np.float64]]:
         texts = [_bare(value) if isinstance(value, str) else _text(value) for value in values]
         parts = ([float(one.replace(",", ".")) for one in _NUMBER.findall(text)] for text in texts)
         cells = np.array([[*some, *[math.nan] * _MOST][:_MOST] for some in parts]).reshape(-1, _MOST)
-    cells = np.pad(np.where(np.abs(cells) < 1e99, np.abs(cells), np.nan), ((0, 0), (0, 2)), constant_values=np.nan)
-    for place in range(cells.shape[1] - 2):
-        whole, minutes, seconds = cells[:, place : place + 3].T
-        yield from (whole, whole + minutes / 60, whole + minutes / 60 + seconds / 3600)
-        yield from (whole // 100 + whole % 100 / 60, whole // 1e4 + whole // 100 % 100 / 60 + whole % 100 / 3600)
-    codes = ([text, *_GEOHASH.findall(text)[-_CODES:], *[""] * _CODES][: _CODES + 1] for text in texts)
-    yield from np.abs([[*chain(*map(_middle, some))] for some in codes]).T
+    cells = np.where(np.abs(cells) < 1e99, np.abs(cells), np.nan)
+    columns = [*cells.T[np.isfinite(cells).any(axis=0)]]
+    for place, whole in enumerate(columns):
+        yield (place, 0), whole
+        yield (place, 1), whole // 100 + whole % 100 / 60
+        yield (place, 2), whole // 1e4 + whole // 100 % 100 / 60 + whole % 100 / 3600
+        if columns[place + 1 :]:
+            minutes = whole + columns[place + 1] / 60
+            yield (place, 3), minutes
+            yield from [((place, 4), minutes + one / 3600) for one in columns[place + 2 : place + 3]]
+    codes = [[text, *_GEOHASH.findall(text)[-_CODES:]] for text in texts]
+    for place in range(max(map(len, codes), default=0)):
+        middles = np.abs([_middle(some[place]) if some[place:] else (math.nan, math.nan) for some in codes])
+        yield from (((-1 - place, side), middles[:, side]) for side in range(2))
 
 
 def _middle(text: str) -> tuple[float, float]:
@@ -290,6 +310,7 @@ class Beside:
         """
         points = ([one.replace(",", ".") if isinstance(one, str) else one for one in secret] for secret in secrets)
         known = [np.abs(numbers(secret)) for secret in points]
+        sizes = [_usual_and_range(secret[np.isfinite(secret)]) for secret in known]
         for name, values in columns:
             rows = np.arange(len(known[0]))
             if isinstance(values, dict):
@@ -313,11 +334,11 @@ class Beside:
                     if len(named := np.flatnonzero(np.isnan(its[place]))):
                         others = [secret[row] for row in rows[some][named].tolist()]
                         compared["text", place].add_texts([mine[row] for row in named.tolist()], others)
-                pairs = product(_readings(mine), its) if np.isfinite(its).any() else ()
-                for reading, (found, secret) in enumerate(pairs):
+                pairs = product(_readings(mine), enumerate(its)) if np.isfinite(its).any() else ()
+                for (reading, found), (place, secret) in pairs:
                     both = np.isfinite(found) & np.isfinite(secret)
                     if both.any():
-                        compared[reading].add(found[both], secret[both])
+                        compared[reading, place].add(found[both], secret[both], *sizes[place])
 
     def require(self) -> None:
         """Raise SpecError where a column holds places, or repeats the secret."""
