@@ -86,7 +86,7 @@ def parquet(file: Path, column: Callable[[Any], Any], rows: int, **options: Any)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({"beds": [1] * rows, "t": column(pa)}), file, compression="zstd", **WRITTEN, **options)
+    pq.write_table(pa.table({"beds": [1] * rows, "t": column(pa)}), file, compression="zstd", **(WRITTEN | options))
 
 
 _TEXT = "x" * 11_700

@@ -216,19 +216,19 @@ class _Compared:
         """True if the rows until now are enough to tell that there is no need to compare others."""
         return self._rows >= _ENOUGH and 2 * self._hits.max() < self._rows
 
-    def add(self, mine: NDArray[np.float64], its: NDArray[np.float64], usual: float, wide: float) -> None:
+    def add(self, mine: NDArray[np.float64], its: NDArray[np.float64], wide: float) -> None:
         """Compare numbers with their secrets, up to a power of ten, as ten million between degrees and E7.
 
-        `usual` is the median of secrets, and `wide` the range of most.
+        `wide` is the range of most secrets.
         """
         if self.differs:
             return
         usable = (mine != 0) & (its != 0)
-        powers = np.sort(np.log10(mine[usable]) - np.log10(its[usable]))
-        mine = mine / 10.0 ** (min(max(round(powers[len(powers) // 2]), -99), 99) if len(powers) else 0)
+        powers = np.log10(mine[usable]) - np.log10(its[usable])
+        mine = mine / 10.0 ** (min(max(round(np.median(powers)), -99), 99) if len(powers) else 0)
         half = len(its) // 2
         apart = np.abs(mine - its)
-        same = apart <= _CLOSE * np.maximum(usual, its)
+        same = apart <= _CLOSE * np.maximum(np.median(its), its)
         near = apart < _NEAR * wide
         others = np.abs(mine - np.concatenate([its[half:], its[:half]])) < _NEAR * wide
         self._rows += len(mine)
@@ -247,10 +247,9 @@ class _Compared:
         self._same.update(sorted({*same})[:_DISTINCT])
 
 
-def _usual_and_range(secrets: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the median of some numbers, and the range of most of them."""
-    low, usual, high = np.percentile(secrets, [5, 50, 95]) if len(secrets) else (0.0, 0.0, 0.0)
-    return float(usual), float(high - low)
+def _range_of_most(secrets: NDArray[np.float64]) -> float:
+    """Return the range in which 90 % of some numbers are."""
+    return float(np.subtract(*np.percentile(secrets, [95, 5]))) if len(secrets) else 0.0
 
 
 def _readings(values: Any) -> Iterator[tuple[tuple[int, int], NDArray[np.float64]]]:
@@ -310,7 +309,7 @@ class Beside:
         """
         points = ([one.replace(",", ".") if isinstance(one, str) else one for one in secret] for secret in secrets)
         known = [np.abs(numbers(secret)) for secret in points]
-        sizes = [_usual_and_range(secret[np.isfinite(secret)]) for secret in known]
+        ranges = [_range_of_most(secret[np.isfinite(secret)]) for secret in known]
         for name, values in columns:
             rows = np.arange(len(known[0]))
             if isinstance(values, dict):
@@ -338,7 +337,7 @@ class Beside:
                 for (reading, found), (place, secret) in pairs:
                     both = np.isfinite(found) & np.isfinite(secret)
                     if both.any():
-                        compared[reading, place].add(found[both], secret[both], *sizes[place])
+                        compared[reading, place].add(found[both], secret[both], ranges[place])
 
     def require(self) -> None:
         """Raise SpecError where a column holds places, or repeats the secret."""
