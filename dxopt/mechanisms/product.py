@@ -45,8 +45,6 @@ class ProductMechanism(Mechanism):
         The part of each row that is held back for the slack report of the index `slack`, about 1e-13.
     floor : float
         Positive entries of the factors count as this at least, so that no product of them underflows.
-    distance_error : float
-        Bounds the relative error of the distances of the space against the sums over its factors.
     """
 
     space: MetricSpace
@@ -55,7 +53,6 @@ class ProductMechanism(Mechanism):
     held: float
     slack: int
     floor: float
-    distance_error: float
     name: str
     privacy: Privacy | None
 
@@ -87,10 +84,9 @@ class ProductMechanism(Mechanism):
         return joined
 
     def packed(self) -> Arrays:
-        # A factor object used for several coordinates is saved once. The names of these arrays are those of saved
-        # files: "doubt" is `distance_error`.
+        # A factor object used for several coordinates is saved once.
         kept = distinct(self.factors)
-        arrays = self.packed_common() | {"which": indices_of(self.factors, kept), "doubt": self.distance_error}
+        arrays = self.packed_common() | {"which": indices_of(self.factors, kept)}
         arrays |= {"held": self.held, "slack": self.slack}
         for position, factor in enumerate(kept):
             arrays |= nested(position, factor.packed())
@@ -166,18 +162,15 @@ def _distances_to(space: MetricSpace, point: np.intp) -> Array:
     return space.block(np.arange(len(space)), [point])[:, 0]
 
 
-def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int, distance_error: float) -> float:
+def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int) -> float:
     """Return the ε' at which the factors of a product mechanism have to be private for the product to be so at ε.
 
-    `distance_error` bounds the relative error of distances against the sums over the factors. Each of the two entries
-    of a ratio is rounded about once for each factor.
+    Each of the two entries of a ratio is rounded about once for each factor; distances are rounded sums.
     """
-    return lowered_epsilon(space, epsilon, 2 * factors + 16, distance_error)
+    return lowered_epsilon(space, epsilon, 2 * factors + 16, error_of_sums(factors))
 
 
-def product_mechanism(
-    space: MetricSpace, factors: Sequence[Mechanism], epsilon: float, distance_error: float
-) -> ProductMechanism:
+def product_mechanism(space: MetricSpace, factors: Sequence[Mechanism], epsilon: float) -> ProductMechanism:
     """Make the mechanism that perturbs each coordinate of a product independently, proven private at ε.
 
     The budgets of the coordinates add up to that of the tuple. In doubles an entry is a product of one entry of each
@@ -193,7 +186,7 @@ def product_mechanism(
     """
     # The factors have to fit the space, and be proven at an ε' that leaves room for the roundings of a product.
     count = len(factors)
-    lowered = epsilon_of_factors(space, epsilon, count, distance_error)
+    lowered = epsilon_of_factors(space, epsilon, count)
     shape = tuple(len(factor.space) for factor in factors)
     if shape != tuple(map(len, sides(space))) or any(len(f.reports) != len(f.space) for f in factors):
         raise CertificateError(f"factors of {shape} points do not fit the space")
@@ -218,9 +211,7 @@ def product_mechanism(
     # The middle of the product, at a small distance from the other points.
     slack = int(np.ravel_multi_index([size // 2 for size in shape], shape))
     name = " × ".join(dict.fromkeys(factor.name for factor in factors))
-    return ProductMechanism(
-        space, Reports.of(space), tuple(factors), held, slack, floor, distance_error, name, Privacy(epsilon, how)
-    )
+    return ProductMechanism(space, Reports.of(space), tuple(factors), held, slack, floor, name, Privacy(epsilon, how))
 
 
 def _has_same_distances(space: MetricSpace, side: MetricSpace) -> bool:
@@ -244,6 +235,4 @@ def read(arrays: Arrays) -> Mechanism:
         raise CertificateError(f"{len(factors)} factors do not fit the space")
     if not all(_has_same_distances(factor.space, side) for factor, side in zip(factors, sides(space), strict=True)):
         raise CertificateError("a factor of the product has other distances than the space")
-    # The error of distances is not taken from the file alone, as privacy rests on it.
-    doubt = max(float(arrays["doubt"]), error_of_sums(len(factors)))
-    return product_mechanism(space, factors, float(arrays["epsilon"]), doubt)
+    return product_mechanism(space, factors, float(arrays["epsilon"]))

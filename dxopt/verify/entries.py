@@ -13,7 +13,7 @@ from dxopt.verify.verdict import Broken
 TEXT, NUMBER, NUMBER_OR_NULL, TEXT_OR_NULL = (str,), (int, float), (int, float, NoneType), (str, NoneType)
 """Types of entries of JSON, by `type`, of which a truth value is no number."""
 _MECHANISMS = {
-    "which": {"which", "doubt", "held", "slack"},
+    "which": {"which", "held", "slack"},
     "table": {"table"},
     "noise": {"noise"},
     "weights": {"weights", "level", "slack"},

@@ -115,7 +115,10 @@ class Result:
     @cached_property
     def delta(self) -> float:
         """δ that was asked for."""
-        return number(self.problem, "delta")
+        found = number(self.problem, "delta")
+        if not 0 <= found <= 1 or (found and not self.private):
+            raise Broken(f"problem.npz: delta is {found} for an epsilon of {self.epsilon}")
+        return found
 
     @property
     def private(self) -> bool:

@@ -49,6 +49,8 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
         yield check, abs(row["value"] / _value(asked, matrix, objective) - 1)
         for name, other in others.items():
             yield check, abs(row["under"][name] / _value(other, matrix, objective) - 1)
+        if f"{index}/remap/channel" in found:
+            yield check, _remap_deviation(asked["losses"], matrix, found, f"{index}/remap")
     for other in others.values():
         prior = other["prior"]
         yield "comparison: other priors", wrong(bool((prior < 0).any())) + beyond(abs(math.fsum(prior) - 1), 1e-9)
@@ -56,6 +58,16 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     if content["verdict"]:
         mu = np.linalg.solve(np.exp(-float(asked["epsilon"]) * asked["distances"]), asked["prior"])
         yield "comparison: verdict", wrong((content["verdict"]["status"] == "regular") != bool((mu >= 0).all()))
+
+
+def _remap_deviation(losses: np.ndarray, matrix: np.ndarray, found: dict[str, Any], key: str) -> float:
+    """By how much the worst loss after a remap exceeds what its weights prove of every remap."""
+    remap, weights = (found[f"{key}/{name}"] for name in ("channel", "weights"))
+    if (remap < 0).any() or set(map(math.fsum, remap)) != {1} or (weights < 0).any() or not weights.sum() > 0:
+        return 1.0
+    worst = (matrix @ remap * losses).sum(axis=1).max()
+    least = (losses.T @ (weights[:, None] / weights.sum() * matrix)).min(axis=0).sum()
+    return beyond(worst - least, 1e-6 * worst + 1e-8 * losses.max())
 
 
 def _value(asked: dict[str, Any], matrix: np.ndarray, objective: str) -> float:

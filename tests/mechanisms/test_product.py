@@ -17,8 +17,8 @@ def test_losses_by_factors_are_those_of_the_matrix(held: float | None) -> None:
     """As it is proven, and with far more held back than a proof asks for, so that it shows."""
     sides = [dx.line(3), dx.line(4), dx.line(2)]
     space = dx.product(*sides)
-    level = epsilon_of_factors(space, 1.0, 3, 0.0)
-    found = product_mechanism(space, [dx.tight_constraints(side, level) for side in sides], 1.0, 0.0)
+    level = epsilon_of_factors(space, 1.0, 3)
+    found = product_mechanism(space, [dx.tight_constraints(side, level) for side in sides], 1.0)
     found = found if held is None else replace(found, held=held)
     loss = dx.Loss.of("distance", space)
     by_factors = found.structured_losses(loss)
@@ -33,8 +33,8 @@ def test_losses_by_factors_are_those_of_the_matrix(held: float | None) -> None:
 def test_rows_are_at_least_as_far_apart_as_said() -> None:
     sides = [dx.line(3), dx.line(4)]
     space = dx.product(*sides)
-    level = epsilon_of_factors(space, 1.0, 2, 0.0)
-    found = product_mechanism(space, [dx.tight_constraints(side, level) for side in sides], 1.0, 0.0)
+    level = epsilon_of_factors(space, 1.0, 2)
+    found = product_mechanism(space, [dx.tight_constraints(side, level) for side in sides], 1.0)
     matrix = found.matrix
     for first, second in [(0, 0), (0, 1), (0, 11), (5, 6), (3, 8)]:
         right = np.abs(matrix[first] - matrix[second]).sum()

@@ -23,7 +23,6 @@ from dxopt.mechanisms.kernel import (
 )
 from dxopt.mechanisms.lifted import LiftedMechanism
 from dxopt.mechanisms.product import ProductMechanism, epsilon_of_factors, product_mechanism
-from dxopt.model.factors import error_of_sums
 from dxopt.model.mechanism import READERS, MatrixMechanism, Mechanism
 from dxopt.spaces.kernels.systems import system
 
@@ -55,9 +54,8 @@ def of_remap() -> Mechanism:
 def of_factors() -> Mechanism:
     sides = (dx.line(3), dx.line(4))
     space = dx.product(*sides)
-    error = error_of_sums(len(sides))
-    level = epsilon_of_factors(space, EPSILON, len(sides), error)
-    return product_mechanism(space, [on_line(side, level) for side in sides], EPSILON, error)
+    level = epsilon_of_factors(space, EPSILON, len(sides))
+    return product_mechanism(space, [on_line(side, level) for side in sides], EPSILON)
 
 
 def of_noise() -> Mechanism:

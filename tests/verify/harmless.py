@@ -183,17 +183,16 @@ RULES = (
     Rule(r"(mechanism|table)\.(npz|dxt): (\d+/)*space\.edges", "the same edges, of one length", kinds="tree"),
     # 5. What is proven whatever it is.
     Rule(r"dual\.npz: .*", "whatever a dual has, it proves the bound that is claimed"),
-    Rule(r"comparison\.npz: \d+/remap/(channel|weights)", "a remap, of which nothing is claimed"),
     Rule(
-        r"comparison\.npz: refined/\d+/(remap|gains)",
-        "whatever a remap or gains have, they prove what is claimed",
+        r"comparison\.npz: (\d+/remap/weights|refined/\d+/(remap|gains))",
+        "whatever a remap, gains or weights have, they prove what is claimed",
     ),
     Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
     Rule(r"mechanism\.npz: (\d+/)*(delta|epsilon)", "none is 0, and the level is proven of the parts", "missing"),
     Rule(r"mechanism\.npz: (\d+/)*delta", "a weaker level", r"entry \d+ (infinite|one more|tiny)"),
     Rule(r"mechanism\.npz: (\d+/)*delta", "not read: it is proven again", readers="load", kinds="kernel.*|product.*"),
     Rule(r"mechanism\.npz: (\d+/)*(0/)(weights|slack|level)", "the index that gets the rests makes up for it"),
-    Rule(r"mechanism\.npz: (doubt|held|slack)", "the value is the same to 1e-12, and all of it is private"),
+    Rule(r"mechanism\.npz: (held|slack)", "the value is the same to 1e-12, and all of it is private"),
     Rule(
         r"mechanism\.npz: (\d+/)+space\..*|mechanism\.npz: space\..*",
         "the base has it",

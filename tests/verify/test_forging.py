@@ -123,16 +123,6 @@ def test_factors_report_their_secrets(forged: Callable[[str], Path], kind: str) 
     assert _status(folder, "privacy") is Outcome.FAILS
 
 
-def test_the_error_of_sums_is_not_taken_from_the_file(forged: Callable[[str], Path]) -> None:
-    """With an error of -1 the factors seemed to have twice the budget."""
-    folder = forged("product")
-    change_array(folder / "mechanism.npz", "doubt", lambda _: np.array(-1.0))
-    again = dx.load(folder)
-    assert again.certificate.epsilon <= 0.7
-    loaded = dx.Mechanism.load(folder / "mechanism.npz")
-    assert loaded.distance_error > 0  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def test_factors_of_other_distances_do_not_fit(forged: Callable[[str], Path]) -> None:
     """Factors that are private on points ten times further apart would be so on those of the product."""
     folder = forged("product")

@@ -32,7 +32,7 @@ def by_factors(whole: Problem, *, written: bool) -> Reduced[tuple[Problem, ...]]
         return parts
     level = whole.epsilon
     if not written:
-        level = epsilon_of_factors(whole.space, level, len(parts.factors), parts.distance_error)
+        level = epsilon_of_factors(whole.space, level, len(parts.factors))
     lowered = {id(factor): factor.at(level) for factor in parts.factors}
     smaller = tuple(lowered[id(factor)] for factor in parts.factors)
     variables = sum(factor.variables for factor in lowered.values())
@@ -44,7 +44,7 @@ def by_factors(whole: Problem, *, written: bool) -> Reduced[tuple[Problem, ...]]
         mechanisms = [answer.mechanism for answer in found]
         dual = ProductDual(tuple(answer.dual for answer in found))  # pyright: ignore[reportArgumentType]
         if not written:
-            implicit = product_mechanism(whole.space, mechanisms, whole.epsilon, parts.distance_error)
+            implicit = product_mechanism(whole.space, mechanisms, whole.epsilon)
             return Candidate(implicit, dual, "exact")
         channel = np.asarray(reduce(np.kron, (mechanism.matrix for mechanism in mechanisms)), dtype=np.float64)
         return Candidate(channel, dual, "exact", name=f"product of {len(mechanisms)} factors")

@@ -249,6 +249,9 @@ def check_distances(result: Result) -> str:
 def check_losses(result: Result) -> str:
     """Check that losses are finite, and as their name defines them by points where the reports are the secrets."""
     losses = _losses(result)
+    labels = result.mechanism.get("reports")
+    if labels is not None and len(labels) != losses.reports:
+        raise Broken(f"mechanism.npz: {len(labels)} names of {losses.reports:,} reports")
     if losses.matrix is None:
         return f"{losses.name} of {result.size:,} by {losses.reports:,} points"
     if losses.name in NAMED and result.secrets:
@@ -278,7 +281,9 @@ def check_privacy(result: Result) -> str:
     channel = _channel(result)
     channel.check_rows("mechanism.npz")
     own = number(inner, "epsilon") if "epsilon" in inner else epsilon
-    channel.check_private(min(Fraction(epsilon), Fraction(own)), "mechanism.npz")
+    if own > epsilon:
+        raise Broken(f"mechanism.npz: epsilon is {own:.17g}, but {epsilon:.17g} in {result.source}")
+    channel.check_private(Fraction(own), "mechanism.npz")
     # A remapped kernel claims a level of its own before the remap, where each index is reported as itself: "…table"
     # next to "…0/epsilon".
     for key in sorted(key for key in inner if key.endswith("0/epsilon") and f"{key[:-9]}table" in inner):
@@ -334,7 +339,7 @@ def _losses(result: Result) -> Losses:
     if len(space) != result.size:
         raise Broken(f"mechanism.npz: {len(space)} points, but there are {result.size} probabilities")
     if not result.secrets and "report_points" not in arrays:
-        raise Unproved("where the reports lie is not in the files")
+        raise Broken("mechanism.npz: where the reports lie is missing, but losses follow from it")
     answers = None if result.secrets else numbers(arrays, "report_points", None, None)
     return Losses(space, str(result.named.get("loss")), answers)
 

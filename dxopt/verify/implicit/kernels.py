@@ -64,7 +64,8 @@ class Losses:
             raise Unproved(f"{self.name} losses are neither in the files nor derived from distances")
         if self.matrix is not None and not np.isfinite(self.matrix).all():
             x, z = np.argwhere(~np.isfinite(self.matrix))[0].tolist()
-            raise Unproved(f"the loss of secret {x} and report {z} is {self.matrix[x, z]}")
+            kind = Unproved if self.matrix[x, z] > 0 else Broken
+            raise kind(f"the loss of secret {x} and report {z} is {self.matrix[x, z]}")
         if self.matrix is None and self.name == "binary" and self.answers is not None:
             raise Broken("the loss is binary, but the reports are not the secrets")
 

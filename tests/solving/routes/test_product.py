@@ -183,14 +183,14 @@ def test_factors_alike_are_solved_once() -> None:
 
 def test_a_product_needs_proven_factors() -> None:
     space = dx.product(dx.line(3), dx.line(4))
-    level = epsilon_of_factors(space, 1.0, 2, 0.0)
+    level = epsilon_of_factors(space, 1.0, 2)
     good = [dx.tight_constraints(side, level) for side in sides(space)]
-    assert product_mechanism(space, good, 1.0, 0.0).privacy is not None
+    assert product_mechanism(space, good, 1.0).privacy is not None
     bad = dx.tight_constraints(dx.line(4), 1.0)
     unproven = dx.Mechanism.from_matrix(dx.line(4), np.full((4, 4), 0.25))
     for factors in ([good[0], bad], [good[0], unproven], good[::-1], good[:1]):
         with pytest.raises(dx.CertificateError):
-            product_mechanism(space, factors, 1.0, 0.0)
+            product_mechanism(space, factors, 1.0)
 
 
 @pytest.mark.parametrize("name", ["grid", "general", "product of products"])
