@@ -85,7 +85,7 @@ HARMLESS = (
     r"(.*/)?dual\.npz: (\d+/)*(prices|multiplier|report|first|second), .*",  # not needed for its bound
     r"(.*/)?comparison\.npz: \d+/remap/weights, halves",  # others that prove the same
     r"(.*/)?mechanism\.npz: (\d+/)?space\.points, halves",  # all are moved alike
-    r"(adversary|exponential): problem\.npz: (epsilon|max_loss), halves",  # weaker demands, where nothing better follows from them
+    r"(adversary|exponential): problem\.npz: (epsilon|max_loss), halves",  # weaker: nothing better follows
     r"budgets: frontier\.json: (resolution, [03]|prices\.\d, 0)",  # nothing rises
     r"(.*/)?comparison\.json: (refinements\.\d+, missing|rows\.0, missing|verdict, None|interrupted, .*)",
     r"(.*/)?comparison\.json: (refinements, \[\]|refinements\.\d+\.shortfall, 0)",
