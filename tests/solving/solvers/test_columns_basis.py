@@ -11,7 +11,16 @@ from scipy.optimize import linprog
 
 import dxopt as dx
 from dxopt.numerics.partition import Partition
-from dxopt.solving.solvers.columns.basis import hang_subtree, outward_order, recompute_column, subtree_sums
+from dxopt.solving.solvers.columns.basis import (
+    add_to_sums,
+    complete_links,
+    hang_subtree,
+    outward_order,
+    recompute_column,
+    subtree_sums,
+    turn_sums,
+    unlink,
+)
 from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, Shared
 from dxopt.solving.solvers.columns.forest import Forest
 from dxopt.solving.solvers.columns.pool import Pool
@@ -33,13 +42,32 @@ def with_ceiling(factors: Array) -> Array:
     return Forest.of(np.zeros((1, len(factors))), factors).factors
 
 
+def links_of(parent: Indices, leads: NDArray[np.bool_]) -> tuple[Indices, tuple[Indices, ...]]:
+    order, *links = (np.empty(len(parent), np.int32) for _ in range(5))
+    outward_order(parent, links[0], links[1], order)
+    complete_links(parent, leads, tuple(links))
+    return order, tuple(links)
+
+
 def column_of(factors: Array, parent: Indices, leads: NDArray[np.bool_]) -> tuple[Array, Indices]:
-    size = len(parent)
-    order = np.empty(size, np.int32)
-    v = np.empty(size)
-    outward_order(parent, np.empty(size, np.int32), np.empty(size, np.int32), order)
+    order, _ = links_of(parent, leads)
+    v = np.empty(len(parent))
     recompute_column(factors, v, parent, leads, order)
     return v, order
+
+
+def chains(links: tuple[Indices, ...]) -> list[set[int]]:
+    """The children of each point, in which each knows the one before it."""
+    first, following, previous, _ = links
+    found = []
+    for top in first.tolist():
+        found.append(set())
+        before = -1
+        while top >= 0:
+            assert previous[top] == before
+            found[-1].add(top)
+            before, top = top, int(following[top])
+    return found
 
 
 def subtree(parent: Indices, top: int) -> list[int]:
@@ -80,11 +108,22 @@ def test_trees_are_what_they_are_by_definition(seed: int, size: int) -> None:
     top = int(rng.integers(size))
     members = subtree(parent, top)
     under = int(rng.choice([x for x in range(size + 1) if x not in members]))
-    hang_subtree(parent, leads, top, int(rng.choice(members)), under, under == size or bool(rng.random() < 0.5))
-    turned, _ = column_of(factors, parent, leads)
+    _, links = links_of(parent, leads)
+    hung, leading = int(rng.choice(members)), under == size or bool(rng.random() < 0.5)
+    unlink(parent, leads, links, top)
+    add_to_sums(sums, v, parent, int(parent[top]), top, -sums[top] * v[top])
+    turn_sums(sums, v, parent, top, hung)
+    hang_subtree(parent, leads, links, top, hung, under, leading)
+    turned, order = column_of(factors, parent, leads)
+    _, again = links_of(parent, leads)
+    assert chains(links) == chains(again) and np.array_equal(links[3], again[3])
     others = [x for x in range(size + 1) if x not in members]
     assert np.allclose(turned[others], v[others], rtol=1e-12)
     assert np.allclose(turned[members] / turned[top], v[members] / v[top], rtol=1e-12)
+    add_to_sums(sums, turned, parent, under, top, sums[hung] * turned[hung])
+    renewed = np.empty(size + 1)
+    subtree_sums(reduced, turned, parent, order, renewed)
+    assert np.allclose(sums, renewed, rtol=1e-9, atol=1e-9)
 
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, SIGNS, TABLE, VECTOR, WHOLE, kernel
+from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, REAL, SIGNS, TABLE, VECTOR, WHOLE, kernel
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
@@ -37,6 +37,10 @@ Trees = tuple[NDArray[Any], ...]
 """Values, parents and leads `(k, n + 1)` of the trees of k reports."""
 TREES = f"Tuple(({MATRIX}, {TABLE}, {SIGNS}))"
 """Their type, for the signatures of kernels."""
+Links = tuple[Indices, Indices, Indices, Indices]
+"""Children of each point as chains: the first child, -1 for none; the next and the previous
+child of the same parent; and how many children lead their parent."""
+LINKS = f"UniTuple({INDICES}, 4)"
 
 
 @kernel(INDICES, INDICES, INDICES, INDICES)
@@ -62,6 +66,76 @@ def outward_order(parent: Indices, first: Indices, sibling: Indices, order: Indi
             order[count] = child
             count += 1
             child = sibling[child]
+
+
+@kernel(INDICES, FLAGS, LINKS)
+def complete_links(parent: Indices, leads: Flags, links: Links) -> None:
+    """Set the previous children and the numbers of those that lead, once `outward_order` has set the chains."""
+    first, following, previous, leading = links
+    for x in range(len(parent)):
+        leading[x] = 0
+    for x in range(len(parent)):
+        if first[x] >= 0:
+            previous[first[x]] = -1
+    for x in range(len(parent) - 1):
+        if following[x] >= 0:
+            previous[following[x]] = x
+        if leads[x]:
+            leading[parent[x]] += 1
+
+
+@kernel(INDICES, FLAGS, LINKS, WHOLE)
+def unlink(parent: Indices, leads: Flags, links: Links, x: int) -> None:
+    """Take a point out of the children of its parent."""
+    first, following, previous, leading = links
+    if previous[x] >= 0:
+        following[previous[x]] = following[x]
+    else:
+        first[parent[x]] = following[x]
+    if following[x] >= 0:
+        previous[following[x]] = previous[x]
+    if leads[x]:
+        leading[parent[x]] -= 1
+
+
+@kernel(INDICES, FLAGS, LINKS, WHOLE, WHOLE, FLAG)
+def link(parent: Indices, leads: Flags, links: Links, x: int, under: int, leads_it: bool) -> None:
+    """Make a point that is no child, or was taken out of the children, a child of another point."""
+    first, following, previous, leading = links
+    parent[x] = under
+    leads[x] = leads_it
+    following[x] = first[under]
+    previous[x] = -1
+    if first[under] >= 0:
+        previous[first[under]] = x
+    first[under] = x
+    if leads_it:
+        leading[under] += 1
+
+
+@kernel(VECTOR, VECTOR, INDICES, WHOLE, WHOLE, REAL)
+def add_to_sums(sums: Array, v: Array, parent: Indices, x: int, top: int, amount: float) -> None:
+    """Add an amount of Σ q_u v_u to the sums S of a point and of those above it, up to `top` or the ceiling."""
+    while True:
+        sums[x] += amount / v[x]
+        if x == top or x == len(v) - 1:
+            return
+        x = np.int64(parent[x])
+
+
+@kernel(VECTOR, VECTOR, INDICES, WHOLE, WHOLE)
+def turn_sums(sums: Array, v: Array, parent: Indices, top: int, child: int) -> None:
+    """Set the sums S of the subtree of `top` to what they are once it hangs by its point `child`."""
+    total = sums[top] * v[top]
+    below = 0.0
+    x = child
+    while True:
+        own = sums[x] * v[x]
+        sums[x] = (total - below) / v[x]
+        if x == top:
+            return
+        below = own
+        x = np.int64(parent[x])
 
 
 @kernel(VECTOR, VECTOR, INDICES, INDICES, VECTOR)
@@ -91,19 +165,22 @@ def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, or
         v[x] = v[p] / factors[x, p] if leads[x] else factors[p, x] * v[p]
 
 
-@kernel(INDICES, FLAGS, WHOLE, WHOLE, WHOLE, FLAG)
-def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int, leading: bool) -> None:
-    """Hang the subtree of `top` under a point outside it, by its point `child`.
+@kernel(INDICES, FLAGS, LINKS, WHOLE, WHOLE, WHOLE, FLAG)
+def hang_subtree(
+    parent: Indices, leads: Flags, links: Links, top: int, child: int, under: int, leading: bool
+) -> None:
+    """Hang the subtree of `top`, which is no child any more, under a point outside it, by its point `child`.
 
     On the way from `child` up to `top` parents become children, and an edge on which x led its parent becomes one on
     which the parent follows x. `leading` says whether `child` leads the point it now hangs under.
     """
     x = child
     while True:
-        above = parent[x]
+        above = np.int64(parent[x])
         led = leads[x]
-        parent[x] = under
-        leads[x] = leading
+        if x != top:
+            unlink(parent, leads, links, x)
+        link(parent, leads, links, x, under, leading)
         if x == top:
             return
         under = x

@@ -30,47 +30,59 @@ v_x ≥ E[s, x] v_s to a point s of the rising side becomes tight.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, REAL, VECTOR, WHOLE, kernel
 from dxopt.solving.solvers.columns.basis import (
+    LINKS,
     TREES,
     Array,
     Flags,
     Indices,
+    Links,
     Trees,
+    add_to_sums,
+    complete_links,
     hang_subtree,
+    link,
     outward_order,
     recompute_column,
     subtree_sums,
+    turn_sums,
+    unlink,
 )
 
 _MANY = 8
 """The points of the lower side are many if there are more than an eighth of all."""
 _FAINT = 100.0
 """Tolerance for negative multipliers where the gain is tiny; chosen, not derived."""
+_FRESH = 100
+"""Pivots after which the sums are made anew."""
 
 
-@kernel(VECTOR, VECTOR, INDICES, FLAGS, INDICES, REAL)
-def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, order: Indices, tolerance: float) -> int:
+@kernel(VECTOR, VECTOR, INDICES, FLAGS, LINKS, REAL)
+def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, links: Links, tolerance: float) -> int:
     """Return the point whose edge is to be given up; -1 if the tree is optimal.
 
     It is the one whose subtree gains most for each unit of t, |S_x| v_x. Where no gain exceeds the tolerance it is
     the one of the most negative multiplier, which may be large where v_x is tiny.
     """
+    first, following, _, _ = links
     greatest_gain = tolerance
     cut = -1
     worst_multiplier = _FAINT * tolerance
     second_choice = -1
-    ceiling = order[0]
-    alone = len(v) == 2 or parent[order[2]] != ceiling  # the ceiling has one child, the first in the order
+    child = first[len(v) - 1]
+    only = -1 if following[child] >= 0 else child  # the only child of the ceiling keeps its edge
     for x in range(len(v) - 1):
-        if not (alone and x == order[1]):
-            wrong = sums[x] if leads[x] else -sums[x]  # above 0 where the multiplier is negative
+        wrong = sums[x] if leads[x] else -sums[x]  # above 0 where the multiplier is negative
+        if wrong > 0 and x != only:
             if wrong * v[x] > greatest_gain:
                 greatest_gain = wrong * v[x]
                 cut = x
-            elif wrong > 0 and cut < 0:
+            elif cut < 0:
                 multiplier = wrong * v[x] / v[parent[x]] if leads[x] else wrong
                 if multiplier > worst_multiplier:
                     worst_multiplier = multiplier
@@ -78,24 +90,23 @@ def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, order: Indic
     return cut if cut >= 0 else second_choice
 
 
-@kernel(INDICES, FLAGS, INDICES, WHOLE, FLAGS, FLAGS, FLAGS)
-def _mark_sides(
-    parent: Indices, leads: Flags, order: Indices, cut: int, moved: Flags, bounded: Flags, inner: Flags
-) -> None:
-    """Mark the points that move, those bounded from below on their own side, and those with children (`inner`).
-
-    The edge that is given up counts for none of this. The ceiling is marked as inner, so that it is never passed.
-    """
-    for x in range(len(parent)):
-        moved[x] = bounded[x] = inner[x] = False
+@kernel(LINKS, WHOLE, FLAGS, INDICES)
+def _mark_moved(links: Links, cut: int, moved: Flags, members: Indices) -> int | np.int64:
+    """Mark the points of the subtree of `cut`, and list them; return how many there are."""
+    first, following, _, _ = links
     moved[cut] = True
-    inner[order[0]] = True
-    for k in range(1, len(order)):
-        x = order[k]
-        if x != cut:
-            moved[x] = moved[parent[x]]
-            inner[parent[x]] = True
-            bounded[parent[x] if leads[x] else x] = True
+    members[0] = cut
+    count = np.int64(1)
+    k = 0
+    while k < count:
+        child = first[members[k]]
+        while child >= 0:
+            moved[child] = True
+            members[count] = child
+            count += 1
+            child = following[child]
+        k += 1
+    return count
 
 
 @kernel(INDICES, VECTOR, WHOLE, WHOLE)
@@ -113,36 +124,55 @@ def _sift(heap: Indices, keys: Array, position: int, count: int) -> None:
         position = child
 
 
-@kernel(VECTOR, FLAGS, FLAGS, FLAG, INDICES)
-def _sources_of(v: Array, moved: Flags, bounded: Flags, upwards: bool, sources: Indices) -> int | np.int64:
-    """Set `sources` to the points of the rising side that can meet another one first; return how many there are."""
-    count = np.int64(0)
-    for x in range(len(v)):
-        if moved[x] == upwards and not bounded[x]:
-            sources[count] = x
-            count += 1
-    return count
+@kernel(FLAGS, LINKS, FLAGS, INDICES, WHOLE, FLAG, INDICES, INDICES)
+def _set_sides(
+    leads: Flags,
+    links: Links,
+    moved: Flags,
+    members: Indices,
+    count: int,
+    upwards: bool,
+    sources: Indices,
+    lower: Indices,
+) -> tuple[Any, Any]:
+    """Set `sources` to the points of the rising side that can meet another one first, and `lower` to the other side.
+
+    The moved points are `members[:count]`, of which the first has lost its edge. Return how many there are of both.
+    """
+    leading = links[3]
+    many = few = np.int64(0)
+    for k in range(count):
+        x = members[k]
+        if not upwards:
+            lower[few] = x
+            few += 1
+        elif leading[x] == 0 and (leads[x] or k == 0):
+            sources[many] = x
+            many += 1
+    for x in range(len(leads)):
+        if not moved[x]:
+            if upwards:
+                lower[few] = x
+                few += 1
+            elif leading[x] == 0 and leads[x]:
+                sources[many] = x
+                many += 1
+    return many, few
 
 
-@kernel(MATRIX, VECTOR, FLAGS, FLAG, INDICES, WHOLE, VECTOR, INDICES)
+@kernel(MATRIX, VECTOR, INDICES, WHOLE, VECTOR, INDICES, WHOLE)
 def _ratio_test(
-    factors: Array, v: Array, moved: Flags, upwards: bool, sources: Indices, count: int, ratios: Array, heap: Indices
+    factors: Array, v: Array, sources: Indices, count: int, ratios: Array, heap: Indices, lower: int
 ) -> int | np.int64:
-    """Fill the heap with the points of the lower side by the ratio at which each is met; return how many there are.
+    """Make a heap of the points heap[:lower], the lower side, by the ratio at which each is met; return its length.
 
     Giving up an edge cuts the tree in two; the lower side is the one that shrinks against the other.
     `ratios` is how far one side may rise against the other until the point is met, by one of `sources[:count]`.
     """
-    # 1. the points of the lower side
+    # 1. how high each is pulled at most; of many points it is found for all in a row, which goes by vectors
     size = len(v)
-    lower = np.int64(0)
     for x in range(size):
         ratios[x] = 0.0
-        if moved[x] != upwards:
-            heap[lower] = x
-            lower += 1
-
-    # 2. how high each is pulled at most; of many points it is found for all in a row, which goes by vectors
     for i in range(count):
         row = factors[sources[i]]
         height = v[sources[i]]
@@ -153,7 +183,7 @@ def _ratio_test(
             for k in range(lower):
                 ratios[heap[k]] = max(ratios[heap[k]], row[heap[k]] * height)
 
-    # 3. the ratios, 1 or more up to rounding, of points that are pulled at all
+    # 2. the ratios, 1 or more up to rounding, of points that are pulled at all
     waiting = np.int64(0)
     for k in range(lower):
         x = heap[k]
@@ -162,7 +192,7 @@ def _ratio_test(
             heap[waiting] = x
             waiting += 1
 
-    # 4. make it a heap: few of the points are ever taken from it
+    # 3. make it a heap: few of the points are ever taken from it
     for position in range(waiting // 2 - 1, -1, -1):
         _sift(heap, ratios, position, waiting)
     return waiting
@@ -181,12 +211,22 @@ def _met_by(factors: Array, v: Array, sources: Indices, count: int, x: int) -> i
     return source
 
 
-@kernel(VECTOR, VECTOR, FLAGS, FLAGS, FLAG, REAL, VECTOR, INDICES, WHOLE)
+@kernel(VECTOR, VECTOR, INDICES, FLAGS, LINKS, INDICES, VECTOR)
+def _renew(
+    reduced: Array, v: Array, parent: Indices, leads: Flags, links: Links, order: Indices, sums: Array
+) -> None:
+    """Set the links and the sums of a tree."""
+    outward_order(parent, links[0], links[1], order)
+    complete_links(parent, leads, links)
+    subtree_sums(reduced, v, parent, order, sums)
+
+
+@kernel(VECTOR, VECTOR, FLAGS, LINKS, FLAG, REAL, VECTOR, INDICES, WHOLE)
 def _pass_leaves(
     reduced: Array,
     v: Array,
     leads: Flags,
-    inner: Flags,
+    links: Links,
     upwards: bool,
     slope: float,
     ratios: Array,
@@ -199,12 +239,14 @@ def _pass_leaves(
     on the way down: -|S_cut| v_cut at first. A leaf x that is passed on the way up is at v_x f / ratio_x from then
     on, which adds q_x v_x / ratio_x; on the way down it falls no longer, which adds q_x v_x.
 
-    But for underflow the heap never runs empty: the ceiling (upwards; inner) or `cut` (downwards; it leads) stays.
+    But for underflow the heap never runs empty: the ceiling (upwards; it has a child) or `cut` (downwards; it leads)
+    stays.
     """
+    first = links[0]
     while waiting > 0:
         x = heap[0]
         slope += float(reduced[x] * v[x] / (ratios[x] if upwards else 1.0))
-        if slope >= 0 or inner[x] or leads[x]:
+        if slope >= 0 or first[x] >= 0 or leads[x]:
             break
         waiting -= 1
         heap[0], heap[waiting] = heap[waiting], x
@@ -221,51 +263,67 @@ def pivot_tree(
     It may be larger after underflow, or where `pivots`, the limit, is reached, as cycling is possible.
     """
     size = len(v)
-    child = np.empty(size, np.int32)
-    sibling = np.empty(size, np.int32)
+    links = (np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32))
     order = np.empty(size, np.int32)
-    moved = np.empty(size, np.bool_)
-    bounded = np.empty(size, np.bool_)
-    inner = np.empty(size, np.bool_)
+    members = np.empty(size, np.int32)
     sources = np.empty(size, np.int32)
     heap = np.empty(size, np.int32)
+    moved = np.zeros(size, np.bool_)
     sums = np.empty(size)
     ratios = np.empty(size)
+    _renew(reduced, v, parent, leads, links, order, sums)
+    since = 0
     for _ in range(pivots):
-        # 1. multipliers of this tree, and the edge to give up
-        outward_order(parent, child, sibling, order)
-        subtree_sums(reduced, v, parent, order, sums)
-        cut = _entering(sums, v, parent, leads, order, tolerance)
+        # 1. the edge to give up, by sums that are made anew where rounding may have grown, or decides
+        if since == _FRESH:
+            _renew(reduced, v, parent, leads, links, order, sums)
+            since = 0
+        cut = np.int64(_entering(sums, v, parent, leads, links, tolerance))
+        if cut < 0 and since > 0:
+            _renew(reduced, v, parent, leads, links, order, sums)
+            since = 0
+            cut = np.int64(_entering(sums, v, parent, leads, links, tolerance))
         if cut < 0:
             return
+        since += 1
 
         # 2. how far the subtree can be scaled, and where it gets stuck
         upwards = not leads[cut]
-        _mark_sides(parent, leads, order, cut, moved, bounded, inner)
-        count = _sources_of(v, moved, bounded, upwards, sources)
-        met = _ratio_test(factors, v, moved, upwards, sources, count, ratios, heap)
+        unlink(parent, leads, links, cut)
+        count = _mark_moved(links, cut, moved, members)
+        many, few = _set_sides(leads, links, moved, members, count, upwards, sources, heap)
+        met = _ratio_test(factors, v, sources, many, ratios, heap, few)
+        for k in range(count):
+            moved[members[k]] = False
         slope = -abs(sums[cut]) * v[cut]
-        waiting = _pass_leaves(reduced, v, leads, inner, upwards, slope, ratios, heap, met)
+        waiting = _pass_leaves(reduced, v, leads, links, upwards, slope, ratios, heap, met)
         if waiting == 0:  # by underflow alone (see `_pass_leaves`); nothing has been changed yet
             return
         stuck = np.int64(heap[0])
 
-        # 3. scale the moved points, then put the leaves that were passed where they follow now: by the column before,
-        #    who meets them is the same
+        # 3. scale the moved points, which leaves their sums as they are, then put the leaves that were passed where
+        #    they follow now: by the column before, who meets them is the same
+        add_to_sums(sums, v, parent, np.int64(parent[cut]), cut, -sums[cut] * v[cut])
         ratio = ratios[stuck] if upwards else 1.0 / ratios[stuck]
-        for x in range(size):
-            if moved[x]:
-                v[x] *= ratio
+        for k in range(count):
+            v[members[k]] *= ratio
         for position in range(waiting, met):
-            x = heap[position]
-            parent[x] = _met_by(factors, v, sources, count, np.int64(x))
-            v[x] = factors[parent[x], x] * v[parent[x]]
+            x = np.int64(heap[position])
+            source = _met_by(factors, v, sources, many, x)
+            unlink(parent, leads, links, x)
+            add_to_sums(sums, v, parent, np.int64(parent[x]), cut, -reduced[x] * v[x])
+            v[x] = factors[source, x] * v[source]
+            sums[x] = reduced[x]
+            link(parent, leads, links, x, source, np.bool_(False))
+            add_to_sums(sums, v, parent, source, cut, reduced[x] * v[x])
 
         # 4. hang the moved subtree of `cut` by v_stuck = E[source, stuck] v_source: upwards by the source, which
         #    leads `stuck`; downwards by `stuck`, which follows the source
-        source = _met_by(factors, v, sources, count, stuck)
+        source = _met_by(factors, v, sources, many, stuck)
         hung, under = (source, stuck) if upwards else (stuck, source)
-        hang_subtree(parent, leads, cut, hung, under, upwards)
+        turn_sums(sums, v, parent, cut, hung)
+        hang_subtree(parent, leads, links, cut, hung, under, upwards)
+        add_to_sums(sums, v, parent, under, cut, sums[hung] * v[hung])
 
 
 @kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, TREES, WHOLE, REAL)
