@@ -146,8 +146,9 @@ Stage = Literal["mechanism", "bound"]
 
 FINEST = 1e-10
 """The finest accuracy that general solvers are asked for."""
-MARGIN = 0.9
-"""The share of the tolerance that columns may use: the repair of their channels costs about 1e-13 of the value."""
+_MARGIN = 1e-5
+_SHARE = 0.1
+"""What column generation leaves of the tolerance, and at most that share: repairs cost about 1e-13 of the value."""
 _COLUMNS = "dxopt.solving.solvers.columns"
 
 
@@ -242,7 +243,7 @@ def solve_by_columns(
 
     # 4. solve it
     options.progress(f"{begin}column generation, up to {amount}")
-    tolerance = MARGIN * options.tolerance if accuracy is None else accuracy
+    tolerance = options.tolerance - min(_MARGIN, _SHARE * options.tolerance) if accuracy is None else accuracy
     start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
     known: Known | None = None
     if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's
