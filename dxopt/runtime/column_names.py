@@ -54,7 +54,7 @@ _OF_DATES = re.compile(
     r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
     r"|november|december|(mon|tue|wed|thu|fri|sat|sun)|(mon|tues|wednes|thurs|fri|satur|sun)day|am|pm|utc|gmt"
 )
-_MISSING = ("", "-", "?", "na", "n/a", "null", "none", "nil", "missing", "unknown", "undefined")
+_MISSING = ("", "na", "ka", "null", "none", "nil", "missing", "unknown", "undefined")
 _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 """Letters in numbers, in degrees with a direction and in times."""
 
@@ -143,8 +143,10 @@ def is_data(name: str) -> bool:
 
 
 def is_name(name: str) -> bool:
-    """Return True unless the name of a column reads as data, or as a value that is missing."""
-    return not (is_data(name) or name.startswith("Unnamed: ") or name.strip().lower() in _MISSING)
+    """Return True unless the name of a column begins as no name does, or reads as data or as a missing value."""
+    bare = re.sub(r"[\W_]", "", name).lower()
+    unlike = not re.match(r"\s*[^\W\d_]", name) or name.startswith("Unnamed: ")
+    return not (unlike or is_data(name) or bare in _MISSING)
 
 
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:

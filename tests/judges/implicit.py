@@ -135,7 +135,10 @@ def judged(folder: Path) -> set[str]:
         inner |= {} if "matrix" in inner or "0/weights" in inner else {f"0/{k}": v for k, v in inner.items()}
         made = channel({"matrix": inner["matrix"]} if "matrix" in inner else inner, len(space_of(inner)))[0]
         claimed.append((made, space_of(inner), float(inner["epsilon"])))
-    if any(not private(*claim) for claim in claimed) or not 0 <= arrays["epsilon"] <= proof["epsilon"] <= asked["epsilon"]:
+    if (
+        any(not private(*claim) for claim in claimed)
+        or not 0 <= arrays["epsilon"] <= proof["epsilon"] <= asked["epsilon"]
+    ):
         false.add("privacy")
     costs = [
         [Fraction(float(p)) * k * Fraction(float(cost)) for k, cost in zip(row, paid, strict=True)]

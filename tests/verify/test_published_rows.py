@@ -47,6 +47,8 @@ def test_features_that_are_written(tmp_path: Path) -> None:
             read_rows(file, ["t"])
     for text in (
         collection(features).replace("\n", "\r\n"),
+        collection(features).replace(",\n", "\n", 1),
+        collection(features).replace(",\n", "\n"),
         "\ufeff" + collection(features),
         collection(features)[:-1],
     ):
@@ -90,6 +92,16 @@ def test_no_collections(tmp_path: Path, content: str) -> None:
         file.write_text(text, encoding="utf-8")
         with pytest.raises(Broken):
             read_rows(file, ["t"])
+
+
+@pytest.mark.parametrize("text", ["a,report\n1,2", 'a,report\n"1",2\n'])
+def test_text_that_is_not_as_it_is_written(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "out.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(Broken):
+        rows = read_rows(file, ["a", "report"])
+        assert rows.names == ("a", "report") and list(rows.entries(["a", "report"])) and "a" in text[:1]
+        raise Broken("it was read")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from dxopt.runtime.arrow import bare_array, bare_type, values_of
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
-from dxopt.verify.published.parquet_pages import WRITTEN, opened_parquet
+from dxopt.verify.published.parquet_pages import UNIT_OF_INT96, WRITTEN, opened_parquet
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class ParquetFile:
             head = opened_parquet(path)
             self._rows, packed = _unpacked(head.metadata, self._stored)
             # what a dictionary has once is repeated in memory only for the rows that are wanted
-            self._file = pq.ParquetFile(path, metadata=head.metadata, read_dictionary=packed, buffer_size=_BUFFER)
+            how = {"buffer_size": _BUFFER, "coerce_int96_timestamp_unit": UNIT_OF_INT96}
+            self._file = pq.ParquetFile(path, metadata=head.metadata, read_dictionary=packed, **how)
         except self._broken as error:
             raise self._damaged(error) from None
         stored: pa.Schema = head.schema_arrow

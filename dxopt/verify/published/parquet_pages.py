@@ -25,6 +25,10 @@ WRITTEN = {"write_statistics": False, "data_page_version": "1.0"}
 """Options of what is published: statistics would be values that nobody compares with those of the rows."""
 
 
+UNIT_OF_INT96 = "us"
+"""The unit of times of 96 bits: in nanoseconds, which they have, those after 2262 would be others."""
+
+
 def opened_parquet(file: Path) -> Any:
     """Open a file of Parquet; an error of Arrow where what it says of a column is damaged.
 
@@ -32,7 +36,7 @@ def opened_parquet(file: Path) -> Any:
     """
     import pyarrow.parquet as pq
 
-    opened = pq.ParquetFile(file, buffer_size=1)
+    opened = pq.ParquetFile(file, buffer_size=1, coerce_int96_timestamp_unit=UNIT_OF_INT96)
     for group in range(opened.num_row_groups):
         any(opened.reader.iter_batches(0, [group], use_threads=False))
     return opened

@@ -220,6 +220,8 @@ def _features(file: Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(lines, 1):
             if line == _END and (after == "\n" or number == 1):
                 break
+            if number > 1 and after == "\n":
+                raise Broken(f"feature {number:,} is not parted from the one before")
             after = ",\n" if line.endswith(",\n") else "\n"
             text = line.removesuffix(after)
             try:

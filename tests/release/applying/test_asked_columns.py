@@ -85,6 +85,36 @@ def test_no_message_quotes_a_first_line_that_may_be_data(tmp_path: Path, first: 
         assert "XX" not in str(refused.value) and "45.701" not in str(refused.value)
 
 
+MARKS = [
+    "\\N",
+    "#N/A",
+    "n.a.",
+    "k.A.",
+    "(null)",
+    ".",
+    "--",
+    "*",
+    "1_0",
+    "0x3",
+    "NULL",
+    "N/A",
+    "-",
+    "?",
+    "unknown",
+    "<NA>",
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_no_message_quotes_a_first_line_whose_number_is_missing(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "a.csv").write_text(f"ann XX,{mark}\nbob,3\ncem,4\n", encoding="utf-8")
+    for header in (None, True):
+        with pytest.raises(dx.SpecError) as refused:
+            columns = dx.Columns(header=header)
+            dx.apply(counts(), tmp_path / "a.csv", tmp_path / "b.csv", column="beds", columns=columns)
+        assert "XX" not in str(refused.value)
+
+
 def test_names_beyond_doubt_are_listed(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("person,beds\nann,2\n", encoding="utf-8")
     for columns in (dx.Columns(drop=["persons"]), dx.Columns(keep=["persons"], header=True)):

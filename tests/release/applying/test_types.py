@@ -230,3 +230,20 @@ def test_a_column_of_several_types_is_refused() -> None:
         with pytest.raises(dx.SpecError) as refused:
             applied(CARRIERS[carrier](Path(), union))
         assert refused.value.field == "data"
+
+
+def test_times_of_96_bits_are_what_they_are_in_others(tmp_path: Path) -> None:
+    """In nanoseconds, which 64 bits count from 1677 to 2262 alone, the others would be other times, and persons."""
+    until = [dt.datetime(9999, 12, 31), dt.datetime(2024, 1, 2, 3, 4, 5, 678901), dt.datetime(1600, 2, 29)]
+    table = pa.table({"until": pa.array(until, pa.timestamp("us")), "beds": [3, 4, 5]})
+    for old in (True, False):
+        pq.write_table(table, tmp_path / "in.parquet", use_deprecated_int96_timestamps=old)
+        output = tmp_path / f"{old}.parquet"
+        dx.apply(counts(), tmp_path / "in.parquet", output, column="beds")
+        assert pq.read_table(output)["until"].to_pylist() == until
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=100) as ledger:
+        for old in (True, False):
+            pq.write_table(table, tmp_path / "in.parquet", use_deprecated_int96_timestamps=old)
+            output = tmp_path / f"{old}2.parquet"
+            dx.apply(counts(), tmp_path / "in.parquet", output, column="beds", person="until", ledger=ledger)
+        assert len(ledger.accounts()) == 3
