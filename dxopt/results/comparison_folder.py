@@ -179,6 +179,11 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
         entries[row.name] = entry = _read_row(inside, own, load, others, row, part(arrays, str(index)))
         if entry.mechanism is not None and (drawn := part(arrays, f"{index}/remap")):
             remaps[row.name] = _checked_remap(own.problem, entry.mechanism, drawn)
+    known = {"priors", "probabilities", *(f"{row}/matrix" for row in range(len(read.rows)))}
+    known |= {f"{row}/remap/{key}" for row in range(len(read.rows)) for key in ("channel", "weights")}
+    known |= {f"refined/{number}/{key}" for number in range(len(read.refinements)) for key in ("remap", "gains")}
+    if unknown := arrays.keys() - known:
+        raise ValueError(f"{WITNESSES} has {min(unknown):.40}")
     refinements = {one: part(arrays, f"refined/{number}") for number, one in enumerate(read.refinements)}
     evidence = Evidence(own.problem, entries, others, remaps, refinements)
     return Comparison.of(evidence, read.verdict, interrupted=read.interrupted)

@@ -357,6 +357,14 @@ class _Compared:
         rows = self.content["rows"]
         if len({row["name"] for row in rows}) < len(rows):
             raise Broken(f"{CLAIMS}: two rows have the same name")
+        pairs = [(entry["better"], entry["worse"]) for entry in self.content["refinements"]]
+        if len({*pairs}) < len(pairs):
+            raise Broken(f"{CLAIMS}: it is said twice whether one row refines another")
+        known = {"priors", "probabilities"}
+        known |= {f"{row}/{key}" for row in range(len(rows)) for key in ("matrix", "remap/channel", "remap/weights")}
+        known |= {f"refined/{number}/{key}" for number in range(len(pairs)) for key in ("remap", "gains")}
+        if unknown := sorted(self.arrays.keys() - known):
+            raise Broken(f"{WITNESSES}: {unknown[0]:.40} is unknown")
         named = [row["part"] for row in rows if row["part"] not in (None, OWN)]
         if sorted(named) != sorted(self.parts):
             raise Broken(f"{CLAIMS}: the rows are about the parts {named}, but there are {[*self.parts]}")

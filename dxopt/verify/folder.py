@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.beliefs import Beliefs
 from dxopt.verify.bounds.dual import Asked
-from dxopt.verify.files import CLAIMS, NOTES, Arrays, is_file, number, numbers, read_arrays, read_json, require_format
+from dxopt.verify.files import CLAIMS, NOTES, Arrays, number, numbers, read_arrays, read_json, require_format
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.prior_sets import Priors, everyone, read_priors, read_regret
 from dxopt.verify.privacy import Channel, Levels, bound_pairs
@@ -78,8 +78,7 @@ class Result:
         """Read the files; Broken names the first one that cannot be read."""
         claims = read_json(folder, CLAIMS)
         require_format(CLAIMS, claims)
-        if is_file(folder / NOTES):
-            require_format(NOTES, read_json(folder, NOTES))
+        require_format(NOTES, read_json(folder, NOTES))
         named, certificate = claims.get("problem"), claims.get("certificate")
         if not isinstance(named, dict) or not isinstance(certificate, dict):
             raise Broken(f"{CLAIMS}: problem or certificate is no object")

@@ -140,8 +140,8 @@ class TableFile:
         return Fraction(found)
 
     def level(self, name: str) -> Fraction:
-        """Return ε or δ; Broken where it is negative."""
-        if (found := self.number(name)) < 0:
+        """Return ε or δ; Broken where it is negative, or δ is above 1."""
+        if (found := self.number(name)) < 0 or (name == "delta" and found > 1):
             raise Broken(f"its {name} is {float(found)}")
         return found
 

@@ -132,6 +132,27 @@ def test_a_comparison_that_is_damaged_is_no_crash(results: dict[str, Path], tmp_
     assert not (folder / INSIDE).exists()
 
 
+UNKNOWN = ("home", "77/matrix", "refined/77/gains", "0/remap/note", "0/matrix/0")
+
+
+@pytest.mark.parametrize("key", UNKNOWN)
+def test_arrays_that_no_row_has_are_refused(results: dict[str, Path], key: str, tmp_path: Path) -> None:
+    folder = _copy(results["worst"], tmp_path)
+    file = folder / INSIDE / "comparison.npz"
+    np.savez(file, **read_arrays(folder / INSIDE, "comparison"), **{key: np.array("at home")})  # pyright: ignore[reportArgumentType]
+    _redigest(folder)
+    assert verify(folder).of("comparison").status is Outcome.FAILS
+    with pytest.raises(dx.SpecError, match="damaged"):
+        dx.load(folder)
+
+
+def test_what_refines_what_is_said_once(results: dict[str, Path], tmp_path: Path) -> None:
+    def twice(content: dict[str, Any]) -> None:
+        content["refinements"].append(content["refinements"][0])
+
+    assert _changed(results["noise"], tmp_path, twice).of("comparison").status is Outcome.FAILS
+
+
 def _row(content: dict[str, Any], name: str) -> dict[str, Any]:
     return next(row for row in content["rows"] if row["name"] == name)
 

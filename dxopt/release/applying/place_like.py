@@ -9,6 +9,7 @@ from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from functools import lru_cache
 from itertools import product
 from numbers import Real
@@ -104,7 +105,8 @@ def is_code(value: Any) -> bool:
     """Return whether a value has a cell of H3, also as a float without its last bits, or MGRS or UTM."""
     value = _bare(value)
     if not isinstance(value, str):
-        return isinstance(value, Real) and _is_cell(text_of(value))
+        text = str(value) if isinstance(value, Decimal) else text_of(value)
+        return isinstance(value, Real | Decimal) and _is_cell(text)
     found = _GRID.search(value)
     return bool(found and (found[1] or _ZONE.search(value))) or any(map(_is_cell, _CODE.findall(value)))
 
@@ -156,7 +158,7 @@ def _has_text(value: Any, text: str, depth: int = 0) -> bool:
 def _decoded(text: str) -> Iterator[bytes]:
     """Yield the first bytes that a text has in hexadecimal digits or in base 64."""
     for digits in _DIGITS.findall(text):
-        yield bytes.fromhex(digits)
+        yield bytes.fromhex("".join(digits.split()))
     for code in _BASE64.findall(text):
         yield b64decode("".join(code.split()).translate({45: 43, 95: 47}))
 
@@ -322,7 +324,7 @@ class Beside:
                     self._places[name] = math.inf
                 elif is_code(value):
                     self._places[name] += 1
-                elif isinstance(value, str | Real) and value == value != "":
+                elif isinstance(value, Decimal) or (isinstance(value, str | Real) and value == value != ""):
                     self._places[name] -= 1
             for some in (slice(0, _ENOUGH), slice(_ENOUGH, None)):
                 compared = self._compared[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -141,6 +142,22 @@ _WORDS = {
 }
 
 
+def _require_own_journal(file: Path) -> None:
+    """Raise SpecError where SQLite would write to a file beside the ledger, or read it, that somebody else put there.
+
+    A journal is left by a program that was killed. Ledgers have no write-ahead log.
+    """
+    for ending in ("-journal", "-wal", "-shm"):
+        beside = Path(f"{file}{ending}")
+        if not os.path.lexists(beside):
+            continue
+        found, own = beside.lstat(), file.stat() if file.exists() else None
+        like_own = own is not None and (found.st_uid, found.st_nlink) == (own.st_uid, 1)
+        if ending != "-journal" or not (stat.S_ISREG(found.st_mode) and like_own) or found.st_mode & ~own.st_mode:
+            wrong = f"{beside} is there, which dxopt has not made: SQLite would read payments there, or write them"
+            raise SpecError("ledger", wrong, "end the program that uses it, or remove it")
+
+
 class LedgerFile:
     """An open ledger. One object may be used by several threads, but not by a forked copy of the process.
 
@@ -166,6 +183,7 @@ class LedgerFile:
         if not new and file.stat().st_nlink > 1:  # SQLite undoes what a killed program began by the name of the file
             wrong = f"{file} has another name (a hard link), under which payments may be lost"
             raise SpecError("ledger", wrong, "remove the other name; take copies for backups")
+        _require_own_journal(file)
         with self._plainly():
             # By name, and never read with Python's own `open`: to close a file that SQLite has open in the same
             # process drops its locks.

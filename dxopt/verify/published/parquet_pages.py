@@ -21,7 +21,8 @@ _MOST_DICTIONARY = 2 * MOST_ROW
 _UNPACKED, _SIZE, _PAGE, _DICTIONARY = 2, 3, 5, 7
 _SCHEMA, _GROUPS, _OF_ROWS = 2, 4, {3, 4, 6}
 _OF_COLUMN = {*range(1, 8), 9, 11, 13, 16}
-WRITTEN = {"write_statistics": False, "data_page_version": "1.0"}
+_SNAPPY = 1
+WRITTEN = {"compression": "snappy", "write_statistics": False, "data_page_version": "1.0"}
 """Options of what is published: statistics would be values that nobody compares with those of the rows."""
 
 
@@ -65,6 +66,8 @@ def require_reachable(file: Path, opened: Any) -> None:
     kinds = [field[1] for field in said[_SCHEMA] if 1 in field]
     end, rows = _MAGIC, 0
     with file.open("rb") as stream:
+        if stream.read(_MAGIC) != b"PAR1":
+            raise Broken("the file does not begin as Parquet does")
         for number, group in enumerate(said[_GROUPS]):
             first, rows = end, rows + group[3]
             for leaf, kind, chunk in zip(leaves, kinds, group[1], strict=True):
@@ -75,7 +78,9 @@ def require_reachable(file: Path, opened: Any) -> None:
                 if not leaf.max_repetition_level:
                     counts.add(group[3])
                 name = b".".join(about[3]).decode()
-                plain = {**about, **found, 1: kind} == about and name == leaf.path and {*about} <= _OF_COLUMN
+                plain = (
+                    {**about, **found, 1: kind, 4: _SNAPPY} == about and name == leaf.path and {*about} <= _OF_COLUMN
+                )
                 if not plain or chunk != {2: chunk[2] and end, 3: about} or counts - {found[5]}:
                     raise Broken(f"the footer says of column {leaf.path!r} what its pages do not")
                 if known > _used(reader, number, leaf.path, known):

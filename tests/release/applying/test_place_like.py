@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,8 @@ NO_PLACES: dict[str, Any] = {
     "base 64": "AQIDBAUGBwgJCgsMDQ4PEBESExQV",
     "a number as text": "123456789.5",
     "a plus": "c++ and 2+2",
+    "answers": " ".join("13251" * 9),
+    "a series": "921 747 522 " * 5,
 }
 WRAPPED = {
     "bare": lambda value: value,
@@ -184,6 +187,12 @@ def test_cells_of_every_level(level: int) -> None:
     h3 = pytest.importorskip("h3")
     cell = h3.latlng_to_cell(48.85, 2.35, level)
     assert is_cell(int(cell, 16)) and is_code(cell) and is_code(cell.upper()) and is_code(float(int(cell, 16)))
+    assert is_code(Decimal(int(cell, 16))) and is_code(Decimal(f"{int(cell, 16)}.00"))
+    beside = Beside()
+    cells = [Decimal(int(cell, 16)), None, Decimal(int(cell, 16)), Decimal("sNaN")]
+    beside.look([("k", cells)], [["1", "2", "3", "4"]])
+    with pytest.raises(SpecError):
+        beside.require()
     assert not is_cell(int(cell, 16) | 1 << 63) and not is_cell(int(cell, 16) ^ 1 << 59) and not is_cell(-1)
 
 

@@ -76,6 +76,12 @@ def another(file: Path) -> None:
     sqlite3.connect(file).execute("CREATE TABLE persons (id INTEGER)")
 
 
+def spy_of(file: Path) -> Path:
+    spy = file.with_name("spy")
+    spy.touch(0o600)
+    return spy
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "is not there; make it": lambda file: file.unlink(),
     "is no ledger; name a file": lambda file: file.write_text("person,budget\n" * 99),
@@ -92,6 +98,12 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "has the amount '2/4'": change("UPDATE levels SET epsilon = '2/4'"),
     "has the amount '03'": change("UPDATE settings SET value = '03' WHERE name = 'epsilon'"),
     "has another name": lambda file: file.with_name("h.sqlite").hardlink_to(file),
+    "-journal is there": lambda file: os.mkfifo(f"{file}-journal"),
+    "journal is there, which": lambda file: Path(f"{file}-journal").symlink_to("elsewhere"),
+    "journal is there, which dxopt": lambda file: Path(f"{file}-journal").touch(0o644),
+    "journal is there, which dxopt has": lambda file: Path(f"{file}-journal").hardlink_to(spy_of(file)),
+    "-wal is there": lambda file: Path(f"{file}-wal").touch(0o600),
+    "-shm is there": lambda file: Path(f"{file}-shm").touch(0o600),
     "has draws with a key that do not match their tags": change("UPDATE payments SET key = '9e39bbe0'"),
     "a key that do not match their tags": change("INSERT INTO tags VALUES (1, 1, x'00')"),
 }
