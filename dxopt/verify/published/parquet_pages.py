@@ -22,7 +22,7 @@ _UNPACKED, _SIZE, _PAGE, _DICTIONARY = 2, 3, 5, 7
 _SCHEMA, _GROUPS, _OF_ROWS = 2, 4, {3, 4, 6}
 _OF_COLUMN = {*range(1, 8), 9, 11, 13, 16}
 _SNAPPY = 1
-WRITTEN = {"compression": "snappy", "write_statistics": False, "data_page_version": "1.0"}
+WRITTEN = {"write_statistics": False, "data_page_version": "1.0"}
 """Options of what is published: statistics would be values that nobody compares with those of the rows."""
 
 

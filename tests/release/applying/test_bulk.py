@@ -39,26 +39,32 @@ def require_modest(what: str, names: list[Path], known: Mapping[str, int | str],
 
 @pytest.mark.parametrize("what", EXPECTED)
 def test_quick_ones(what: str, tmp_path: Path) -> None:
+    folder = tmp_path / what
+    folder.mkdir()
     for name, make in QUICK.items():
-        make(tmp_path / name)
-    require_modest(what, [tmp_path / name for name in QUICK], EXPECTED[what][0])
+        make(folder / name)
+    require_modest(what, [folder / name for name in QUICK], EXPECTED[what][0])
 
 
 @pytest.mark.parametrize("what", EXPECTED)
 def test_what_a_file_says_of_its_size_is_read_first(what: str, tmp_path: Path) -> None:
     names = ("one.parquet", "one of many.parquet", "zeros.parquet", "list.parquet")
+    folder = tmp_path / what
+    folder.mkdir()
     for name in names:
-        QUICK[name](tmp_path / name)
-    require_modest(what, [tmp_path / name for name in names], {}, most=350.0)
+        QUICK[name](folder / name)
+    require_modest(what, [folder / name for name in names], {}, most=350.0)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("what", EXPECTED)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_ones(name: str, what: str, tmp_path: Path) -> None:
-    LARGE[name](tmp_path / name)
-    require_modest(what, [tmp_path / name], EXPECTED[what][1])
-    for file in tmp_path.iterdir():
+    folder = tmp_path / what
+    folder.mkdir()
+    LARGE[name](folder / name)
+    require_modest(what, [folder / name], EXPECTED[what][1])
+    for file in folder.iterdir():
         file.unlink()
 
 
