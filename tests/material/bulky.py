@@ -86,7 +86,7 @@ def parquet(file: Path, column: Callable[[Any], Any], rows: int, **options: Any)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    packed = {} if file.parent.name == "verify" else {"compression": "zstd"}
+    packed: dict[str, Any] = {} if file.parent.name == "verify" else {"compression": "zstd"}
     pq.write_table(pa.table({"beds": [1] * rows, "t": column(pa)}), file, **(packed | WRITTEN | options))
 
 

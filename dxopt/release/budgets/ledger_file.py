@@ -147,13 +147,16 @@ def _require_own_journal(file: Path) -> None:
 
     A journal is left by a program that was killed. Ledgers have no write-ahead log.
     """
+    file = Path(os.path.realpath(file))  # as SQLite does
     for ending in ("-journal", "-wal", "-shm"):
         beside = Path(f"{file}{ending}")
-        if not os.path.lexists(beside):
+        try:
+            found = beside.lstat()
+        except FileNotFoundError:
             continue
-        found, own = beside.lstat(), file.stat() if file.exists() else None
-        like_own = own is not None and (found.st_uid, found.st_nlink) == (own.st_uid, 1)
-        if ending != "-journal" or not (stat.S_ISREG(found.st_mode) and like_own) or found.st_mode & ~own.st_mode:
+        sound = stat.S_ISREG(found.st_mode) and ending == "-journal" and file.exists()
+        own = file.stat() if sound else found
+        if not sound or (found.st_uid, found.st_nlink) != (own.st_uid, 1) or found.st_mode & ~own.st_mode:
             wrong = f"{beside} is there, which dxopt has not made: SQLite would read payments there, or write them"
             raise SpecError("ledger", wrong, "end the program that uses it, or remove it")
 

@@ -114,7 +114,7 @@ def link(parent: Indices, leads: Flags, links: Links, x: int, under: int, leads_
 
 
 @kernel(VECTOR, VECTOR, INDICES, WHOLE, WHOLE, REAL)
-def add_to_sums(sums: Array, v: Array, parent: Indices, x: int, top: int, amount: float) -> None:
+def add_to_sums(sums: Array, v: Array, parent: Indices, x: int | np.int64, top: int, amount: float) -> None:
     """Add an amount of Σ q_u v_u to the sums S of a point and of those above it, up to `top` or the ceiling."""
     while True:
         sums[x] += amount / v[x]
@@ -167,7 +167,7 @@ def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, or
 
 @kernel(INDICES, FLAGS, LINKS, WHOLE, WHOLE, WHOLE, FLAG)
 def hang_subtree(
-    parent: Indices, leads: Flags, links: Links, top: int, child: int, under: int, leading: bool
+    parent: Indices, leads: Flags, links: Links, top: int, child: int, under: int | np.int64, leading: bool
 ) -> None:
     """Hang the subtree of `top`, which is no child any more, under a point outside it, by its point `child`.
 
