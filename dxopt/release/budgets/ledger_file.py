@@ -152,7 +152,7 @@ def _require_own_journal(file: Path) -> None:
         beside = Path(f"{file}{ending}")
         try:
             found = beside.lstat()
-        except FileNotFoundError:
+        except OSError:  # it is not there, or the ledger cannot be either
             continue
         sound = stat.S_ISREG(found.st_mode) and ending == "-journal" and file.exists()
         own = file.stat() if sound else found
