@@ -56,9 +56,9 @@ _DIGITS = re.compile(r"(?<![0-9A-F])(?:\s?[0-9A-F]){42}", re.IGNORECASE)
 _BASE64 = re.compile(r"(?:A[AQ]|R1)(?:\s?[\w+/-]){26}", re.ASCII)
 """The same in base 64, where lines may end."""
 _CODE = re.compile(r"(?<![^\W_])[A-Z0-9+.]{9,}", re.IGNORECASE)
-"""What may be a number or the text of a cell of H3."""
+"""Letters and digits of which a cell of H3 may be made, as a number or as text."""
 _GEOHASH = re.compile(r"(?<![^\W_])[0-9B-HJKMNP-Z]{5,24}(?![^\W_])", re.IGNORECASE)
-"""What may be a geohash or a quadkey."""
+"""Letters and digits of which a geohash or a quadkey is made."""
 _EASTWARD = {"x", "xmin", "xmax", "minx", "maxx", "west", "east", "easting"}
 _NORTHWARD = {"y", "ymin", "ymax", "miny", "maxy", "south", "north", "northing"}
 _DEEPEST = 16
@@ -105,8 +105,9 @@ def is_code(value: Any) -> bool:
     """Return whether a value has a cell of H3, also as a float without its last bits, or MGRS or UTM."""
     value = _bare(value)
     if not isinstance(value, str):
-        text = str(value) if isinstance(value, Decimal) else text_of(value)
-        return isinstance(value, Real | Decimal) and _is_cell(text)
+        if isinstance(value, Decimal):
+            return _is_cell(str(value))
+        return isinstance(value, Real) and _is_cell(text_of(value))
     found = _GRID.search(value)
     return bool(found and (found[1] or _ZONE.search(value))) or any(map(_is_cell, _CODE.findall(value)))
 

@@ -148,7 +148,7 @@ FINEST = 1e-10
 """The finest accuracy that general solvers are asked for."""
 _MARGIN = 1e-5
 _SHARE = 0.1
-"""What column generation leaves of the tolerance, and at most that share: repairs cost about 1e-13 of the value."""
+"""The part of the tolerance left to repairs, which cost about 1e-13 of the value; at most this share of it."""
 _COLUMNS = "dxopt.solving.solvers.columns"
 
 
