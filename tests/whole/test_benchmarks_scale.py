@@ -142,8 +142,10 @@ def test_the_groups_of_scale_and_the_gaps_that_they_ask_for(monkeypatch: pytest.
         "gowalla-place-30-km-500", "euclidean-32", "l1-64", "euclidean-100", "euclidean-heavy-100",
     }  # fmt: skip
     goals = {name: asked(name).tolerance for name in small | large}
+    streets = {name for name in goals if name.startswith("streets") and int(name.rpartition("-")[2]) >= 250}
+    assert streets >= {"streets-2000", "streets-5000", "streets-few-1000", "streets-skewed-250"}
     assert {name for name, goal in goals.items() if goal == 1e-2} == {
-        "gowalla-9701", "euclidean-100", "euclidean-heavy-100",
+        "gowalla-9701", "euclidean-100", "euclidean-heavy-100", *streets,
     }  # fmt: skip
     assert goals["euclidean-32"] == goals["skewed-37-120"] == 1e-6
     assert goals["l1-64"] == goals["gowalla-250"] == goals["gowalla-place-30-500"] == goals["skewed-0-250"] == 1e-4
