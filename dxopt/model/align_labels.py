@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,8 @@ import numpy as np
 from dxopt.errors import SpecError
 from dxopt.runtime.identity import each
 from dxopt.spaces.geo.points import known
-from dxopt.spaces.naming import written
 from dxopt.spaces.space import MetricSpace
 
-_WHOLE = re.compile(r"-?[0-9]+([.]0*)?")
 _CLOSE = 1e-9
 """Largest distance in degrees between positions that count as the same."""
 
@@ -21,23 +18,19 @@ _CLOSE = 1e-9
 def in_order(space: MetricSpace, weights: Any) -> Any:
     """Put the weights of a pandas Series in the order of the points, if its index has their labels.
 
-    All else is returned unchanged: other types, and a Series whose index only numbers its rows. An index of whole
-    numbers is taken for such numbering, unless all labels are whole numbers as well and the index is not 0, 1, ….
-    SpecError about an index of other names.
+    All else is returned unchanged: other types, and a Series whose index only numbers its rows, as 0, 1, …. SpecError
+    about an index of other names.
     """
     index = getattr(weights, "index", None)
     # Of lists and tuples `index` is a method; another length is refused later, by the number of points.
     if index is None or callable(index) or not hasattr(weights, "to_numpy") or len(index) != len(space):
         return weights
     names = each(index, "prior")
-    numbered = all(_WHOLE.fullmatch(written(name)) for name in names)
-    if numbered and not all(map(_WHOLE.fullmatch, space.labels)):
-        return weights
     rows = space.naming.rows(names, "prior")
     stranger = next((name for name in rows if isinstance(name, str)), None)
     if stranger is None:
         return np.asarray(weights)[[rows[point] for point in range(len(names))]]
-    if numbered and [*map(float, names)] == [*range(len(names))]:
+    if [*names] == [*range(len(names))]:
         return weights
     wrong = f"is a Series whose index has {stranger!r}, which is no label of the points"
     fix = "match it by dx.prior_from_frame, or give series.to_numpy() in the order of the points"

@@ -155,8 +155,11 @@ def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def no_such_column(field: str, name: str, names: Sequence[str] | None, header: bool | None) -> SpecError:
-    """Return the error about people's data that lack a column; `names` are None where they may be data themselves."""
-    if names is not None:
+    """Return the error about people's data that lack a column; `names` are None where they may be data themselves.
+
+    None is listed where one looks like data.
+    """
+    if names is not None and not looks_like_data(names):
         return SpecError(field, *no_column(name, names))
     say = (", or say whether that has names: ", Option("header")) if header is None else ()
     return SpecError(field, f"there is no column {name!r}", "name one of the first line", *say)

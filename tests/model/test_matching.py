@@ -61,9 +61,17 @@ def test_a_series_is_taken_by_label() -> None:
     assert dx.Prior.from_weights(dx.line(4), counted).probabilities.tolist() == expected
 
 
+def test_a_series_is_taken_by_the_numbers_of_cells() -> None:
+    cells = ["891f902e623ffff", "891f902e6b7ffff", "891f902e40bffff"]
+    space = dx.geo.h3_cells(cells=cells)
+    for kind in (int, str):
+        seen = pd.Series([5, 3, 2], index=[kind(int(cell, 16)) for cell in reversed(cells)])
+        assert dx.Prior.from_weights(space, seen).probabilities.tolist() == [0.2, 0.3, 0.5]
+
+
 def test_a_numbering_of_rows_is_no_label() -> None:
     expected = (np.array(WEIGHTS) / 10).tolist()
-    for index in (range(4), [7, 2, 9, 4]):
+    for index in (range(4), [0.0, 1.0, 2.0, 3.0]):
         series = pd.Series(WEIGHTS, index=index)
         assert dx.Prior.from_weights(TOWN, series).probabilities.tolist() == expected
     assert dx.Prior.from_weights(dx.line(4, step=5), pd.Series(WEIGHTS)).probabilities.tolist() == expected
@@ -75,6 +83,8 @@ def test_a_numbering_of_rows_is_no_label() -> None:
         (TOWN, list("ABCX"), "has 'X', which is no label"),
         (TOWN, list("AABC"), "has the label 'A' twice"),
         (dx.line(4), [1, 2, 3, 4], "has '4', which is no label"),
+        (TOWN, [7, 2, 9, 4], "has '7', which is no label"),
+        (TOWN, [1, 0, 2, 3], "has '1', which is no label"),
     ],
 )
 def test_a_series_of_other_labels_is_refused(space: dx.MetricSpace, index: list[object], wrong: str) -> None:

@@ -26,6 +26,7 @@ from dxopt.release.applying.column_mapping import (
     radii,
 )
 from dxopt.release.applying.persons import Persons
+from dxopt.release.applying.place_like import is_code, looks_like_place
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, no_such_column, require_header
@@ -169,6 +170,8 @@ class Plan:
         labelled = where.kind == "label" and self.table.space.naming.with_label(where.names[0]) is not None
         if labelled and header is None:
             raise no_header("has a label of a secret")
+        if header is None and any(looks_like_place(name) or is_code(name) for name in names):
+            raise no_header("has a place among its names")
         known = {*names}
         wanted = {
             "columns": () if where.geometry else where.names,

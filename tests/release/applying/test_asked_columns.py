@@ -72,13 +72,14 @@ FIRST = {
     "blanks": "ann 45.701 XX",
     "colons": "ann:45.701:XX",
     "a shape": "ann,POINT (4.812 XX)",
+    "a number, and words above numbers": "ann,45.701,no fix,XX",
 }
 
 
 @pytest.mark.parametrize("first", FIRST)
 def test_no_message_quotes_a_first_line_that_may_be_data(tmp_path: Path, first: str) -> None:
-    (tmp_path / "a.csv").write_text(f"{FIRST[first]}\nbob,two\n", encoding="utf-8")
-    for columns in (dx.Columns(), dx.Columns(label="word"), dx.Columns(drop=["word"])):
+    (tmp_path / "a.csv").write_text(f"{FIRST[first]}\nbob,two,4.81,home\n", encoding="utf-8")
+    for columns in (dx.Columns(), dx.Columns(label="word"), dx.Columns(drop=["word"]), dx.Columns(header=True)):
         asked = None if columns.label else "word"
         with pytest.raises(dx.SpecError) as refused:
             dx.apply(counts(), tmp_path / "a.csv", tmp_path / "b.csv", column=asked, columns=columns)
@@ -113,6 +114,22 @@ def test_no_message_quotes_a_first_line_whose_number_is_missing(tmp_path: Path, 
             columns = dx.Columns(header=header)
             dx.apply(counts(), tmp_path / "a.csv", tmp_path / "b.csv", column="beds", columns=columns)
         assert "XX" not in str(refused.value)
+
+
+PLACES = ["891f902e627ffff", "617548414773100543", "0x891F902E627FFFF", "POINT (4.8 45.7)", "8FQ6PR2G+3X", "geo:45.7,4.8"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "geojson", "frame"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_is_no_name_of_a_column(tmp_path: Path, place: str, kind: str) -> None:
+    for names in (["person", place], [place, "beds"]):
+        rows = dict(zip(names, ROWS.values(), strict=True))
+        data = pd.DataFrame(rows) if kind == "frame" else TEXT[kind](tmp_path, rows)
+        output = () if kind == "frame" else (data.with_stem("out"),)
+        with pytest.raises(dx.SpecError) as refused:
+            dx.apply(counts(), data, *output, column=names[1])
+        assert refused.value.field == "header"
+        assert place not in str(refused.value)
 
 
 def test_names_beyond_doubt_are_listed(tmp_path: Path) -> None:
