@@ -52,9 +52,9 @@ class CommaError(SpecError):
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is missing: None, or not equal to itself, as NaN and NA are."""
+    """Return whether a value is missing: None, or not equal to itself, as NaN and NA are. Arrays are not."""
     try:
-        return value is None or bool(value != value)
+        return value is None or (not getattr(value, "ndim", 0) and bool(value != value))
     except (TypeError, ValueError, ArithmeticError):
         return True
 

@@ -17,7 +17,7 @@ from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, number, with_point
-from dxopt.runtime.identity import CommaError, each, identity
+from dxopt.runtime.identity import CommaError, composed, each, identity, is_missing
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
@@ -233,13 +233,16 @@ class Snapper:
     def _label(self, value: Any) -> tuple[int, int]:
         """Return the secret of a label, 0 if there is none, and the code of the row."""
         decimal = self.where.decimal
+        if is_missing(value) or (isinstance(value, str) and not composed(value)):
+            return 0, BAD
         try:
-            if not isinstance(value, tuple) and not identity(value, decimal=decimal or "."):
-                return 0, BAD
             found = self.space.naming.with_label(value, decimal)
+            named = found is not None or isinstance(value, tuple) or identity(value, decimal=decimal or ".")
         except CommaError:
             return 0, COMMA
         except SpecError:
+            return 0, BAD
+        if not named:
             return 0, BAD
         return (0, UNKNOWN) if found is None else (found, GOOD)
 

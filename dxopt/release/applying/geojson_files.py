@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,8 @@ _BLANK = " \t\n\r"
 _AFTER = (*_BLANK, ",", "}", "]")
 _FEATURES = "features"
 _MEMBERS = ("type", "crs")
+_DIGITS = 17
+"""A float of no more is the number that is written, or the only one near it."""
 
 
 class JsonStream:
@@ -40,7 +43,8 @@ class JsonStream:
         self._text = ""
         self._place = 0
         self._ended = False
-        self._decoder = json.JSONDecoder(parse_constant=lambda name: None)  # JSON has neither NaN nor infinity
+        # JSON has neither NaN nor infinity
+        self._decoder = json.JSONDecoder(parse_constant=lambda name: None, parse_float=_exact)
         self.members: dict[str, Any] = {}
         self.letters = 0
 
@@ -123,6 +127,18 @@ class JsonStream:
         return bool(block)
 
 
+def _exact(text: str) -> float | Decimal:
+    """Return a number with a fraction or an exponent, infinity for no usable one; of many digits none is lost."""
+    value = float(text)
+    if len(text) <= _DIGITS or not math.isfinite(value):
+        return value
+    try:
+        whole = Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return math.inf
+    return value if whole == Decimal(repr(value)) else whole
+
+
 def _no_collection() -> SpecError:
     return SpecError(
         "data", "is no GeoJSON FeatureCollection, or damaged", "write it again, as one FeatureCollection"
@@ -177,11 +193,11 @@ class GeoJsonFile:
         properties = self._as_asked(number, properties)
         if GEOMETRY in properties:
             raise SpecError("data", f"feature {number} has a property {GEOMETRY!r}", "rename it")
-        named = isinstance(feature.get(_ID), str | int | float) and _ID not in properties
+        named = isinstance(feature.get(_ID), str | int | float | Decimal) and _ID not in properties
         if named:
             properties = {_ID: feature[_ID], **properties}
         try:
-            json.dumps(properties, ensure_ascii=False, allow_nan=False).encode()
+            json.dumps(properties, ensure_ascii=False, allow_nan=False, default=float).encode()
         except (ValueError, RecursionError):
             wrong = (
                 f"feature {number} has half of a surrogate pair, a number too large for JSON, or is nested too deep"
@@ -256,7 +272,7 @@ class GeoJsonSink:
         """Write the features of a chunk that are kept, each with its report of those `drawn`."""
         wanted = (feature for feature, taken in zip(chunk.rows, kept.tolist(), strict=True) if taken)
         for feature, report in zip(wanted, drawn.tolist(), strict=True):
-            text = json.dumps(self._feature(feature, report), ensure_ascii=False)
+            text = json.dumps(self._feature(feature, report), ensure_ascii=False, default=float)
             self._stream.write(f"{self._comma}\n{text}".encode())
             self._comma = ","
 
@@ -283,6 +299,6 @@ def _place(geometry: Any) -> tuple[float, float]:
         coordinates = geometry.get("coordinates")
         if isinstance(coordinates, list) and len(coordinates) >= 2:
             lon, lat = coordinates[:2]
-            if all(isinstance(part, int | float) and not isinstance(part, bool) for part in (lon, lat)):
+            if all(isinstance(part, int | float | Decimal) and not isinstance(part, bool) for part in (lon, lat)):
                 return number(lat), number(lon)
     return math.nan, math.nan

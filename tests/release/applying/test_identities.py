@@ -311,6 +311,7 @@ DOUBTFUL += [
     np.timedelta64(26, "h"),
     np.datetime64("12024-01-02", "s"),
     *map(Decimal, ("Infinity", "1E+99999999", "1E-99999999")),
+    *map(np.array, ([1, 2], [], ["ann"])),
 ]
 
 
@@ -331,17 +332,31 @@ def test_large_numbers_beside_a_gap_are_not_rounded(tmp_path: Path) -> None:
         assert found == {str(2**60 + 1): 1, str(2**60): 1, "7": 1}
 
 
+@pytest.mark.parametrize("many", ["123456789.123456789123", "-0.333333333333333333333", "12345678901234567.25"])
+def test_numbers_of_many_digits_are_as_many_persons_in_json_as_in_csv(many: str, tmp_path: Path) -> None:
+    others = [f"{many[:-1]}{digit}" for digit in "123"]
+    rows = [f'{{"person": {one}, "beds": 1}}' for one in others]
+    features = [f'{{"type": "Feature", "geometry": null, "properties": {row}}}' for row in rows]
+    file = tmp_path / "data.geojson"
+    file.write_text(f'{{"type": "FeatureCollection", "features": [{", ".join(features)}]}}', encoding="utf-8")
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=1) as ledger:
+        dx.apply(counts(), file, tmp_path / "out.geojson", column="beds", person="person", ledger=ledger, within=0.5)
+        assert [ledger.account(one).spent > 0 for one in [*others, many[:-1]]] == [True, True, True, False]
+
+
 LABELS = {
     "7": [7, 7.0, "7.0", " 7", "7\u200b"],
     "böb": ["bo\u0308b", "böb\u00a0"],
     "007": ["007"],
     "7.50": [7.5, "7.5"],
+    "1.2E+11": ["1.2E+11"],
+    "9007199254740993.0": ["9007199254740993.0"],
 }
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_labels_are_found_by_their_identity(label: str, tmp_path: Path) -> None:
-    space = dx.MetricSpace.from_points([[0.0], [1.0], [2.0], [3.0]], labels=[*LABELS])
+    space = dx.MetricSpace.from_points(np.arange(len(LABELS))[:, None], labels=[*LABELS])
     table = dx.integer_table(dx.classic.exponential(space, epsilon=1.0))
     for given in LABELS[label]:
         assert space.index(given) == [*LABELS].index(label)
