@@ -315,7 +315,8 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         yield "positions", across_borders(found)
     if found.few:
         unknown = "" if found.worst_loss is not None else ", and who is worst off is not known"
-        yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of one{unknown}."
+        one = "one" if found.expected_loss is None else "the likeliest one"
+        yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of {one}{unknown}."
 
 
 def pair(found: Explanation) -> str:
@@ -503,7 +504,7 @@ def radius_sentence(found: Explanation, worst: float) -> str:
     """Return within what distance of the truth 95 % of reports lie, and half of them, on average and at worst."""
     truth, far = _truth_noun(found), within(worst, found.unit)
     if found.few:
-        return f"For {_name_secret(found, found.radius_at)}, 95 % of reports lie {far} of {truth}."
+        return f"For {_name_secret(found, found.radius_at)} alone, 95 % of reports lie {far} of {truth}."
     if found.radius is None:
         return f"Whatever the {singular_of(found.noun)}, 95 % of reports lie {far} of {truth}."
     text = f"95 % of reports lie {within(found.radius, found.unit)} of {truth}"

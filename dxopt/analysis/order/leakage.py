@@ -132,7 +132,8 @@ def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:
     roundings = 8 if isinstance(mechanism, MatrixMechanism) else 2 * len(mechanism.space) + 64
     largest = mechanism.correct(support) * (1 + roundings * UNIT)
     bits = math.log2(largest)
-    return max(0.0, bits + 16 * UNIT * (1 + abs(bits)))
+    most = math.log2(min(np.count_nonzero(support), len(mechanism.reports)))
+    return min(max(0.0, bits + 16 * UNIT * (1 + abs(bits))), most)
 
 
 def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, gains: Gains = "bounded") -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -354,6 +354,11 @@ class Layout:
     def kept(self) -> tuple[str, ...]:
         """The columns of the input that the output has."""
         return tuple(name for name in self.order if name not in self.made)
+
+    def among(self, names: Container[str]) -> Layout:
+        """Return the same without columns of the input that are not among some."""
+        order = tuple(name for name in self.order if name in self.made or name in names)
+        return Layout(order, self.made, tuple(name for name in self.left_out if name in names))
 
     @classmethod
     def of(

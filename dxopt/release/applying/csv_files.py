@@ -75,7 +75,7 @@ class CsvSink:
         self._stream = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
         text = source.text
         self._writer = csv.writer(self._stream, delimiter=text.delimiter, lineterminator=source.end)
-        self._layout = layout
+        self.layout = layout
         self._places = {name: place for place, name in enumerate(source.names)}
         self._texts = {
             name: np.array([_written(value, text.decimal) for value in values.tolist()], dtype=object)
@@ -87,7 +87,7 @@ class CsvSink:
         """Write the rows of a chunk that are kept, each with its report of those `drawn`."""
         rows = [row for row, wanted in zip(chunk.rows, kept.tolist(), strict=True) if wanted]
         columns: list[Any] = []
-        for name in self._layout.order:
+        for name in self.layout.order:
             if name in self._texts:
                 columns.append(self._texts[name][drawn].tolist())
             else:

@@ -282,7 +282,7 @@ def apply_to_file(
         partial = partial_of(output, own)
         written = Output(output.name, partial.stat().st_size, digest_of(partial))
         run = None if payment is None else _claim(payment.ledger, payment.name, payment.run)
-        said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
+        said = sidecar(plan, sink.layout, drawn, source.noun, output=written, command=command, run=run)
         with open_private(partial_of(sidecar_of(output), own)) as beside_it:
             beside_it.write(_encoded(said.content()))
             _flush(beside_it)

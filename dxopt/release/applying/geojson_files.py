@@ -259,6 +259,7 @@ class GeoJsonSink:
     def __init__(self, source: GeoJsonFile, stream: IO[bytes], layout: Layout) -> None:
         self._stream = stream
         self._layout = layout
+        self._written: dict[str, None] = {GEOMETRY: None}
         # JSON has no infinity
         self._made: dict[str, list[Any]] = {
             name: [None if value in (math.inf, -math.inf) else value for value in values.tolist()]
@@ -276,9 +277,15 @@ class GeoJsonSink:
             self._stream.write(f"{self._comma}\n{text}".encode())
             self._comma = ","
 
+    @property
+    def layout(self) -> Layout:
+        """The columns as the features have them that were written, without properties of others."""
+        return self._layout.among(self._written)
+
     def _feature(self, feature: dict[str, Any], report: int) -> dict[str, Any]:
         """Return a feature with the report in the place of the position, and the properties that are kept."""
         given = feature["properties"]
+        self._written.update(dict.fromkeys(given))
         names = sorted(self._places.keys() & {*given, *self._made} - {GEOMETRY}, key=self._places.__getitem__)
         properties = {name: self._made[name][report] if name in self._made else given[name] for name in names}
         point = None

@@ -143,7 +143,7 @@ class ParquetSink:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._layout = layout
+        self.layout = layout
         self._made: dict[str, pa.Array] = {}
         fields = []
         for name in layout.order:
@@ -164,7 +164,7 @@ class ParquetSink:
         rows = chunk.rows if kept.all() else chunk.rows.filter(pa.array(kept))
         taken = pa.array(drawn)
         columns = [
-            self._made[name].take(taken) if name in self._made else rows.column(name) for name in self._layout.order
+            self._made[name].take(taken) if name in self._made else rows.column(name) for name in self.layout.order
         ]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 

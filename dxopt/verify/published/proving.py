@@ -174,9 +174,7 @@ class _Published:
                 raise Broken(f"column {name!r} is there, which the sidecar says was left out")
         beside = [name for name in made if name in _BESIDE]
         kept = [name for name in there if name not in made]
-        # a property of GeoJSON that only rows that were left out have is not there
-        away = {*said.columns.kept} - {*kept} if self.rows.noun != "feature" else set()
-        if other := {*kept} - {*said.columns.kept} | away:
+        if other := {*kept} ^ {*said.columns.kept}:
             raise Broken(
                 f"of columns that were kept, {_quoted_names(sorted(other))} are in the file or in the sidecar alone"
             )
