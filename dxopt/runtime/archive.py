@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.runtime.atomic_write import replacing
+from dxopt.runtime.identity import composed
 from dxopt.runtime.reading import read_arrays
 
 Arrays = dict[str, Any]
@@ -30,6 +31,8 @@ DAMAGED = (
     *(BadZipFile, Garbled, TokenError, AttributeError, MemoryError),
 )
 """Errors that readers of such files raise for a damaged one."""
+_LONGEST = 120
+"""Letters of an error of a reader that a message repeats: some have bytes of the file."""
 MOST_NAMES = 2_000_000
 """Names in an array. A few bytes of a packed file can mean millions, each of which takes tens in memory."""
 
@@ -67,7 +70,7 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
     except (FileNotFoundError, NotADirectoryError):
         raise SpecError("file", f"{file} does not exist", "check the name") from None
     except DAMAGED as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = composed(str(error))[:_LONGEST] or type(error).__name__
         raise SpecError("file", f"{file} is no saved {kind}, or damaged ({reason})", "save it again") from None
 
 

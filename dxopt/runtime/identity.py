@@ -51,6 +51,10 @@ class CommaError(SpecError):
     """A number with a comma, where it was not said whether commas are decimal ones."""
 
 
+class RoundedError(SpecError):
+    """A float that may stand for several whole numbers."""
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a value is missing: None, or not equal to itself, as NaN and NA are. Arrays are not."""
     try:
@@ -130,9 +134,9 @@ def composed(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", plain).split())
 
 
-def _rounded(field: str) -> SpecError:
+def _rounded(field: str) -> RoundedError:
     fix = "write all its digits, as an integer or as text"
-    return SpecError(field, "is a float too large, or with too few digits, to stand for one whole number", fix)
+    return RoundedError(field, "is a float too large, or with too few digits, to stand for one whole number", fix)
 
 
 def identities(persons: Any, field: str = "persons") -> list[str]:

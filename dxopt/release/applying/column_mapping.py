@@ -17,7 +17,7 @@ from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import in_degrees, locates, parts_of_degree
 from dxopt.runtime.csv_text import has_comma, number, with_point
-from dxopt.runtime.identity import CommaError, composed, each, identity, is_missing
+from dxopt.runtime.identity import CommaError, RoundedError, composed, each, identity, is_missing
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import ELLIPSOID, reach
@@ -130,9 +130,9 @@ def _are_numbers(space: MetricSpace, axes: int) -> bool:
     return points is not None and points.shape[1] == axes and points.dtype.kind == "f" and space.metric is not None
 
 
-GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN, COMMA = range(6)
+GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN, COMMA, ROUNDED = CODES = range(7)
 """Codes of rows: a secret; empty or no number; no latitude and longitude; too far from all secrets; unknown label; a
-number with a comma."""
+number with a comma; a label that is a float without all its digits."""
 _SLACK = 1e-9
 """Tolerance of rounding beyond `within`, relative to it and to the largest coordinate."""
 
@@ -240,6 +240,8 @@ class Snapper:
             named = found is not None or isinstance(value, tuple) or identity(value, decimal=decimal or ".")
         except CommaError:
             return 0, COMMA
+        except RoundedError:
+            return 0, ROUNDED
         except SpecError:
             return 0, BAD
         if not named:

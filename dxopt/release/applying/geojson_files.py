@@ -44,15 +44,23 @@ class JsonStream:
         self._place = 0
         self._ended = False
         # JSON has neither NaN nor infinity
-        self._decoder = json.JSONDecoder(parse_constant=lambda name: None, parse_float=_exact)
+        self._decoder = json.JSONDecoder(
+            parse_constant=lambda name: None, parse_float=_exact, object_pairs_hook=_distinct
+        )
         self.members: dict[str, Any] = {}
         self.letters = 0
 
     def features(self) -> Iterator[Any]:
         """Yield the entries of `features`; SpecError where the text is no such object."""
         found = False
+        names: set[str] = set()
         for _ in self._parts("{", "}"):
             name = self._value()
+            if not isinstance(name, str):
+                raise _no_collection()
+            if name in names:
+                raise _twice()
+            names.add(name)
             self._expect(":")
             if name == _FEATURES and self._peek() == "[":
                 found = True
@@ -105,6 +113,8 @@ class JsonStream:
             except json.JSONDecodeError:
                 if self._ended:
                     raise _no_collection() from None
+            except SpecError:
+                raise
             except ValueError:
                 raise SpecError("data", "has a number of thousands of digits", "round it") from None
             except RecursionError:
@@ -125,6 +135,18 @@ class JsonStream:
         self._text = self._text[self._place :] + block
         self._place = 0
         return bool(block)
+
+
+def _distinct(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; SpecError where it has two members of one name, as readers would differ."""
+    found = dict(entries)
+    if len(found) < len(entries):
+        raise _twice()
+    return found
+
+
+def _twice() -> SpecError:
+    return SpecError("data", "has an object with two members of one name", "rename one, or leave it out")
 
 
 def _exact(text: str) -> float | Decimal:

@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
-from dxopt.release.applying.column_mapping import BAD, COMMA, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
+from dxopt.release.applying.column_mapping import (
+    BAD,
+    CODES,
+    COMMA,
+    GOOD,
+    NO_DEGREES,
+    OUTSIDE,
+    ROUNDED,
+    UNKNOWN,
+    Snapped,
+    Snapper,
+)
 from dxopt.runtime.arrow import plain_array
 from dxopt.spaces.naming import text_of
 
@@ -54,7 +65,7 @@ class Tally:
         self.rows = 0
         self.dropped: list[int] = []
         self.moved = Moved()
-        self._counts = np.zeros(6, dtype=np.int64)
+        self._counts = np.zeros(len(CODES), dtype=np.int64)
         self._first: dict[int, list[int]] = {}
         self._swapped = 0
         self._nameless: list[int] = []
@@ -76,7 +87,7 @@ class Tally:
         """Count rows, and return a mask `(k,)` of those that are kept."""
         self.rows += len(lines)
         code = snapped.code
-        self._counts += np.bincount(code, minlength=6)
+        self._counts += np.bincount(code, minlength=len(CODES))
         for kind in np.unique(code[code != GOOD]).tolist():
             first = self._first.setdefault(kind, [])
             first += lines[code == kind][: _SHOWN - len(first)].tolist()
@@ -113,10 +124,16 @@ class Tally:
         off = int(self._counts[OUTSIDE] + self._counts[NO_DEGREES])
         if off > self.rows / 2 and self._swapped >= _SWAPPED * off:
             wrong = f"{off:,} of {self.rows:,} rows lie outside of the space, but fit with their coordinates swapped"
-            raise SpecError("data", wrong, "exchange the names of the two columns")
+            swap = "exchange the names of the two columns"
+            if self._snapper.where.geometry:
+                swap = "write longitude before latitude in the coordinates of each point"
+            raise SpecError("data", wrong, swap)
         if self._counts[COMMA]:
             fix = "write numbers without comma, or, where it is their decimal mark: "
             raise SpecError("data", f"{self._share(COMMA)} written with a comma", fix, Option("decimal", ","))
+        if self._counts[ROUNDED]:
+            wrong = f"{self._share(ROUNDED)} written as a float without all its digits"
+            raise SpecError("data", wrong, "write labels as integers or as text")
         unwanted = self._policy != "drop"
         if unwanted and self._counts[NO_DEGREES]:
             wrong = f"{self._share(NO_DEGREES)} no latitude and longitude in degrees"

@@ -81,6 +81,14 @@ def test_no_prior_and_gain_leaks_more_than_the_min_capacity(seed: int) -> None:
     assert dx.evaluate.g_leakage(made, prior, np.diag(1 / prior)).bits == pytest.approx(most, abs=1e-12)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 8, 17, 39])
+def test_no_capacity_is_above_what_there_is_to_tell(size: int) -> None:
+    made = dx.Mechanism.from_matrix(dx.line(size), np.eye(size))
+    assert dx.evaluate.capacity(made) <= math.log2(size)
+    prior = np.arange(size) < max(1, size // 2)
+    assert dx.evaluate.capacity(made, prior / prior.sum()) <= math.log2(prior.sum())
+
+
 def test_a_prior_that_excludes_secrets() -> None:
     made = dx.Mechanism.from_matrix(dx.line(3), [[1, 0, 0], [1, 0, 0], [0, 1, 0]])
     assert dx.evaluate.capacity(made) == pytest.approx(1.0)

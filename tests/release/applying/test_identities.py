@@ -407,6 +407,18 @@ def test_labels_of_narrow_floats(name: str, tmp_path: Path) -> None:
     assert space.naming.find(np.array([0.1, 1234567], dtype="float32")).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("name", ["csv", "parquet", "geojson", "polars", "pandas Float64"])
+@pytest.mark.parametrize("outside", ["refuse", "drop"])
+def test_cells_as_floats_are_refused_whatever_the_policy(name: str, outside: str, tmp_path: Path) -> None:
+    cells = ["872baa456ffffff", "872baa472ffffff"]
+    table = dx.integer_table(dx.classic.exponential(dx.geo.h3_cells(cells=cells), epsilon=1.0))
+    data = FLOATS[name](tmp_path, {"person": [float(int(cell, 16)) for cell in cells], "beds": [1.0, 2.0]})
+    output = tmp_path / f"out{data.suffix}" if isinstance(data, Path) else None
+    with pytest.raises(dx.SpecError) as caught:
+        dx.apply(table, data, output, columns=dx.Columns(label="person", keep=[]), outside=outside)
+    assert "digits" in caught.value.wrong
+
+
 def test_a_label_that_two_secrets_may_have_is_refused() -> None:
     space = dx.MetricSpace.from_points([[0.0], [1.0]], labels=["a b", "a  b"])
     assert space.index("a  b") == 1

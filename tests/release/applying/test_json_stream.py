@@ -52,3 +52,17 @@ def test_it_reads_what_json_reads(block: int, indent: int | None, monkeypatch: p
 def test_what_is_no_collection_is_refused(text: str) -> None:
     with pytest.raises(dx.SpecError, match="data: is no GeoJSON FeatureCollection, or damaged"):
         list(JsonStream(io.StringIO(text)).features())
+
+
+TWICE = ['"crs": {"type": "name"}, "crs": null, "features": []', '"features": [{}], "features": [{}]']
+TWICE += [f'"features": [{one}]' for one in ('{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"b": [{"a": 1, "a": 1}]}')]
+TWICE += ['"x": {"a": 1, "a": 1}, "features": []']
+
+
+@pytest.mark.parametrize("block", [1, 1000])
+@pytest.mark.parametrize("text", TWICE)
+def test_two_members_of_one_name_are_refused(text: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_stream, "_BLOCK", block)
+    with pytest.raises(dx.SpecError) as refused:
+        list(JsonStream(io.StringIO(f"{{{text}}}")).features())
+    assert "two members" in refused.value.wrong
