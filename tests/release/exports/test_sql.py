@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -113,9 +114,15 @@ def test_postgresql_refuses_a_row_that_is_not_named(postgres: Server) -> None:
 def test_the_documents_name_rows(postgres: Server) -> None:
     text = (ROOT / "docs" / "guides" / "deploying.md").read_text(encoding="utf-8")
     (query,) = (block for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL) if "dxopt_draw(" in block)
-    visits = "CREATE TEMPORARY TABLE visits AS SELECT g AS id, 'a\\b' AS place FROM generate_series(1, 50) AS g;"
-    rows = postgres.ask(f"{visits} ANALYZE visits; {query.replace('dxopt_', 'places_')}")
-    assert len(rows) == 50 and len({row[1] for row in rows}) > 1
+    visits = (
+        "CREATE TEMPORARY TABLE visits AS SELECT g AS id, 'a\\b' AS place, 45.7 AS lat FROM generate_series(1, 50) AS g;"
+    )
+    query = query.replace("dxopt_", "places_").replace("SELECT id,", "SELECT id, lat,").rstrip("\n;")
+    asked = (query, f"{query} WHERE floor(places_points.c1) = floor(drawn.lat)")
+    plans = ("", "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;")
+    for plan, one in product(plans, asked):
+        rows = postgres.ask(f"{plan} {visits} ANALYZE visits; {one};")
+        assert len(rows) == 50 and len({row[0] for row in rows}) == 50 and len({row[1] for row in rows}) > 1
 
 
 def test_postgresql_has_the_points_of_reports(postgres: Server) -> None:
