@@ -6,7 +6,6 @@ import glob
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.place_like import Beside
-from dxopt.release.applying.plan import Payment, Plan, Settled
+from dxopt.release.applying.plan import Needed, Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.runtime.atomic_write import open_private, put_in_place, replacing, require_free, unwritable
@@ -240,7 +239,7 @@ def apply_to_file(
         return left, Moved()
     # 1. everything is checked
     checked = plan.tally(source.noun)
-    needed: Counter[str] = Counter()
+    needed = Needed(plan)
     repeats = Repeats()
     hidden = [*source.hidden]
     if source.geometry is not None and not plan.where.geometry:
@@ -249,7 +248,7 @@ def apply_to_file(
     for chunk, settled in _settled(plan, source, data, checked, tell, "checking"):
         unnamed = plan.unnamed(source.names, hidden)
         beside.look(source.columns(chunk, unnamed), _secrets(plan, source, chunk))
-        needed.update(settled.persons)
+        needed.add(settled)
         if plan.persons is None:
             repeats.add(source.fingerprints(chunk)[settled.kept])
     plan.require_columns(source.names, named=source.named)
@@ -264,7 +263,7 @@ def apply_to_file(
     payment: Payment | None = None
     own = name()
     with whole(output, lambda: payment, own) as stream:
-        payment = Payment.of(plan, needed, own, drawn)
+        payment = Payment.of(plan, needed.rows, own, drawn)
         sink = source.sink(stream, layout)
         try:
             for chunk, settled in _settled(plan, source, data, drawn, tell, "drawing"):

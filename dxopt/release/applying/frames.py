@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -19,7 +18,7 @@ from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
 from dxopt.release.applying.formats import ROWS, places_of_shapes
 from dxopt.release.applying.place_like import Beside, is_same
-from dxopt.release.applying.plan import Payment, Plan, Settled
+from dxopt.release.applying.plan import Needed, Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.runtime.arrow import bare_array, values_of
@@ -297,7 +296,9 @@ def apply_to_frame(
         repeats.warn("row")
     layout = plan.layout(frame.names, hidden)
     settled = Settled(kept, np.concatenate(secrets), persons)
-    payment = Payment.of(plan, Counter(persons), f"apply {token_hex(16)}", tally)
+    needed = Needed(plan)
+    needed.add(settled)
+    payment = Payment.of(plan, needed.rows, f"apply {token_hex(16)}", tally)
     try:
         if payment is not None:
             settled = payment.charge(settled)

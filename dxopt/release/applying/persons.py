@@ -67,9 +67,7 @@ class Persons:
             require_release(release)
         return cls(column, key, release or "", ledger)
 
-    def tags(
-        self, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]
-    ) -> list[bytes | None] | None:
+    def tags(self, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]) -> list[bytes] | None:
         """Return a tag for each draw, by which a ledger knows it again, and nobody its secret; None without a key."""
         if self.key is None:
             return None

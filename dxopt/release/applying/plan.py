@@ -28,6 +28,7 @@ from dxopt.release.applying.column_mapping import (
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.place_like import is_code, looks_like_place
 from dxopt.release.applying.row_checks import Tally
+from dxopt.release.budgets.charges import Level
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, no_such_column, require_header
 from dxopt.runtime.identity import identity
@@ -184,6 +185,12 @@ class Plan:
             if missing is not None:
                 raise no_such_column(option, missing, names if named else None, header)
 
+    @property
+    def cost(self) -> Level:
+        """The level of a row, and its unit."""
+        unit = per(self.table.space.unit) if self.table.space.unit else "per unit"
+        return Level(Fraction(self.table.epsilon), Fraction(self.table.delta), unit)
+
     def unnamed(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
         """Return the columns of the data that are kept without being named."""
         away = {*self.where.names, *hidden, *self.columns.drop}
@@ -230,6 +237,32 @@ class Plan:
         return Layout.of(names, self.where, made, keep=columns.keep, drop=columns.drop, hidden=hidden)
 
 
+class Needed:
+    """Counter of the rows that each person is to pay for.
+
+    With a key a draw counts once, and not at all where it was paid for before.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.rows: Counter[str] = Counter()
+        self._plan = plan
+        self._seen: set[bytes] = set()
+
+    def add(self, settled: Settled) -> None:
+        """Count the rows that are kept."""
+        persons = self._plan.persons
+        if persons is None:
+            return
+        if persons.ledger is None or persons.key is None:
+            self.rows.update(settled.persons)
+            return
+        tags = persons.tags(self._plan.table, settled.secrets, settled.persons) or []
+        new = {tag: person for tag, person in zip(tags, settled.persons, strict=True) if tag not in self._seen}
+        self._seen.update(new)
+        unpaid = persons.ledger._unpaid([*new.values()], [*new], self._plan.cost)
+        self.rows.update(person for person, asks in zip(new.values(), unpaid, strict=True) if asks)
+
+
 @dataclass(eq=False)
 class Payment:
     """The run of a ledger that pays for the rows of a plan, one chunk after another.
@@ -252,7 +285,7 @@ class Payment:
     def of(cls, plan: Plan, needed: Counter[str], name: str, tally: Tally) -> Payment | None:
         """Begin the run, or go on with the one of this name that was stopped; None without a ledger.
 
-        `needed` is how many rows each person has. Rows that cannot be paid for are counted in the tally.
+        `needed` is how many rows each person is to pay for (`Needed`). The tally counts what nobody can pay.
 
         Raises
         ------
@@ -275,23 +308,23 @@ class Payment:
         return payment
 
     def _affordable(self, needed: Counter[str]) -> dict[str, int]:
-        """Return how many of the rows `needed` each person can afford; empty with a key.
-
-        With a key a row costs nothing if the person has had the draw before, which only the charge can tell.
-        """
-        asked = needed if self.persons.key is None else {}
-        found = self.ledger.affordable(asked, **self._cost, run=self.name, drop=self.dropping)
-        if asked and not any(found.values()):
-            # no row is left: refuse, in the words of the error without dropping
-            try:
-                self.ledger.affordable(asked, **self._cost, run=self.name)
-            except BudgetExceeded as error:
-                fix = (
-                    "set larger budgets, or take a smaller epsilon: ",
-                    Option("over_budget", "drop"),
-                    " would leave no row",
-                )
-                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, *fix) from None
+        """Return how many of the rows `needed` each person can afford."""
+        # draws with a key that a run of this name has paid for are not needed, whatever run it was
+        run = self.name if self.persons.key is None else None
+        cost = self.plan.cost
+        level = {"level": cost.epsilon, "delta": cost.delta, "unit": cost.unit, "run": run}
+        try:
+            found = self.ledger.affordable(needed, **level, drop=self.dropping)
+            if not any(found.values()):
+                self.ledger.affordable(needed, **level)  # refuses, where any row was needed
+        except BudgetExceeded as error:
+            if self.persons.key is not None:
+                raise
+            drop = Option("over_budget", "drop")
+            fix = ("set larger budgets, or take a smaller epsilon: ", drop, " would leave no row")
+            if not self.dropping:
+                fix = ("keep the first rows of each person that the budget pays for: ", drop, ", or ", *error.parts)
+            raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, *fix) from None
         return found
 
     @property
@@ -299,21 +332,16 @@ class Payment:
         """True if rows that cannot be paid for are left out."""
         return self.plan.over_budget == "drop"
 
-    @property
-    def _cost(self) -> dict[str, Any]:
-        """The level of a row, and its unit, as arguments of `Budgets.charge`."""
-        table = self.plan.table
-        unit = per(table.space.unit) if table.space.unit else "per unit"
-        return {"level": Fraction(table.epsilon), "delta": Fraction(table.delta), "unit": unit}
-
     def charge(self, settled: Settled) -> Settled:
         """Pay for the next rows, and return those that are kept; after BudgetExceeded the run is given up."""
         paid = self._payable(settled) if self.dropping else settled
         key = self.persons.key
+        cost = self.plan.cost
+        level = {"level": cost.epsilon, "delta": cost.delta, "unit": cost.unit}
         tags = self.persons.tags(self.plan.table, paid.secrets, paid.persons)
         try:
             if paid.persons:
-                self.ledger.charge(self.run, self.row, paid.persons, **self._cost, tags=tags, key=key)
+                self.ledger.charge(self.run, self.row, paid.persons, **level, tags=tags, key=key)
         except BudgetExceeded:
             self.give_up()
             raise
@@ -327,7 +355,7 @@ class Payment:
 
     def give_up(self) -> None:
         """End the run, and give back what it paid, but for draws with a key: the next run finds those paid."""
-        self.ledger._give_up(self.run, refund=self.persons.key is None, seen=False)
+        self.ledger.give_up(self.run, refund=self.persons.key is None, seen=False)
         self.stage = "given up"
 
     def _payable(self, settled: Settled) -> Settled:

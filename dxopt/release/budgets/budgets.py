@@ -349,11 +349,11 @@ class Budgets(Shown):
         with self._file.reading() as db:
             return charges.run_of(db, run)[1]
 
-    def give_up(self, run: str, *, refund: bool) -> None:
+    def give_up(self, run: str, *, refund: bool, seen: bool = True) -> None:
         """End a run of which nothing was or will be published.
 
         With `refund` its payments are given back, as nothing of it was seen. Draws with tags stay paid: another run
-        may have shown them, and they cost nothing later. SpecError if it is another process's, or finished.
+        may have shown them, and they cost nothing later. SpecError if it is another's, or finished and may be `seen`.
 
         Examples
         --------
@@ -365,10 +365,6 @@ class Budgets(Shown):
         ...     print(float(budgets.account("ann").spent), budgets.totals().unfinished)
         0.0 ()
         """
-        self._give_up(run, refund=refund, seen=True)
-
-    def _give_up(self, run: str, *, refund: bool, seen: bool) -> None:
-        """Give up a run, also one that is finished unless something of it may have been `seen`."""
         with self._file.writing() as db:
             charges.give_up(db, run, refund=refund, seen=seen)
 
@@ -418,6 +414,10 @@ class Budgets(Shown):
             raise SpecError("needed", "has one person under two names", "count the rows of each person once")
         started = {person: paid.get(name, 0) for person, name in zip(needed, names, strict=True)}
         return charges.affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
+
+    def _unpaid(self, persons: Sequence[str], tags: Sequence[bytes], cost: Level) -> list[bool]:
+        with self._file.reading() as db:
+            return charges.unpaid(db, stored(persons, self._key), tags, cost)
 
     def close_runs(self, name: str | None = None) -> int:
         """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""

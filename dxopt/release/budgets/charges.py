@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
+from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
 from dxopt.release.budgets.accounts import Account, Payment, Totals, amount_text, sufficient_text, texts_of_shortfall
 from dxopt.release.budgets.ledger_file import NEW, Tags, is_stored, key_of_payment, text
@@ -200,13 +200,10 @@ def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fr
     return account.spent + rows * level.epsilon, account.spent_delta + rows * level.delta
 
 
-def refusal(
-    person: str, short: Sequence[tuple[Account, int]], level: Level, *, other: Fix = ("release nothing, or ",)
-) -> BudgetExceeded:
+def refusal(person: str, short: Sequence[tuple[Account, int]], level: Level) -> BudgetExceeded:
     """Return the error that refuses a charge: `short` has the accounts that cannot pay, and the rows asked of each.
 
-    It says what the first, `person`, has left, but not who that is, and what budget would do; `other` is offered
-    before that.
+    It says what the first, `person`, has left, but not who that is, and what budget would do.
     """
     account, count = short[0]
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
@@ -223,7 +220,9 @@ def refusal(
     unit = f" {level.unit}" if not kind else ""
     wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
     whom = " for each of them" if len(short) > 1 else ""
-    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{sufficient_text(needed)} or more{whom}")
+    return BudgetExceeded(
+        person, asked, left, wrong, f"release nothing, or set {kind}{sufficient_text(needed)} or more{whom}"
+    )
 
 
 def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Found], level: Level, key: str) -> None:
@@ -333,9 +332,6 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
         raise SpecError("ledger", "has draws with a key that do not match their tags", "it was altered")
 
 
-_OTHER = ("keep the first rows of each person that the budget pays for: ", Option("over_budget", "drop"), ", or ")
-
-
 def affordable(
     accounts: Sequence[Account], needed: Mapping[str, int], paid: Mapping[str, int], level: Level, *, drop: bool
 ) -> dict[str, int]:
@@ -351,8 +347,18 @@ def affordable(
         if found[person] < rows:
             short[person] = account, rows - paid[person]
     if short and not drop:
-        raise refusal(next(iter(short)), list(short.values()), level, other=_OTHER)
+        raise refusal(next(iter(short)), list(short.values()), level)
     return found
+
+
+def unpaid(db: sqlite3.Connection, names: Sequence[str], tags: Sequence[bytes], level: Level) -> list[bool]:
+    """Return whether each draw `(k,)` has no tag in the ledger at a level; names are as stored."""
+    texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
+    asked = (
+        "SELECT 1 FROM tags JOIN persons ON persons.id = tags.person JOIN levels ON levels.id = tags.level "
+        "WHERE persons.person = ? AND levels.epsilon = ? AND levels.delta = ? AND tags.tag = ?"
+    )
+    return [db.execute(asked, (name, *texts, tag)).fetchone() is None for name, tag in zip(names, tags, strict=True)]
 
 
 def _affordable_rows(account: Account, level: Level, most: int) -> int:

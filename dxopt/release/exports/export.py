@@ -107,8 +107,8 @@ CREATE FUNCTION {name}_random() RETURNS bytea LANGUAGE sql VOLATILE AS $$
 $$;
 
 -- A new report of a secret. Where a query draws for many rows, name what is different in each of them, such as
--- visits.id: without it the planner may draw once in LATERAL and subqueries, and give all rows one report. Draw in the
--- select list of a MATERIALIZED query, and join and filter afterwards: else the planner may draw for each pair.
+-- visits.id: without it the planner may draw once in LATERAL and subqueries, and give all rows one report. Draw in
+-- the select list of a MATERIALIZED query, and join and filter afterwards: else the planner may draw for each pair.
 CREATE FUNCTION {name}_draw(of_secret text, of_row anyelement) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF of_row IS NULL THEN

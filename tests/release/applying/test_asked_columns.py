@@ -116,7 +116,14 @@ def test_no_message_quotes_a_first_line_whose_number_is_missing(tmp_path: Path, 
         assert "XX" not in str(refused.value)
 
 
-PLACES = ["891f902e627ffff", "617548414773100543", "0x891F902E627FFFF", "POINT (4.8 45.7)", "8FQ6PR2G+3X", "geo:45.7,4.8"]
+PLACES = [
+    "891f902e627ffff",
+    "617548414773100543",
+    "0x891F902E627FFFF",
+    "POINT (4.8 45.7)",
+    "8FQ6PR2G+3X",
+    "geo:45.7,4.8",
+]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "geojson", "frame"])

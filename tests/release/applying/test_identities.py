@@ -409,7 +409,7 @@ def test_labels_of_narrow_floats(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["csv", "parquet", "geojson", "polars", "pandas Float64"])
 @pytest.mark.parametrize("outside", ["refuse", "drop"])
-def test_cells_as_floats_are_refused_whatever_the_policy(name: str, outside: str, tmp_path: Path) -> None:
+def test_cells_as_floats_are_refused_whatever_the_policy(name: str, outside: Any, tmp_path: Path) -> None:
     cells = ["872baa456ffffff", "872baa472ffffff"]
     table = dx.integer_table(dx.classic.exponential(dx.geo.h3_cells(cells=cells), epsilon=1.0))
     data = FLOATS[name](tmp_path, {"person": [float(int(cell, 16)) for cell in cells], "beds": [1.0, 2.0]})

@@ -55,7 +55,9 @@ def test_what_is_no_collection_is_refused(text: str) -> None:
 
 
 TWICE = ['"crs": {"type": "name"}, "crs": null, "features": []', '"features": [{}], "features": [{}]']
-TWICE += [f'"features": [{one}]' for one in ('{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"b": [{"a": 1, "a": 1}]}')]
+TWICE += [
+    f'"features": [{one}]' for one in ('{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"b": [{"a": 1, "a": 1}]}')
+]
 TWICE += ['"x": {"a": 1, "a": 1}, "features": []']
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dxopt.numerics.number_syntax import factor
 from dxopt.release.applying import csv_files, formats
 from dxopt.verify.published.sidecar import read_sidecar
 from dxopt.words.published import sentences
-from tests.material.people import WithLedger, town
+from tests.material.people import WithLedger, counts, town
 
 pd = pytest.importorskip("pandas")
 
@@ -102,9 +103,8 @@ class TestOverBudget(WithLedger):
     ) -> None:
         monkeypatch.setattr(formats, "ROWS", 2)
         self.ledger.set(2 * self.level)
-        if key is None:
-            # another process spends what was there when all was checked
-            monkeypatch.setattr(type(self.ledger), "affordable", lambda ledger, needed, *_, **__: dict(needed))
+        # another process spends what was there when all was checked
+        monkeypatch.setattr(type(self.ledger), "affordable", lambda ledger, needed, *_, **__: dict(needed))
         with pytest.raises(dx.BudgetExceeded) as found:
             self.apply(key=key, release="autumn" if key else None)
         assert found.value.person == "ann"
@@ -160,3 +160,36 @@ def test_the_sidecar_says_what_rows_and_budgets_come_to_between_positions(tmp_pa
     told = dict(sentences(said))["budget"]
     assert factor(3 * level * said.privacy.positions.apart) in told
     assert factor(3.5 * level * said.privacy.positions.apart) in told
+
+
+@pytest.mark.parametrize("form", ["csv", "frame"])
+def test_draws_with_a_key_are_counted_before_anything_is_paid(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several chunks the last refuses; with the budget that is advised the same call goes through."""
+    monkeypatch.setattr(formats, "ROWS", 2)
+    places = pd.DataFrame({"person": ["ann", "bob"] * 3 + ["cem"] * 5, "beds": [1, 2, 1, 2, 3, 2, *range(5)]})
+    data: Any = places if form == "frame" else tmp_path / "data.csv"
+    if form == "csv":
+        places.to_csv(data, index=False)
+    table = counts()
+    cost = Fraction(table.epsilon)
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=3 * cost) as ledger:
+
+        def apply() -> Any:
+            output = None if form == "frame" else dx.Output(tmp_path / "out.csv", force=True)
+            return dx.apply(
+                table, data, output, column="beds", within=0.5, person="person", key=KEY, release="r", ledger=ledger
+            )
+
+        with pytest.raises(dx.BudgetExceeded) as refused:
+            apply()
+        assert refused.value.asked == 5 * cost
+        assert refused.value.options == frozenset()
+        assert [ledger.account(person).spent for person in ("ann", "bob", "cem")] == [0, 0, 0]
+        assert not ledger.totals().unfinished
+        ledger.set(5 * cost, person="cem")
+        for _ in range(2):
+            apply()
+            assert [ledger.account(person).spent / cost for person in ("ann", "bob", "cem")] == [2, 1, 5]
+        ledger.check()

@@ -131,7 +131,7 @@ class TestBudgets(WithLedger):
         self.ledger.set(self.level, person="bob")
         with pytest.raises(
             dx.BudgetExceeded,
-            match=r"the person has 0.803 left of 0.803 per km, but 1.61 is .* 2 rows; .*='drop', or set 1.607",
+            match=r"the person has 0.803 left of 0.803 per km, but 1.61 is .* 2 rows; .*='drop', .* set 1.607",
         ):
             self.apply()
         assert not any(self.spent().values())

@@ -114,9 +114,8 @@ def test_postgresql_refuses_a_row_that_is_not_named(postgres: Server) -> None:
 def test_the_documents_name_rows(postgres: Server) -> None:
     text = (ROOT / "docs" / "guides" / "deploying.md").read_text(encoding="utf-8")
     (query,) = (block for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL) if "dxopt_draw(" in block)
-    visits = (
-        "CREATE TEMPORARY TABLE visits AS SELECT g AS id, 'a\\b' AS place, 45.7 AS lat FROM generate_series(1, 50) AS g;"
-    )
+    made = "SELECT g AS id, 'a\\b' AS place, 45.7 AS lat FROM generate_series(1, 50) AS g"
+    visits = f"CREATE TEMPORARY TABLE visits AS {made};"
     query = query.replace("dxopt_", "places_").replace("SELECT id,", "SELECT id, lat,").rstrip("\n;")
     asked = (query, f"{query} WHERE floor(places_points.c1) = floor(drawn.lat)")
     plans = ("", "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;")
