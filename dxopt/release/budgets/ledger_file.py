@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from urllib.parse import quote
 from dxopt.errors import DxoptError, SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
+from dxopt.runtime.atomic_write import open_private
 from dxopt.runtime.identity import encoded, identities
 from dxopt.runtime.reading import require_private
 
@@ -161,6 +162,33 @@ def _require_own_journal(file: Path) -> None:
             raise SpecError("ledger", wrong, "end the program that uses it, or remove it")
 
 
+def _make_empty(file: Path) -> bool:
+    """Make an empty file that its owner alone may read, as it says who was where how often; False if it is there now.
+
+    SpecError where there is a link that leads nowhere, or the drive keeps no file to its owner; nothing is left then.
+    """
+    try:
+        with open_private(file) as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+    except FileExistsError:
+        if file.exists():
+            return False
+        raise SpecError("ledger", f"{file} is a link that leads nowhere", "remove it, or give another name") from None
+    except OSError as error:
+        raise _unopened(file, error) from None
+    try:
+        require_private(file, mode, "ledger")
+    except SpecError:
+        file.unlink()
+        wrong = f"{file} could be read by others, as its drive keeps no file to its owner"
+        raise SpecError("ledger", wrong, "name a file on another drive") from None
+    return True
+
+
+def _unopened(file: Path, error: OSError) -> SpecError:
+    return SpecError("ledger", f"{file} cannot be opened: {error.strerror}", "give another name")
+
+
 class LedgerFile:
     """An open ledger. One object may be used by several threads, but not by a forked copy of the process.
 
@@ -178,7 +206,7 @@ class LedgerFile:
         try:
             new = not file.exists()
         except OSError as error:
-            raise SpecError("ledger", f"{file} cannot be opened: {error.strerror}", "give another name") from None
+            raise _unopened(file, error) from None
         if new and not create:
             raise SpecError("ledger", f"{file} is not there", _MAKE_IT)
         if not new and not file.is_file():
@@ -187,10 +215,11 @@ class LedgerFile:
             wrong = f"{file} has another name (a hard link), under which payments may be lost"
             raise SpecError("ledger", wrong, "remove the other name; take copies for backups")
         _require_own_journal(file)
+        made = new and _make_empty(file)
         with self._plainly():
             # By name, and never read with Python's own `open`: to close a file that SQLite has open in the same
             # process drops its locks.
-            uri = f"file:{quote(file.absolute().as_posix())}?mode={'rwc' if create else 'rw'}"
+            uri = f"file:{quote(file.absolute().as_posix())}?mode=rw"
             self._db = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
         try:
             with self._plainly():
@@ -201,13 +230,13 @@ class LedgerFile:
                 self._db.execute("PRAGMA synchronous = EXTRA")
                 self._db.execute("PRAGMA trusted_schema = OFF")
                 self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: few charges touch more than that
-                if create and not file.stat().st_size:
-                    file.chmod(0o600)  # it says who was where how often
             if create:
                 self._make(kept)
             self._check()
             require_private(file, file.stat().st_mode, "ledger")
         except BaseException:
+            if made:
+                self._remove_empty()
             self._db.close()
             raise
 
@@ -244,11 +273,22 @@ class LedgerFile:
         with self.writing() as db:
             empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if empty and not head(db, "application_id"):
+                require_private(self.file, self.file.stat().st_mode, "ledger")
                 for statement in _SCHEMA.split(";\n"):
                     db.execute(statement)
                 db.execute(f"PRAGMA application_id = {APPLICATION}")
                 db.execute(f"PRAGMA user_version = {FORMAT}")
                 db.executemany("INSERT INTO settings VALUES (?, ?)", kept.items())
+
+    def _remove_empty(self) -> None:
+        """Remove a file that was made for this ledger, unless there is something in it.
+
+        While it is read nobody writes to it; whoever waits for that is told by SQLite that the file was removed.
+        """
+        with suppress(DxoptError, OSError), self.reading() as db:
+            db.execute("SELECT count(*) FROM sqlite_master")
+            if not self.file.stat().st_size:
+                self.file.unlink()
 
     def _check(self) -> None:
         """Raise SpecError unless the file is a ledger that this dxopt knows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import shutil
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import dxopt as dx
-from dxopt.release.budgets.ledger_file import TABLES
+from dxopt.release.budgets.ledger_file import TABLES, LedgerFile
 from tests.release.budgets.reader import overspent
 
 KM = "per km"
@@ -161,6 +162,11 @@ def test_a_ledger_that_others_may_read_or_write_is_refused(ledger: Path, mode: i
     assert ledger.read_bytes() == before
     ledger.chmod(0o600)
     dx.Budgets.open(ledger).close()
+    (empty := ledger.with_name("empty.sqlite")).touch()
+    empty.chmod(mode)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(empty, create=True)
+    assert caught.value.field == "ledger" and empty.read_bytes() == b""
 
 
 def test_a_file_of_something_else_is_never_made_a_ledger(tmp_path: Path) -> None:
@@ -176,9 +182,88 @@ def test_a_file_of_something_else_is_never_made_a_ledger(tmp_path: Path) -> None
 
 
 def test_a_creation_that_was_killed_is_made_again(tmp_path: Path) -> None:
-    (file := tmp_path / "budget.sqlite").touch()
+    (file := tmp_path / "budget.sqlite").touch(0o600)
     with dx.Budgets.open(file, create=True, unit=KM, default=1) as budgets:
         assert budgets.left(["anna"]) == [1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_a_ledger_is_made_private_where_nobody_may_set_modes(
+    tmp_path: Path, mask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*given: object, **options: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chmod", refused)
+    before = os.umask(mask)
+    try:
+        dx.Budgets.open(file := tmp_path / "budget.sqlite", create=True, default=1).close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    dx.Budgets.open(file).close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+def test_a_drive_with_one_mode_for_all_files_has_no_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, before = os.open, os.umask(0o022)
+    monkeypatch.setattr(os, "open", lambda path, flags, mode=0o777: real(path, flags, 0o666))
+    try:
+        with pytest.raises(dx.SpecError) as caught:
+            dx.Budgets.open(tmp_path / "budget.sqlite", create=True, default=1)
+    finally:
+        os.umask(before)
+    assert caught.value.field == "ledger" and "chmod" not in caught.value.fix
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege")
+def test_a_link_that_leads_nowhere_makes_no_ledger(tmp_path: Path) -> None:
+    (link := tmp_path / "budget.sqlite").symlink_to(tmp_path / "elsewhere.sqlite")
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(link, create=True, default=1)
+    assert caught.value.field == "ledger"
+    assert list(tmp_path.iterdir()) == [link] and link.is_symlink()
+    dx.Budgets.open(tmp_path / "elsewhere.sqlite", create=True, default=1).close()
+    with dx.Budgets.open(link, create=True) as budgets:
+        assert budgets.default == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such limits")
+@pytest.mark.parametrize("size", [0, 1_000, 8_192, 40_000])
+def test_a_creation_that_fails_leaves_nothing(tmp_path: Path, size: int) -> None:
+    code = """
+        import resource
+        import dxopt.release.budgets
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+        dx.Budgets.open(sys.argv[1], create=True, unit="per km", default=3)
+    """
+    assert python(code, tmp_path / "budget.sqlite", size).stdout.startswith("ledger: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_creation_that_is_interrupted_removes_only_what_is_empty(
+    tmp_path: Path, filled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may have made a ledger of the file meanwhile, and have paid from it."""
+    file = tmp_path / "budget.sqlite"
+
+    def interrupted(*given: object) -> None:
+        monkeypatch.undo()
+        if filled:
+            with dx.Budgets.open(file, create=True, unit=KM, default=3) as budgets:
+                budgets.pay("anna", 0.5, unit=KM, release="r")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LedgerFile, "_make", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dx.Budgets.open(file, create=True)
+    assert file.exists() == filled
+    if filled:
+        with dx.Budgets.open(file) as budgets:
+            assert budgets.totals().rows == 1
 
 
 def test_a_ledger_is_one_private_file(ledger: Path) -> None:
