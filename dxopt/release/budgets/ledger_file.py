@@ -136,8 +136,8 @@ _WORDS = {
     sqlite3.SQLITE_READONLY_DBMOVED: ("was moved or deleted since it was opened", "open it where it is now"),
     sqlite3.SQLITE_PERM: ("cannot be written", "allow writing to it and to its folder"),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "allow reading and writing it and its folder"),
-    sqlite3.SQLITE_FULL: ("cannot be written, as the disk is full", "make room; nothing of this was charged"),
-    sqlite3.SQLITE_IOERR: ("cannot be read or written", "look at the disk; nothing of this was charged"),
+    sqlite3.SQLITE_FULL: ("cannot be written, as the disk is full", "make room"),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written", "look at the disk"),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "take a copy from before, and charge again what was released since"),
     sqlite3.SQLITE_NOTADB: ("is no ledger", "name a file that `dxopt budget` made"),
 }

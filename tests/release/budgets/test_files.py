@@ -315,7 +315,7 @@ def test_a_full_disk_charges_nothing(ledger: Path) -> None:
         run = budgets.begin("big")
         budgets.charge(run, 0, [f"person {i}" for i in range(20_000)], 0.5, unit="per km")
     """
-    assert "ledger" in (line := python(code, ledger).stdout) and "nothing of this was charged" in line
+    assert python(code, ledger).stdout.startswith("ledger: ")
     with dx.Budgets.open(ledger) as budgets:
         budgets.check()
         assert budgets.totals().rows == 1
@@ -324,8 +324,9 @@ def test_a_full_disk_charges_nothing(ledger: Path) -> None:
 def test_the_limit_of_a_database_is_a_full_disk(ledger: Path) -> None:
     with dx.Budgets.open(ledger) as budgets:
         budgets._file._db.execute("PRAGMA max_page_count = 1")  # pyright: ignore[reportPrivateUsage]
-        with pytest.raises(dx.SpecError, match="the disk is full; make room; nothing of this was charged"):
+        with pytest.raises(dx.SpecError, match="the disk is full; make room") as caught:
             budgets.charge(budgets.begin("r"), 0, [f"{i}" for i in range(9_000)], 0.1, unit=KM)
+        assert caught.value.field == "ledger"
         budgets.check()
         assert budgets.totals().rows == 1
 
