@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote as quoted
 from typing import Any
 from urllib.parse import quote
 
@@ -146,7 +147,8 @@ _WORDS = {
 def _require_own_journal(file: Path) -> None:
     """Raise SpecError where SQLite would write to a file beside the ledger, or read it, that somebody else put there.
 
-    A journal is left by a program that was killed. Ledgers have no write-ahead log.
+    A journal is left by a program that was killed. Ledgers have no write-ahead log. The fix loses no payment that may
+    be in such a file.
     """
     file = Path(os.path.realpath(file))  # as SQLite does
     for ending in ("-journal", "-wal", "-shm"):
@@ -155,10 +157,17 @@ def _require_own_journal(file: Path) -> None:
             found = beside.lstat()
         except OSError:  # it is not there, or the ledger cannot be either
             continue
-        sound = stat.S_ISREG(found.st_mode) and ending == "-journal" and file.exists()
-        own = file.stat() if sound else found
-        if not sound or (found.st_uid, found.st_nlink) != (own.st_uid, 1) or found.st_mode & ~own.st_mode:
-            wrong = f"{beside} is there, which dxopt has not made: SQLite would read payments there, or write them"
+        wrong = f"{beside} is there, which dxopt has not made: SQLite would read payments there, or write them"
+        own = file.stat() if file.exists() else None
+        if own is None or not stat.S_ISREG(found.st_mode) or (found.st_uid, found.st_nlink) != (own.st_uid, 1):
+            raise SpecError("ledger", wrong, "end the program that uses it, or move it elsewhere, and keep it")
+        if ending == "-journal" and found.st_mode & ~own.st_mode & 0o077:
+            raise SpecError("ledger", wrong, f"run chmod 600 {quoted(str(beside))}")
+        if ending == "-wal" and found.st_size:
+            merge = f'sqlite3 {quoted(str(file))} "PRAGMA journal_mode=DELETE"'
+            fix = f"end the program that uses it, and run {merge}, which writes to the ledger what is in it"
+            raise SpecError("ledger", wrong, fix)
+        if ending != "-journal":  # there are no payments in it
             raise SpecError("ledger", wrong, "end the program that uses it, or remove it")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import re
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -116,6 +118,48 @@ def test_what_is_no_sound_ledger_is_one_line(ledger: Path, message: str) -> None
     with pytest.raises(dx.SpecError, match=f"ledger: .*{message}") as caught:
         dx.Budgets.open(ledger).check()
     assert "\n" not in str(caught.value)
+
+
+def test_payments_in_a_write_ahead_log_are_kept_by_the_fix(ledger: Path) -> None:
+    """A program that was killed has left them there."""
+    code = """
+        import sqlite3
+        db = sqlite3.connect(sys.argv[1])
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("UPDATE persons SET spent_epsilon = '1'")
+        db.execute("UPDATE payments SET rows = 2")
+        db.commit()
+        os.kill(os.getpid(), 9)
+    """
+    subprocess.run([sys.executable, "-c", "import os, sys\n" + textwrap.dedent(code), ledger], check=False)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(ledger)
+    assert caught.value.field == "ledger"
+    [command] = re.findall('sqlite3 (.*) "(PRAGMA .*)"', caught.value.fix)
+    db = sqlite3.connect(shlex.split(command[0])[0])
+    db.execute(command[1])
+    db.close()
+    with dx.Budgets.open(ledger) as budgets:
+        assert budgets.account("anna").spent == 1
+        budgets.check()
+
+
+PLANTED: dict[str, Callable[[Path, Path], object]] = {
+    "a link": lambda beside, file: beside.symlink_to(spy_of(file)),
+    "with another name": lambda beside, file: beside.hardlink_to(spy_of(file)),
+    "open to others": lambda beside, file: (beside.write_bytes(b"payments"), beside.chmod(0o644)),
+    "of no ledger": lambda beside, file: (beside.write_bytes(b"payments"), beside.chmod(0o600), file.unlink()),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+@pytest.mark.parametrize("ending", ["-journal", "-wal"])
+@pytest.mark.parametrize("how", PLANTED)
+def test_what_may_have_payments_is_kept(ledger: Path, how: str, ending: str) -> None:
+    PLANTED[how](Path(f"{ledger}{ending}"), ledger)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(ledger, create=True)
+    assert caught.value.field == "ledger" and "or remove" not in caught.value.fix
 
 
 SPELLINGS = ["anna ", "7.0", "\u200banna", "anna\u0308", "1e+20", "", "9007199254740992.0", "2026-01-31 00:00:00"]
