@@ -107,8 +107,7 @@ def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
             if folder.exists():
                 # What a user put there moves along. The earlier result is moved away before the fresh one takes its
                 # name, so that whoever reads `folder` finds one result or the other, and never files of both.
-                others = shutil.ignore_patterns(*_FILES)
-                shutil.copytree(folder, fresh, symlinks=True, ignore=others, dirs_exist_ok=True)
+                shutil.copytree(folder, fresh, symlinks=True, ignore=_of_result(folder), dirs_exist_ok=True)
                 folder.replace(old / "old")
             fresh.replace(folder)
         finally:
@@ -116,6 +115,11 @@ def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
             for hidden in (fresh, old):
                 shutil.rmtree(hidden, ignore_errors=True)
     return folder
+
+
+def _of_result(folder: Path) -> Callable[[str, list[str]], set[str]]:
+    """Return a function for `shutil.copytree` that finds the files of the result itself, and none in its folders."""
+    return lambda place, names: {*names}.intersection(_FILES) if Path(place) == folder else set()
 
 
 def require_writable(folder: Path) -> None:
@@ -133,10 +137,19 @@ def _held(folder: Path) -> Iterator[None]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with locked(folder.with_name(f".{folder.name}.lock"), _PATIENCE):
             recover([folder])
+            _require_replaceable(folder)
             yield
     except OSError as error:
         wrong = f"{folder} cannot be written: {error.strerror or error}"
         raise SpecError("output", wrong, "make room, close what has it open, or name another folder") from None
+
+
+def _require_replaceable(folder: Path) -> None:
+    """Raise SpecError where a folder has the name of a file of a result, or a file that of its folder of parts."""
+    for path in map(folder.joinpath, _FILES):
+        if not path.is_symlink() and (path.is_file() if path.name == PARTS else path.is_dir()):
+            wrong = f"{path} has the name of something else that a result has"
+            raise SpecError("output", wrong, "move it away, or name another folder")
 
 
 _PATIENCE = 60.0

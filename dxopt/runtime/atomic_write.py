@@ -35,7 +35,7 @@ def replacing(
         If the file cannot be written; an earlier one is then as it was.
     """
     try:
-        hidden = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+        hidden = _hidden(file)
         stream = open_private(hidden)
     except (OSError, ValueError) as error:
         raise unwritable(field, file, error, fix) from None
@@ -61,6 +61,11 @@ def replacing(
         raise
 
 
+def _hidden(file: Path) -> Path:
+    """Return a new hidden name beside a file, which nobody can guess; no other hidden file of it has a longer one."""
+    return file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+
+
 def open_private(file: Path) -> IO[bytes]:
     """Open a stream to a new file that its owner alone may read, from the moment on at which it is made."""
     return open(file, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
@@ -73,13 +78,28 @@ def put_in_place(hidden: Path, file: Path) -> None:
     """
     if not is_replaceable(file):
         raise OSError(errno.EINVAL, "it is no plain file")
-    probe = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+    _set_usual_mode(hidden, file)
+    hidden.replace(file)
+
+
+def _set_usual_mode(hidden: Path, file: Path) -> None:
+    """Give a hidden file the mode that a new file has in its folder; its name is to be that of `file`."""
+    probe = _hidden(file)
     with probe.open("xb") as stream:
         mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
     probe.unlink()
     if stat.S_IMODE(hidden.stat().st_mode) != mode:  # some file systems have one mode for all, and let nobody set it
         hidden.chmod(mode)
-    hidden.replace(file)
+
+
+def _rehearse(file: Path) -> None:
+    """Make the hidden files by which a file gets its name, and remove them; OSError where the drive refuses one."""
+    hidden = _hidden(file)
+    open_private(hidden).close()
+    try:
+        _set_usual_mode(hidden, file)
+    finally:
+        hidden.unlink()
 
 
 def is_replaceable(file: Path) -> bool:
@@ -91,7 +111,11 @@ def is_replaceable(file: Path) -> bool:
 
 
 def require_free(file: Path, *, force: bool) -> None:
-    """Raise SpecError unless an output may be written: in a folder, and new, or with `force` no ledger and no key."""
+    """Raise SpecError unless an output may be written: in a folder, and new, or with `force` no ledger and no key.
+
+    Its hidden files are tried, so that nothing is paid for an output whose name is too long, or that cannot be given
+    its mode.
+    """
     try:
         there, replaceable = file.exists(), is_replaceable(file)
     except (OSError, ValueError) as error:
@@ -107,6 +131,10 @@ def require_free(file: Path, *, force: bool) -> None:
     if there and not force:
         wrong = f"{file} is there already"
         raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
+    try:
+        _rehearse(file)
+    except OSError as error:
+        raise unwritable("output", file, error) from None
 
 
 def _beginning(file: Path) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dxopt as dx
-from dxopt.results.folder import put_back
+from dxopt.results.folder import _FILES, PARTS, put_back, require_writable  # pyright: ignore[reportPrivateUsage]
 
 
 def small(loss: str = "distance") -> dx.Report:
@@ -148,6 +148,28 @@ def test_what_a_link_leads_to_is_not_copied(tmp_path: Path, where: str, to: str)
     small("binary").save(folder)
     assert (folder / where).is_symlink()
     assert [path for path in folder.rglob("*") if not path.is_symlink() and b"precious" in _content(path)] == []
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_nothing_of_somebody_else_is_removed(tmp_path: Path, name: str) -> None:
+    """A folder of the name of a file is not of a result; in another folder any name is of somebody else."""
+    folder = small().save(tmp_path / "out")
+    (folder / "mine").mkdir()
+    (folder / "mine" / name).write_text("precious")
+    small("binary").save(folder)
+    assert (folder / "mine" / name).read_text() == "precious"
+    place = folder / name
+    place.unlink(missing_ok=True)
+    if name != PARTS:
+        place.mkdir()
+        place /= "mine.txt"
+    place.write_text("precious")
+    for call in (small().save, require_writable):
+        with pytest.raises(dx.SpecError) as caught:
+            call(folder)
+        assert caught.value.field == "output"
+    assert place.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def _content(path: Path) -> bytes:

@@ -101,6 +101,8 @@ def whole(output: Path, paid: Callable[[], Payment | None], run: str = "") -> It
                     partials[1].open("xb").close()
         if isinstance(error, OSError):
             raise unwritable("output", output, error, "name another file" if payment is None else _AGAIN) from None
+        if payment is not None and isinstance(error, SpecError) and error.field == "ledger":
+            raise payment.told(error, "pays for no row twice") from error
         raise
 
 

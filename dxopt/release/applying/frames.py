@@ -310,9 +310,14 @@ def apply_to_frame(
             write_json(record, said.content())
         if payment is not None:
             payment.finish()
-    except BaseException:
+    except BaseException as error:
         if payment is not None and payment.stage != "given up":
             with suppress(SpecError):
                 payment.give_up()
+        if payment is not None and isinstance(error, SpecError) and error.field == "ledger":
+            if payment.persons.key is not None:
+                raise payment.told(error, "pays for no row twice") from error
+            if payment.stage != "given up":
+                raise payment.told(error, "pays anew") from error
         raise
     return found

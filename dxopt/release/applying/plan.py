@@ -358,6 +358,12 @@ class Payment:
         self.ledger.give_up(self.run, refund=self.persons.key is None, seen=False)
         self.stage = "given up"
 
+    def told(self, error: SpecError, again: str) -> SpecError:
+        """Return an error of the ledger that says what stays charged, and what `again` says of the same call."""
+        # the ledger may have charged the rows after these, and not have been able to say so
+        charged = f"at least {self.row:,} rows are charged and stay so: " if self.row else ""
+        return SpecError(error.field, error.wrong, *error.parts, f"; {charged}the same call again {again}")
+
     def _payable(self, settled: Settled) -> Settled:
         """Return the first rows of each person, as many as can be paid for."""
         payable = np.zeros(len(settled.persons), dtype=bool)

@@ -8,15 +8,17 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote as quoted
 from typing import Any
 from urllib.parse import quote
 
 from dxopt.errors import DxoptError, SpecError, required
 from dxopt.numerics.exact_rational import exactly
 from dxopt.release.keys import Key
+from dxopt.runtime.atomic_write import open_private
 from dxopt.runtime.identity import encoded, identities
 from dxopt.runtime.reading import require_private
 
@@ -135,8 +137,8 @@ _WORDS = {
     sqlite3.SQLITE_READONLY_DBMOVED: ("was moved or deleted since it was opened", "open it where it is now"),
     sqlite3.SQLITE_PERM: ("cannot be written", "allow writing to it and to its folder"),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "allow reading and writing it and its folder"),
-    sqlite3.SQLITE_FULL: ("cannot be written, as the disk is full", "make room; nothing of this was charged"),
-    sqlite3.SQLITE_IOERR: ("cannot be read or written", "look at the disk; nothing of this was charged"),
+    sqlite3.SQLITE_FULL: ("cannot be written, as the disk is full", "make room"),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written", "look at the disk"),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "take a copy from before, and charge again what was released since"),
     sqlite3.SQLITE_NOTADB: ("is no ledger", "name a file that `dxopt budget` made"),
 }
@@ -145,7 +147,8 @@ _WORDS = {
 def _require_own_journal(file: Path) -> None:
     """Raise SpecError where SQLite would write to a file beside the ledger, or read it, that somebody else put there.
 
-    A journal is left by a program that was killed. Ledgers have no write-ahead log.
+    A journal is left by a program that was killed. Ledgers have no write-ahead log. The fix loses no payment that may
+    be in such a file.
     """
     file = Path(os.path.realpath(file))  # as SQLite does
     for ending in ("-journal", "-wal", "-shm"):
@@ -154,11 +157,45 @@ def _require_own_journal(file: Path) -> None:
             found = beside.lstat()
         except OSError:  # it is not there, or the ledger cannot be either
             continue
-        sound = stat.S_ISREG(found.st_mode) and ending == "-journal" and file.exists()
-        own = file.stat() if sound else found
-        if not sound or (found.st_uid, found.st_nlink) != (own.st_uid, 1) or found.st_mode & ~own.st_mode:
-            wrong = f"{beside} is there, which dxopt has not made: SQLite would read payments there, or write them"
+        wrong = f"{beside} is there, which dxopt has not made: SQLite would read payments there, or write them"
+        own = file.stat() if file.exists() else None
+        if own is None or not stat.S_ISREG(found.st_mode) or (found.st_uid, found.st_nlink) != (own.st_uid, 1):
+            raise SpecError("ledger", wrong, "end the program that uses it, or move it elsewhere, and keep it")
+        if ending == "-journal" and found.st_mode & ~own.st_mode & 0o077:
+            raise SpecError("ledger", wrong, f"run chmod 600 {quoted(str(beside))}")
+        if ending == "-wal" and found.st_size:
+            merge = f'sqlite3 {quoted(str(file))} "PRAGMA journal_mode=DELETE"'
+            fix = f"end the program that uses it, and run {merge}, which writes to the ledger what is in it"
+            raise SpecError("ledger", wrong, fix)
+        if ending != "-journal":  # there are no payments in it
             raise SpecError("ledger", wrong, "end the program that uses it, or remove it")
+
+
+def _make_empty(file: Path) -> bool:
+    """Make an empty file that its owner alone may read, as it says who was where how often; False if it is there now.
+
+    SpecError where there is a link that leads nowhere, or the drive keeps no file to its owner; nothing is left then.
+    """
+    try:
+        with open_private(file) as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+    except FileExistsError:
+        if file.exists():
+            return False
+        raise SpecError("ledger", f"{file} is a link that leads nowhere", "remove it, or give another name") from None
+    except OSError as error:
+        raise _unopened(file, error) from None
+    try:
+        require_private(file, mode, "ledger")
+    except SpecError:
+        file.unlink()
+        wrong = f"{file} could be read by others, as its drive keeps no file to its owner"
+        raise SpecError("ledger", wrong, "name a file on another drive") from None
+    return True
+
+
+def _unopened(file: Path, error: OSError) -> SpecError:
+    return SpecError("ledger", f"{file} cannot be opened: {error.strerror}", "give another name")
 
 
 class LedgerFile:
@@ -178,7 +215,7 @@ class LedgerFile:
         try:
             new = not file.exists()
         except OSError as error:
-            raise SpecError("ledger", f"{file} cannot be opened: {error.strerror}", "give another name") from None
+            raise _unopened(file, error) from None
         if new and not create:
             raise SpecError("ledger", f"{file} is not there", _MAKE_IT)
         if not new and not file.is_file():
@@ -187,10 +224,11 @@ class LedgerFile:
             wrong = f"{file} has another name (a hard link), under which payments may be lost"
             raise SpecError("ledger", wrong, "remove the other name; take copies for backups")
         _require_own_journal(file)
+        made = new and _make_empty(file)
         with self._plainly():
             # By name, and never read with Python's own `open`: to close a file that SQLite has open in the same
             # process drops its locks.
-            uri = f"file:{quote(file.absolute().as_posix())}?mode={'rwc' if create else 'rw'}"
+            uri = f"file:{quote(file.absolute().as_posix())}?mode=rw"
             self._db = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
         try:
             with self._plainly():
@@ -201,13 +239,13 @@ class LedgerFile:
                 self._db.execute("PRAGMA synchronous = EXTRA")
                 self._db.execute("PRAGMA trusted_schema = OFF")
                 self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: few charges touch more than that
-                if create and not file.stat().st_size:
-                    file.chmod(0o600)  # it says who was where how often
             if create:
                 self._make(kept)
             self._check()
             require_private(file, file.stat().st_mode, "ledger")
         except BaseException:
+            if made:
+                self._remove_empty()
             self._db.close()
             raise
 
@@ -244,11 +282,22 @@ class LedgerFile:
         with self.writing() as db:
             empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if empty and not head(db, "application_id"):
+                require_private(self.file, self.file.stat().st_mode, "ledger")
                 for statement in _SCHEMA.split(";\n"):
                     db.execute(statement)
                 db.execute(f"PRAGMA application_id = {APPLICATION}")
                 db.execute(f"PRAGMA user_version = {FORMAT}")
                 db.executemany("INSERT INTO settings VALUES (?, ?)", kept.items())
+
+    def _remove_empty(self) -> None:
+        """Remove a file that was made for this ledger, unless there is something in it.
+
+        While it is read nobody writes to it; whoever waits for that is told by SQLite that the file was removed.
+        """
+        with suppress(DxoptError, OSError), self.reading() as db:
+            db.execute("SELECT count(*) FROM sqlite_master")
+            if not self.file.stat().st_size:
+                self.file.unlink()
 
     def _check(self) -> None:
         """Raise SpecError unless the file is a ledger that this dxopt knows."""

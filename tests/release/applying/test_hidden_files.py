@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +103,64 @@ main()
     assert done.returncode == (0 if ignored else 1), done.stderr
     assert (tmp_path / "b.csv").exists() == ignored
     assert not [*tmp_path.glob(".*")]
+
+
+WRITING = ["csv", "geojson", "parquet", "pandas object"]
+
+
+def asked_of(folder: Path, form: str, size: int = 20, letter: str = "z") -> tuple[Any, Any, Path]:
+    """The data and the output of a call, and the file that it writes, whose name has `size` bytes."""
+    data = TEXT[form](folder, ROWS)
+    ending = data.suffix if isinstance(data, Path) else ".json"
+    letters, rest = divmod(size - len(ending), len(letter.encode()))
+    file = folder / f"{letter * letters}{'z' * rest}{ending}"
+    return data, file if isinstance(data, Path) else dx.Output(sidecar=file), file
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are limited by letters there")
+@pytest.mark.parametrize("letter", ["z", "é"])
+@pytest.mark.parametrize("form", WRITING)
+def test_a_name_that_is_too_long_for_any_file_of_a_run_costs_nothing(tmp_path: Path, form: str, letter: str) -> None:
+    refused: list[bool] = []
+    key = dx.Key(bytes(range(32)))  # what is drawn with one is not given back
+    with dx.Budgets.open(tmp_path / "l.sqlite", create=True, unit="per unit", default=9) as budgets:
+        budgets._file._db.execute("PRAGMA synchronous = OFF")  # pyright: ignore[reportPrivateUsage]
+        for size in range(210, 258, 1 if form == "csv" else 3):
+            (folder := tmp_path / str(size)).mkdir()
+            data, output, file = asked_of(folder, form, size, letter)
+            given = {path.name for path in folder.iterdir()}
+            try:
+                options: dict[str, Any] = {"person": "person", "ledger": budgets, "key": key, "release": str(size)}
+                dx.apply(counts(), data, output, column="beds", **options)
+            except dx.SpecError as error:
+                assert error.field == "output"
+                assert {path.name for path in folder.iterdir()} == given
+                assert not [one for one in budgets.history("ann") if one.release == str(size)]
+                refused.append(True)
+            else:
+                assert file.exists() and budgets.totals().unfinished == ()
+                refused.append(False)
+    assert refused == sorted(refused) and {*refused} == {False, True}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("form", WRITING)
+def test_nothing_is_paid_where_a_drive_lets_nobody_set_modes(
+    tmp_path: Path, form: str, mask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*given: Any, **options: Any) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    data, output, file = asked_of(tmp_path, form)
+    with dx.Budgets.open(tmp_path / "l.sqlite", create=True, unit="per unit", default=9) as budgets:
+        given = {path.name for path in tmp_path.iterdir()}
+        monkeypatch.setattr(os, "chmod", refused)
+        call = partial(dx.apply, counts(), data, output, column="beds", person="person", ledger=budgets)
+        if mask == 0o077:  # then files are their owner's alone anyway
+            call()
+            assert file.exists() and budgets.totals().rows == 2
+        else:
+            with pytest.raises(dx.SpecError) as caught:
+                call()
+            assert caught.value.field == "output"
+            assert budgets.totals().rows == 0 and {path.name for path in tmp_path.iterdir()} == given

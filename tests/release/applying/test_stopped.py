@@ -180,6 +180,66 @@ def test_a_run_that_is_stopped_is_paid_for_once(how: Any, when: str, older: bool
     assert at >= 8
 
 
+def unwritable_ledger(*given: Any, **options: Any) -> None:
+    raise dx.SpecError("ledger", "cannot be written", "make room")
+
+
+def charged_by(error: dx.SpecError | None) -> int:
+    """The number of rows that an error says are charged; 0 where it has none."""
+    assert error is not None and error.field == "ledger"
+    return sum(int(number) for number in re.findall(r"\d+", error.fix))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("asked", [{}, {"key": KEY, "release": "autumn"}], ids=["new draws", "key"])
+@pytest.mark.parametrize("form", FILES)
+def test_a_ledger_that_fails_within_a_run_says_what_is_charged(
+    form: str, asked: dict[str, Any], when: str, tmp_path: Path
+) -> None:
+    """Where it fails after rows were charged, the program cannot know of these."""
+    failed: list[str] = []
+    for at in range(99):
+        (folder := tmp_path / str(at)).mkdir()
+        data, error = TEXT[form](folder, ROWS), None
+        with opened(folder) as ledger:
+            with pytest.MonkeyPatch.context() as patch:
+                stops = Stops(patch, at, when, unwritable_ledger)
+                try:
+                    apply(data, folder / f"out{data.suffix}", ledger, **asked)
+                    break
+                except dx.SpecError as caught:
+                    error = caught
+            if (step := stops.calls[at]) in ("charge", "finish"):
+                failed.append(step)
+                known = {"charge": 2 * failed[1:].count("charge"), "finish": len(ROWS["beds"])}[step]
+                assert charged_by(error) == known <= ledger.totals().rows
+                assert when == "after" or ledger.totals().rows == known
+                apply(data, folder / f"out{data.suffix}", ledger, **asked)
+                assert ledger.account("ann").spent == 2 * LEVEL
+    assert failed == ["charge"] * (1 if form == "parquet" else 3) + ["finish"]
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+@pytest.mark.parametrize("key", [None, KEY])
+@pytest.mark.parametrize("step", ["charge", "finish"])
+def test_a_ledger_that_fails_for_a_frame_says_what_stays_charged(
+    step: str, key: dx.Key | None, stuck: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is `stuck`, nothing can be given back either."""
+    asked: dict[str, Any] = {} if key is None else {"key": key, "release": "autumn"}
+    with opened(tmp_path) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(dx.Budgets, step, unwritable_ledger)
+            if stuck:
+                patch.setattr(dx.Budgets, "_give_up", unwritable_ledger)
+            with pytest.raises(dx.SpecError) as caught:
+                apply(pd.DataFrame(ROWS), None, ledger, **asked)
+        stays = step == "finish" and (stuck or key is not None)
+        assert charged_by(caught.value) == ledger.totals().rows == (5 if stays else 0)
+        apply(pd.DataFrame(ROWS), None, ledger, **asked)
+        assert ledger.account("ann").spent == (4 if stays and key is None else 2) * LEVEL
+
+
 @pytest.mark.parametrize("form", FILES)
 @pytest.mark.parametrize("pays", [False, True])
 def test_every_format(form: str, pays: bool, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
+import re
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -18,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import dxopt as dx
-from dxopt.release.budgets.ledger_file import TABLES
+from dxopt.release.budgets.ledger_file import TABLES, LedgerFile
 from tests.release.budgets.reader import overspent
 
 KM = "per km"
@@ -117,6 +120,48 @@ def test_what_is_no_sound_ledger_is_one_line(ledger: Path, message: str) -> None
     assert "\n" not in str(caught.value)
 
 
+def test_payments_in_a_write_ahead_log_are_kept_by_the_fix(ledger: Path) -> None:
+    """A program that was killed has left them there."""
+    code = """
+        import sqlite3
+        db = sqlite3.connect(sys.argv[1])
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("UPDATE persons SET spent_epsilon = '1'")
+        db.execute("UPDATE payments SET rows = 2")
+        db.commit()
+        os.kill(os.getpid(), 9)
+    """
+    subprocess.run([sys.executable, "-c", "import os, sys\n" + textwrap.dedent(code), ledger], check=False)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(ledger)
+    assert caught.value.field == "ledger"
+    [command] = re.findall('sqlite3 (.*) "(PRAGMA .*)"', caught.value.fix)
+    db = sqlite3.connect(shlex.split(command[0])[0])
+    db.execute(command[1])
+    db.close()
+    with dx.Budgets.open(ledger) as budgets:
+        assert budgets.account("anna").spent == 1
+        budgets.check()
+
+
+PLANTED: dict[str, Callable[[Path, Path], object]] = {
+    "a link": lambda beside, file: beside.symlink_to(spy_of(file)),
+    "with another name": lambda beside, file: beside.hardlink_to(spy_of(file)),
+    "open to others": lambda beside, file: (beside.write_bytes(b"payments"), beside.chmod(0o644)),
+    "of no ledger": lambda beside, file: (beside.write_bytes(b"payments"), beside.chmod(0o600), file.unlink()),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+@pytest.mark.parametrize("ending", ["-journal", "-wal"])
+@pytest.mark.parametrize("how", PLANTED)
+def test_what_may_have_payments_is_kept(ledger: Path, how: str, ending: str) -> None:
+    PLANTED[how](Path(f"{ledger}{ending}"), ledger)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(ledger, create=True)
+    assert caught.value.field == "ledger" and "or remove" not in caught.value.fix
+
+
 SPELLINGS = ["anna ", "7.0", "\u200banna", "anna\u0308", "1e+20", "", "9007199254740992.0", "2026-01-31 00:00:00"]
 
 
@@ -161,6 +206,11 @@ def test_a_ledger_that_others_may_read_or_write_is_refused(ledger: Path, mode: i
     assert ledger.read_bytes() == before
     ledger.chmod(0o600)
     dx.Budgets.open(ledger).close()
+    (empty := ledger.with_name("empty.sqlite")).touch()
+    empty.chmod(mode)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(empty, create=True)
+    assert caught.value.field == "ledger" and empty.read_bytes() == b""
 
 
 def test_a_file_of_something_else_is_never_made_a_ledger(tmp_path: Path) -> None:
@@ -176,9 +226,88 @@ def test_a_file_of_something_else_is_never_made_a_ledger(tmp_path: Path) -> None
 
 
 def test_a_creation_that_was_killed_is_made_again(tmp_path: Path) -> None:
-    (file := tmp_path / "budget.sqlite").touch()
+    (file := tmp_path / "budget.sqlite").touch(0o600)
     with dx.Budgets.open(file, create=True, unit=KM, default=1) as budgets:
         assert budgets.left(["anna"]) == [1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_a_ledger_is_made_private_where_nobody_may_set_modes(
+    tmp_path: Path, mask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*given: object, **options: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chmod", refused)
+    before = os.umask(mask)
+    try:
+        dx.Budgets.open(file := tmp_path / "budget.sqlite", create=True, default=1).close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    dx.Budgets.open(file).close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+def test_a_drive_with_one_mode_for_all_files_has_no_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, before = os.open, os.umask(0o022)
+    monkeypatch.setattr(os, "open", lambda path, flags, mode=0o777: real(path, flags, 0o666))
+    try:
+        with pytest.raises(dx.SpecError) as caught:
+            dx.Budgets.open(tmp_path / "budget.sqlite", create=True, default=1)
+    finally:
+        os.umask(before)
+    assert caught.value.field == "ledger" and "chmod" not in caught.value.fix
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege")
+def test_a_link_that_leads_nowhere_makes_no_ledger(tmp_path: Path) -> None:
+    (link := tmp_path / "budget.sqlite").symlink_to(tmp_path / "elsewhere.sqlite")
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Budgets.open(link, create=True, default=1)
+    assert caught.value.field == "ledger"
+    assert list(tmp_path.iterdir()) == [link] and link.is_symlink()
+    dx.Budgets.open(tmp_path / "elsewhere.sqlite", create=True, default=1).close()
+    with dx.Budgets.open(link, create=True) as budgets:
+        assert budgets.default == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such limits")
+@pytest.mark.parametrize("size", [0, 1_000, 8_192, 40_000])
+def test_a_creation_that_fails_leaves_nothing(tmp_path: Path, size: int) -> None:
+    code = """
+        import resource
+        import dxopt.release.budgets
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+        dx.Budgets.open(sys.argv[1], create=True, unit="per km", default=3)
+    """
+    assert python(code, tmp_path / "budget.sqlite", size).stdout.startswith("ledger: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_creation_that_is_interrupted_removes_only_what_is_empty(
+    tmp_path: Path, filled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may have made a ledger of the file meanwhile, and have paid from it."""
+    file = tmp_path / "budget.sqlite"
+
+    def interrupted(*given: object) -> None:
+        monkeypatch.undo()
+        if filled:
+            with dx.Budgets.open(file, create=True, unit=KM, default=3) as budgets:
+                budgets.pay("anna", 0.5, unit=KM, release="r")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LedgerFile, "_make", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dx.Budgets.open(file, create=True)
+    assert file.exists() == filled
+    if filled:
+        with dx.Budgets.open(file) as budgets:
+            assert budgets.totals().rows == 1
 
 
 def test_a_ledger_is_one_private_file(ledger: Path) -> None:
@@ -230,7 +359,7 @@ def test_a_full_disk_charges_nothing(ledger: Path) -> None:
         run = budgets.begin("big")
         budgets.charge(run, 0, [f"person {i}" for i in range(20_000)], 0.5, unit="per km")
     """
-    assert "ledger" in (line := python(code, ledger).stdout) and "nothing of this was charged" in line
+    assert python(code, ledger).stdout.startswith("ledger: ")
     with dx.Budgets.open(ledger) as budgets:
         budgets.check()
         assert budgets.totals().rows == 1
@@ -239,8 +368,9 @@ def test_a_full_disk_charges_nothing(ledger: Path) -> None:
 def test_the_limit_of_a_database_is_a_full_disk(ledger: Path) -> None:
     with dx.Budgets.open(ledger) as budgets:
         budgets._file._db.execute("PRAGMA max_page_count = 1")  # pyright: ignore[reportPrivateUsage]
-        with pytest.raises(dx.SpecError, match="the disk is full; make room; nothing of this was charged"):
+        with pytest.raises(dx.SpecError, match="the disk is full; make room") as caught:
             budgets.charge(budgets.begin("r"), 0, [f"{i}" for i in range(9_000)], 0.1, unit=KM)
+        assert caught.value.field == "ledger"
         budgets.check()
         assert budgets.totals().rows == 1
 
