@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input
+from dxopt.cli.shared import Json
 
 if TYPE_CHECKING:
     from dxopt.release.keys import Key
@@ -103,7 +103,7 @@ def apply_table(
     from dxopt.release.budgets import Budgets
     from dxopt.release.keys import Key
 
-    with bad_input(), warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
         if prior is not None:
             required_choice("prior", prior, ("uniform",))
@@ -158,8 +158,7 @@ def export_table(
     from dxopt.release.exports import export
     from dxopt.release.tables import IntegerTable
 
-    with bad_input():
-        typer.echo(export(IntegerTable.load(result), to, output, force=force))
+    typer.echo(export(IntegerTable.load(result), to, output, force=force))
 
 
 @commands.command("key", epilog="Example: dxopt key people.key")
@@ -169,6 +168,5 @@ def new_key(
     """Write a new key for draws that give a person the same report again, and print its fingerprint."""
     from dxopt.release.keys import Key
 
-    with bad_input():
-        key = Key.new()
-        typer.echo(f"{key.save(file)}: key {key.fingerprint}")
+    key = Key.new()
+    typer.echo(f"{key.save(file)}: key {key.fingerprint}")
