@@ -446,6 +446,13 @@ def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
     return value
 
 
+class OrNull:
+    """Mark of an entry of a list that may be null, for its JSON Schema."""
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [handler(core), {"type": "null"}]}
+
+
 class EditorSchema(GenerateJsonSchema):
     """JSON Schema in which a key that may be left out is never null, as problem files refuse null."""
 
