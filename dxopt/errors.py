@@ -353,8 +353,10 @@ def required(field: str, given: Any, kinds: Any, fix: str) -> None:
 
 def required_choice(field: str, given: Any, choices: Collection[str]) -> None:
     """Raise SpecError about a field unless what is given for it is one of some choices."""
+    fix = f"choose one of {', '.join(choices)}"
+    required(field, given, str, fix)
     if given not in choices:
-        raise SpecError(field, f"is {given!r}", f"choose one of {', '.join(choices)}")
+        raise SpecError(field, f"is {given!r}", fix)
 
 
 def optional(name: str) -> Any:

@@ -16,7 +16,7 @@ from dxopt.model.sampling import Sampler, required_mechanism
 
 def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
     """Return a loss as one of the reports of the mechanism; SpecError where it is about another number of them."""
-    required_mechanism(mechanism)
+    required_mechanism(mechanism, Mechanism)
     resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
     if len(resolved.reports) != len(mechanism.reports):
         raise SpecError("loss", f"has {len(resolved.reports)} columns", f"the mechanism has {len(mechanism.reports)}")
@@ -33,7 +33,7 @@ def matching(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
     >>> print(dx.evaluate.matching(mechanism, "uniform").tolist())
     [0.25, 0.25, 0.25, 0.25]
     """
-    required_mechanism(mechanism)
+    required_mechanism(mechanism, Mechanism)
     return Prior.of(prior, mechanism.space).probabilities
 
 

@@ -14,12 +14,13 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_level
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.coerce import as_list, as_weights
 from dxopt.numerics.number_syntax import Written
 from dxopt.runtime.display import Shown
 from dxopt.spaces.chains import EQUAL, TightChains
 from dxopt.spaces.naming import Naming
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 __all__ = [
     "Learned",
@@ -243,6 +244,7 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     >>> print(dx.characterise.posterior(mechanism, "uniform", 0).round(3).tolist())
     [0.665, 0.245, 0.09]
     """
+    required_mechanism(mechanism, Mechanism)
     found = _found(reports, Naming(mechanism.reports.labels, None, "report"), "reports")
     likely = joint(mechanism, prior)[:, found].sum(axis=1)
     if not likely.any():
@@ -336,6 +338,7 @@ def after_hiding(
     >>> print(round(learned.gain, 3), round(learned.limit, 3), round(learned.bound, 3))
     0.832 0.832 2.0
     """
+    required_mechanism(mechanism, Mechanism)
     images = _checked_hiding(mechanism.space, hiding)
     hidden = matching(mechanism, prior)[:, None] * mechanism.matrix[images]
     found = most_telling(joint(mechanism, prior), hidden)
@@ -363,6 +366,7 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
     >>> print(round(near.gain, 3), "at most", round(near.bound, 3))
     0.62 at most 1.0
     """
+    required_mechanism(mechanism, Mechanism)
     inside = _found(members, mechanism.space.naming, "members")
     weights = matching(mechanism, prior)[inside]
     if not weights.any():
@@ -382,6 +386,7 @@ def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
     >>> print(dx.characterise.hiding_distance(dx.line(4), [0, 0, 0, 0]))
     3.0
     """
+    required_space(space)
     return float(space.distances[np.arange(len(space)), _checked_hiding(space, hiding)].max())
 
 
@@ -394,6 +399,7 @@ def diameter(space: MetricSpace, members: ArrayLike) -> float:
     >>> print(dx.characterise.diameter(dx.line(10), [2, 3, 7]))
     5.0
     """
+    required_space(space)
     inside = _found(members, space.naming, "members")
     return float(space.distances[np.ix_(inside, inside)].max())
 
@@ -439,6 +445,7 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
     >>> print(tightness.broken)
     (0, 1)
     """
+    required_space(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     everything = np.arange(len(space))
     # A step is maximal where φ swaps two secrets and moves them as far as it moves any.
@@ -462,6 +469,7 @@ def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLi
     >>> print(tightness.broken)
     None
     """
+    required_space(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     for members in as_list(neighbourhoods, "neighbourhoods", "give a list of arrays"):
         found = _found(members, space.naming, "members")

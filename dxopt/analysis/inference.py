@@ -246,6 +246,8 @@ def rate_distortion(
         raise SpecError("slope", "and max_loss are given together, or neither is", "give one of the two")
     value = as_number(max_loss, "max_loss") if slope is None else as_number(slope, "slope", *NONNEGATIVE)
     tolerance, limit = as_number(tolerance, "tolerance", *FROM_0), checked_count("limit", limit, 0)
+    if slope is not None and not value * float(np.abs(losses.matrix).max()) <= _MOST_EXPONENT:
+        raise SpecError("slope", f"is {value:g}, too steep for doubles with these losses", "give a smaller one")
     with Stop(partial=partial) as stop:
         curve = RateCurve(space, losses.reports, believed, losses.matrix, tolerance, limit, stop)
         found = curve.at(value) if slope is not None else curve.within(value)
@@ -254,6 +256,7 @@ def rate_distortion(
 
 _STEEPEST = 2.0**60
 _HALVINGS = 200
+_MOST_EXPONENT = 1e300
 _SELDOM = 1e-100
 """Reports that are less likely count as impossible, so that no weight underflows in some rows only."""
 

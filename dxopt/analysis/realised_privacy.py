@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.arguments import channel_of
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required_choice
 from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_delta
@@ -165,6 +165,7 @@ def divergence(
     kullback_leibler 0.462
     total_variation 0.462
     """
+    required_mechanism(mechanism, Mechanism)
     chosen = _divergence_of(kind, order)
     channel = mechanism.matrix
     related = np.argwhere(bound_pairs(mechanism.space.distances, pairs))
@@ -173,6 +174,8 @@ def divergence(
 
 def _divergence_of(kind: str | Divergence, order: float | None) -> Divergence:
     """Return the divergence of a name, or the function given; SpecError where there is none of that name or order."""
+    if not callable(kind):
+        required_choice("kind", kind, (*DIVERGENCES, RENYI))
     if kind == RENYI:
         of = as_number(
             order, "order", "give a positive number other than 1", lambda one: 0 < one < 1e300 and one != 1
@@ -182,8 +185,6 @@ def _divergence_of(kind: str | Divergence, order: float | None) -> Divergence:
         raise SpecError("order", f"is {order} for {kind}", "leave it out, or ask for renyi")
     if callable(kind):
         return kind
-    if kind not in DIVERGENCES:
-        raise SpecError("kind", f"there is no {kind!r}", f"choose one of {', '.join([*DIVERGENCES, RENYI])}")
     return DIVERGENCES[kind]
 
 

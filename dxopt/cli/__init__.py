@@ -6,19 +6,28 @@ import codecs
 import sys
 from io import TextIOWrapper
 
-from dxopt.errors import not_installed
-
 
 def main() -> None:
-    """Run the command line; exit with 2 where what a command needs is not installed, as in a light installation."""
-    _tolerate_any_letter()
+    """Run the command line; exit with 2 where what a command needs is not installed, as in a light installation.
+
+    Ctrl-C while the commands are loaded exits with 1, as in a command.
+    """
     try:
+        _tolerate_any_letter()
         from dxopt.cli.application import run
 
         run()
     except ModuleNotFoundError as error:
+        from dxopt.errors import not_installed
+
         print(not_installed(error), file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        # Python dies of SIGINT, whatever the exit code, if the last `exec` (dataclasses use it) ended by Ctrl-C.
+        exec("")
 
 
 def _tolerate_any_letter() -> None:

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import errno
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dxopt import __version__
 from dxopt.cli import budgets, installation, releases, results, solving
+from dxopt.cli.shared import bad_input
+
+
+class _Commands(TyperGroup):
+    """Commands that all end alike at bad input and at Ctrl-C, also while they load what they need."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read the arguments."""
+        with bad_input():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        with bad_input():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
+    cls=_Commands,
     help="Optimal mechanisms for metric differential privacy, with proofs.",
     epilog="Example: dxopt solve town.yaml",
     no_args_is_help=True,
@@ -42,15 +60,12 @@ def options(version: Version = False) -> None:
 
 
 def run() -> None:
-    """Run a command: bad arguments exit with 2, an unexpected Ctrl-C and a full disk with 1."""
+    """Run a command: bad arguments exit with 2, a full disk with 1."""
     if "" in sys.argv[1:]:  # a path that is empty would be this folder
         typer.echo("arguments: one is empty; name what is meant, or write an option of no text as --unit=", err=True)
         sys.exit(2)
     try:
         app()
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(1)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input
+from dxopt.cli.shared import Json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,32 +47,31 @@ def budget(
     from dxopt.release.budgets import Budgets
     from dxopt.release.keys import Key
 
-    with bad_input():
-        if unset and (person is None or amount is not None):
-            raise SpecError("unset", "is of one person, and sets no amount", "give --person alone")
-        if delta is not None and amount is None:
-            raise SpecError("delta", "is given without a budget", "give --set as well")
-        # a bad amount is refused before the file of a ledger is made
-        asked = None if amount is None else (amount_of(amount, "budget"), amount_of(delta or 0, "delta"))
-        with Budgets.open(
-            ledger, create=amount is not None, unit=unit, key=None if key_file is None else Key.load(key_file)
-        ) as budgets:
-            if asked is not None:
-                budgets.set(asked[0], person=person, delta=asked[1])
-            if unset and person is not None:
-                budgets.unset(person)
-            closed = budgets.close_runs() if close_runs else 0
+    if unset and (person is None or amount is not None):
+        raise SpecError("unset", "is of one person, and sets no amount", "give --person alone")
+    if delta is not None and amount is None:
+        raise SpecError("delta", "is given without a budget", "give --set as well")
+    # a bad amount is refused before the file of a ledger is made
+    asked = None if amount is None else (amount_of(amount, "budget"), amount_of(delta or 0, "delta"))
+    with Budgets.open(
+        ledger, create=amount is not None, unit=unit, key=None if key_file is None else Key.load(key_file)
+    ) as budgets:
+        if asked is not None:
+            budgets.set(asked[0], person=person, delta=asked[1])
+        if unset and person is not None:
+            budgets.unset(person)
+        closed = budgets.close_runs() if close_runs else 0
+        if check:
+            budgets.check()
+        if as_json:
+            _print_json(budgets, person)
+        else:
+            _print_tables(budgets, person)
+            if closed:
+                typer.echo(f"runs that were closed: {closed}")
             if check:
-                budgets.check()
-            if as_json:
-                _print_json(budgets, person)
-            else:
-                _print_tables(budgets, person)
-                if closed:
-                    typer.echo(f"runs that were closed: {closed}")
-                if check:
-                    said = "everybody has spent the sum of their payments, once for each tag, within their budget"
-                    typer.echo(f"checked: {said}")
+                said = "everybody has spent the sum of their payments, once for each tag, within their budget"
+                typer.echo(f"checked: {said}")
 
 
 def _print_tables(budgets: Budgets, person: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input
+from dxopt.cli.shared import Json
 
 commands = typer.Typer()
 
@@ -14,8 +14,7 @@ def compile_ahead() -> None:
     """Compile ahead what solves need, once after installation, and say where it is kept."""
     from dxopt.solving.warm_up import warm_up
 
-    with bad_input():
-        typer.echo(warm_up(progress=typer.echo))
+    typer.echo(warm_up(progress=typer.echo))
 
 
 @commands.command("schema", epilog="Example: dxopt schema > problem.schema.json")

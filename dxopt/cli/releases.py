@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input
+from dxopt.cli.shared import Json
 
 if TYPE_CHECKING:
     from dxopt.release.keys import Key
@@ -28,7 +28,7 @@ _DROP = "Column to leave out; may be given again. Without that of the secret, `r
 _LEAN = "Add the radius alone; levels and what was done are in OUT.dxopt.json."
 _DELIMITER = "Delimiter of CSV: , ; | or tab. It is guessed otherwise."
 _DECIMAL = "Decimal mark of numbers in text: . or , and guessed otherwise."
-_ENCODING = "Encoding of CSV, such as cp1252; UTF-8 or UTF-16 otherwise."
+_ENCODING = "Encoding of CSV, such as cp1252; UTF-8, UTF-16 or UTF-32 otherwise."
 _HEADER = "Whether the first line of CSV names the columns; otherwise it does, unless it looks like data."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
 _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
@@ -103,7 +103,7 @@ def apply_table(
     from dxopt.release.budgets import Budgets
     from dxopt.release.keys import Key
 
-    with bad_input(), warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
         if prior is not None:
             required_choice("prior", prior, ("uniform",))
@@ -158,8 +158,7 @@ def export_table(
     from dxopt.release.exports import export
     from dxopt.release.tables import IntegerTable
 
-    with bad_input():
-        typer.echo(export(IntegerTable.load(result), to, output, force=force))
+    typer.echo(export(IntegerTable.load(result), to, output, force=force))
 
 
 @commands.command("key", epilog="Example: dxopt key people.key")
@@ -169,6 +168,5 @@ def new_key(
     """Write a new key for draws that give a person the same report again, and print its fingerprint."""
     from dxopt.release.keys import Key
 
-    with bad_input():
-        key = Key.new()
-        typer.echo(f"{key.save(file)}: key {key.fingerprint}")
+    key = Key.new()
+    typer.echo(f"{key.save(file)}: key {key.fingerprint}")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input
+from dxopt.cli.shared import Json
 
 commands = typer.Typer()
 
@@ -40,9 +40,8 @@ def map_folder(
     from dxopt.results.maps.map import require_ending, save_map
     from dxopt.results.reading import load
 
-    with bad_input():
-        require_ending(output)
-        typer.echo(save_map(load(folder), output, secret=secrets_of(secret, label, index, point), underlay=underlay))
+    require_ending(output)
+    typer.echo(save_map(load(folder), output, secret=secrets_of(secret, label, index, point), underlay=underlay))
 
 
 @commands.command("report", epilog="Example: dxopt report results")
@@ -58,19 +57,18 @@ def report_page(
     from dxopt.results.page import save_page
     from dxopt.runtime.progress import Live
 
-    with bad_input():
-        with Live(after=2.0) as progress:
-            page = output or folder / PAGE
-            written = save_page(
-                folder,
-                page,
-                title=title,
-                underlay=underlay,
-                figures=figures,
-                tell=lambda line: progress.tell(str(folder), line),
-            )
-        for file in written:
-            typer.echo(file)
+    with Live(after=2.0) as progress:
+        page = output or folder / PAGE
+        written = save_page(
+            folder,
+            page,
+            title=title,
+            underlay=underlay,
+            figures=figures,
+            tell=lambda line: progress.tell(str(folder), line),
+        )
+    for file in written:
+        typer.echo(file)
 
 
 @commands.command("explain", epilog="Example: dxopt explain results/town --epsilon 0.5:2:0.5")
@@ -101,7 +99,7 @@ def explain_results(
     from dxopt.words.published import is_published, published
 
     told = []
-    with bad_input(), Live(after=2.0) as progress, Stop() as stop:
+    with Live(after=2.0) as progress, Stop() as stop:
         levels = None if epsilon is None else read_levels(epsilon)
         for place in results:
             if is_published(place):
@@ -165,7 +163,7 @@ def verify_results(
     from dxopt.runtime.progress import Live
     from dxopt.verify import verify_all, verify_published
 
-    with bad_input(), Live(after=2.0) as progress, TemporaryDirectory() as made:
+    with Live(after=2.0) as progress, TemporaryDirectory() as made:
         tell = functools.partial(progress.tell, str(path))
         if result is None:
             verdict = verify_all(path, tell=tell)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input
+from dxopt.cli.shared import Json
 from dxopt.runtime.cluster import using
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _add_solving_command(name: str, show: Show, help: str) -> None:
         verbose: Verbose = False,
     ) -> None:
         how = {"show": show, "verbose": verbose, "epsilon": epsilon}
-        with bad_input(), using(cluster, device):
+        with using(cluster, device):
             _run_and_print(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
 
 
@@ -113,7 +113,7 @@ def sweep_files(
     with its picture, its figures as CSV, and a result for every level.
     """
     how = {"show": "reports", "verbose": verbose, "sweep": (epsilon, method)}
-    with bad_input(), using(cluster, device):
+    with using(cluster, device):
         _run_and_print(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
 
 
@@ -150,21 +150,20 @@ def _run_and_print(
         if not as_json:
             print_answer(answer, "details" if verbose else show)
 
-    with bad_input():
-        overrides = Overrides(
-            solver,
-            tolerance,
-            time_limit,
-            compare=COMPARABLE if show == "comparisons" else None,
-            epsilon=None if epsilon is None else read_level(epsilon),
-            sweep=None if sweep is None else AtLevels(read_levels(sweep[0]), tuple(sweep[1]) if sweep[1] else None),
-            strict=strict,
-        )
-        with Live(several=apart is not None) as progress:
-            how = {"overrides": overrides, "force": force, "tell": progress.tell}
-            if apart is None:
-                outcome = run(paths, output, **how, finished=finished)
-            else:
-                outcome = run_apart(paths, output, **how, **apart, settled=progress_printer(progress))
+    overrides = Overrides(
+        solver,
+        tolerance,
+        time_limit,
+        compare=COMPARABLE if show == "comparisons" else None,
+        epsilon=None if epsilon is None else read_level(epsilon),
+        sweep=None if sweep is None else AtLevels(read_levels(sweep[0]), tuple(sweep[1]) if sweep[1] else None),
+        strict=strict,
+    )
+    with Live(several=apart is not None) as progress:
+        how = {"overrides": overrides, "force": force, "tell": progress.tell}
+        if apart is None:
+            outcome = run(paths, output, **how, finished=finished)
+        else:
+            outcome = run_apart(paths, output, **how, **apart, settled=progress_printer(progress))
     print_outcome(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)

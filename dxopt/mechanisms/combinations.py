@@ -15,7 +15,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.sampling import Sampler, required_mechanism
-from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.coerce import as_flag, as_numbers
 from dxopt.proofs.user_channel import certify
 from dxopt.spaces.labels import Tuples
 
@@ -154,7 +154,7 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     epsilon = max(level.epsilon for level in levels)
     delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
     rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
-    if visible:
+    if as_flag(visible, "visible"):
         labels = [f"{number}: {label}" for number, one in enumerate(mechanisms) for label in one.reports.labels]
         matrix, reports = np.concatenate(rows, axis=1), Reports(tuple(labels))
     else:

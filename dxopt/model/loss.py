@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.reports import Reports
+from dxopt.model.reports import Reports, required_reports
 from dxopt.numerics.coerce import as_number, as_numbers
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, error_text
@@ -20,7 +20,7 @@ from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import Paths, in_blocks
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.positions import NAME_DEGREES, require_latitude_first, require_same_order
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 from dxopt.spaces.units import checked_unit, squared_unit
 
 NamedLoss = Callable[[MetricSpace, Reports, NDArray[np.int64]], NDArray[np.float64]]
@@ -259,7 +259,9 @@ class Loss(Shown):
             return replace(cls.of(loss, space, reports), unit=checked_unit(unit))
         if isinstance(loss, Loss):
             return loss
+        required_space(space)
         if reports is not None:
+            required_reports(reports)
             if len(reports.axes) == 2 and isinstance(space.metric, OnEarth):
                 require_latitude_first(reports.axes, "reports", NAME_DEGREES)
             require_same_order(reports.axes, space.axes, "reports")

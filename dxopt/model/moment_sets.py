@@ -207,7 +207,8 @@ def rows_of_marginals(space: MetricSpace, marginals: Sequence[ArrayLike | None] 
     marginals = as_list(marginals, "marginals", "give one for each coordinate")
     if len(shape) != len(marginals) or math.prod(shape) != len(space):
         wrong = f"are {len(marginals)} for a space of {len(shape)} coordinates"
-        raise SpecError("marginals", wrong, "give one for each coordinate of a grid or product, or None")
+        fix = "give one for each coordinate of a grid or product, ~ (in Python None) where it may be any"
+        raise SpecError("marginals", wrong, fix)
     places = np.array(np.unravel_index(np.arange(len(space)), shape))
     rows: list[Row] = []
     for axis, one in enumerate(marginals):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required_choice
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Everyone, Hull, PriorSet
@@ -234,6 +234,8 @@ def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | 
     SpecError
         If the name is unknown, there is no budget, or the objective does not go with a set.
     """
+    if not isinstance(objective, Objective):
+        required_choice("objective", objective, (*_BY_NAME, WorstExpectedLoss.name))
     if priors is not None:
         return _over(objective, priors)
     if isinstance(objective, WorstExpectedLoss | WorstRegret):
@@ -246,8 +248,6 @@ def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | 
         raise SpecError("objective", "adversary_error needs a budget", "give dx.AdversaryError(max_loss=...)")
     if objective in (WorstExpectedLoss.name, WorstRegret.name):
         raise SpecError("objective", f"{objective} needs a set of priors", "give prior=dx.Prior.hull([...])")
-    if objective not in _BY_NAME:
-        raise SpecError("objective", f"there is no {objective!r}", f"choose one of {', '.join(_BY_NAME)}")
     return OBJECTIVES[objective]()
 
 

@@ -403,6 +403,7 @@ class Prior:
         [0.75, 0.0, 0.25]
         """
         slack = as_number(within, "within", *SHARE)
+        required_space(space)
         rows = [*rows_of_marginals(space, marginals), *rows_of_totals(space, totals)]
         if not rows:
             raise SpecError("prior", "fits nothing", "give marginals, totals, or both")

@@ -20,6 +20,7 @@ from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, Worst
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.privacy import checked_delta, checked_level
+from dxopt.model.reports import required_reports
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.hockey_stick import PAIRS
 from dxopt.numerics.number_syntax import Written, shortened
@@ -319,7 +320,7 @@ def _up_to(loss: Loss, max_loss: float, space: MetricSpace) -> Loss:
 
 def _require_same_reports(given: Reports, of_loss: Reports) -> None:
     """Raise SpecError unless the given reports are those of a `Loss`, which would be taken instead."""
-    required("reports", given, Reports, "give dx.Reports")
+    required_reports(given)
     alike = given.labels is of_loss.labels or tuple(given.labels) == tuple(of_loss.labels)
     here: Any = given.points
     there: Any = of_loss.points

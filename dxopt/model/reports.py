@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.runtime.archive import Arrays, names_in
 from dxopt.runtime.display import Shown
 from dxopt.spaces.geo.areas import inside
@@ -112,6 +112,11 @@ class Reports(Shown):
             return cls.of(space)
         points = None if space.points is None else space.points[found]
         return cls(tuple(space.labels[x] for x in found.tolist()), points)
+
+
+def required_reports(reports: Any, field: str = "reports") -> None:
+    """Raise SpecError unless reports are given."""
+    required(field, reports, Reports, "give dx.Reports, such as dx.Reports.at(points)")
 
 
 def pack_reports(reports: Reports) -> Arrays:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required_choice
 from dxopt.numerics.coerce import NONNEGATIVE, POSITIVE, as_number, as_weights, keep_number
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.lattices import line, torus
@@ -73,8 +73,8 @@ class Smoothing:
 
     def __post_init__(self) -> None:
         keep_number(self, "add", *NONNEGATIVE)
-        if self.kernel is not None and self.kernel not in KERNELS:
-            raise SpecError("smoothing", f"has no kernel {self.kernel!r}", f"choose one of {', '.join(KERNELS)}")
+        if self.kernel is not None:
+            required_choice("kernel", self.kernel, KERNELS)
         if (self.kernel is None) != (self.bandwidth is None):
             missing = "bandwidth" if self.bandwidth is None else "kernel"
             raise SpecError("smoothing", f"has no {missing}", "give kernel and bandwidth together, or neither")

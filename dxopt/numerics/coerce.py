@@ -99,6 +99,13 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
     raise SpecError(field, _what_is_wrong(given), fix)
 
 
+def as_flag(given: Any, field: str) -> bool:
+    """Return what is true or false as a bool; SpecError about anything else, numbers among it."""
+    if not isinstance(given, bool | np.bool_):
+        raise SpecError(field, f"is {short_repr(given)}", "give True or False")
+    return bool(given)
+
+
 def as_list(given: Any, field: str, fix: str) -> list[Any]:
     """Return several as a list; SpecError where they are none, as text is not."""
     scalar = isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0

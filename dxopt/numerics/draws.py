@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.numerics.coerce import checked_count
 
 Indices = NDArray[np.int64]
@@ -31,8 +31,7 @@ def words(size: int, rng: np.random.Generator | None = None) -> NDArray[np.uint6
 
 def generator(rng: np.random.Generator) -> np.random.Generator:
     """Return the generator that was given; SpecError where it is none, as where it is a number."""
-    if not isinstance(rng, np.random.Generator):
-        raise SpecError("rng", f"is {rng!r}", "give np.random.default_rng(...), or leave it out")
+    required("rng", rng, np.random.Generator, "give np.random.default_rng(...), or leave it out")
     return rng
 
 

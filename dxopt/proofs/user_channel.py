@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError
+from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError, required
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.problem import PROBLEM_CELLS, Problem
-from dxopt.numerics.coerce import as_numbers
+from dxopt.model.reports import required_reports
+from dxopt.numerics.coerce import as_flag, as_numbers
 from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
 from dxopt.numerics.number_syntax import Written, six_digits_up
 from dxopt.numerics.rounding import UNIT
@@ -166,6 +167,10 @@ def certify(
     matrix
     """
     required_space(space)
+    if reports is not None:
+        required_reports(reports)
+    required("name", name, str | None, "give text")
+    repair = as_flag(repair, "repair")
     given = _channel(without_dust(mechanism) if repair else mechanism, space, reports)
     problem = privacy_alone(space, given.reports, epsilon, delta, pairs)
     if not repair:

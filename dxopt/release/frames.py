@@ -16,10 +16,11 @@ from dxopt.errors import SpecError, optional
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
+from dxopt.model.reports import required_reports
 from dxopt.numerics.coerce import NONNEGATIVE, as_number
 from dxopt.runtime.identity import each
 from dxopt.spaces.naming import Naming, written
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,10 +105,12 @@ def mechanism_from_frame(
     >>> print(dx.mechanism_from_frame(space, frame).matrix.tolist())
     [[0.75, 0.25], [0.25, 0.75]]
     """
+    required_space(space)
     _require_pandas(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
     if reports is None:
         same = {*space.naming.rows(frame.columns, "columns")} == {*range(len(space))}
         reports = Reports.of(space) if same else Reports(tuple(map(written, each(frame.columns, "columns"))))
+    required_reports(reports)
     rows = _positions(space.labels, frame.index, "index")
     order = _positions(reports.labels, frame.columns, "columns")
     return Mechanism.from_matrix(space, _require_numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
@@ -141,6 +144,7 @@ def prior_from_frame(
     >>> print(dx.prior_from_frame(space, seen, missing=0).probabilities.tolist())
     [0.25, 0.75, 0.0]
     """
+    required_space(space)
     _require_pandas(series, "series", "Series", ("index", "dtype", "to_numpy"))
     weights = _require_numbers(series, "series")
     fix = "write missing=0 to give weight 0 to what it lacks, or add them" if missing is None else None

@@ -13,6 +13,7 @@ from dxopt.errors import Interrupted
 from dxopt.model.plausibility import Warnings, every_kind, of_priors, of_problem
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import as_flag
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -84,9 +85,10 @@ def announcing(*, level: bool = True) -> Callable[[Callable[P, R]], Callable[P, 
         def answering(*args: P.args, **kwargs: P.kwargs) -> R:
             problem = args[0] if args else kwargs.get("problem")
             told = announce(problem, kwargs.get("priors"), level=level)
+            partial = as_flag(kwargs.get("partial", False), "partial")
             with unannounced():
                 answer = function(*args, **kwargs)
-            return announce_answer(answer, told, partial=bool(kwargs.get("partial")))
+            return announce_answer(answer, told, partial=partial)
 
         return answering
 

@@ -18,6 +18,7 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import AdversaryError, WorstLoss, WorstRegret
 from dxopt.model.plausibility import of_answer
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import as_flag
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Claim
 from dxopt.proofs.certify import Certificate
@@ -241,7 +242,7 @@ class Report(Result):
         table : bool
             Without, as in the parts of a comparison, no table is made.
         """
-        made = self.table if table else "it is one of several that are compared"
+        made = self.table if as_flag(table, "table") else "it is one of several that are compared"
         found = self.mechanism
         # what is proven of a matrix is in the claims, so that the mechanism has no privacy of its own in the file
         bare = replace(found, privacy=None) if isinstance(found, MatrixMechanism) else found

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.runtime import devices
 from dxopt.runtime.cluster_worker import HERE
 from dxopt.runtime.process import Process
@@ -74,8 +74,10 @@ def require_address(address: str) -> None:
     """
     if not all(map(find_spec, ("distributed", "cryptography"))):
         raise SpecError("cluster", "needs Dask and cryptography", "pip install 'dxopt[distributed]'")
-    if not isinstance(address, str) or not _is_address(address):
-        raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler with its port")
+    fix = "write local:4, or the address of a scheduler with its port"
+    required("cluster", address, str, fix)
+    if not _is_address(address):
+        raise SpecError("cluster", f"is {address!r}", fix)
 
 
 def _is_address(address: str) -> bool:

@@ -250,9 +250,13 @@ def _share(given: Iterable[bool]) -> float:
 
 
 def _encoding_of(path: Path, most: int) -> str:
-    """Return the encoding that the mark at the beginning tells, that of every second byte 0, or UTF-8."""
+    """Return the encoding that the mark at the beginning or the places of the bytes that are 0 tell, or UTF-8."""
     with open_file(path, most) as stream:
         head = stream.read(_BLOCK)
+    if head.startswith((codecs.BOM_UTF32_BE, codecs.BOM_UTF32_LE)):
+        return "utf-32"
+    if 2 * head.count(0) > len(head):  # at least two of the four bytes of a letter are 0
+        return "utf-32-le" if head[0] else "utf-32-be"
     zeros = head[::2].count(0), head[1::2].count(0)
     if head.startswith(_MARKS):
         return "utf-16"

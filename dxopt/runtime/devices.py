@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required_choice
 
 GPU = "gpu"
 CPU = "cpu"
@@ -42,10 +42,9 @@ def device_named(name: str) -> Device | None:
     SpecError
         If there is no such name, CuPy is not installed, or it finds no GPU that works.
     """
+    required_choice("device", name, (CPU, GPU))
     if name == CPU:
         return None
-    if name != GPU:
-        raise SpecError("device", f"is {name!r}", "write gpu, or leave it out")
     if find_spec("cupy") is None:
         raise SpecError("device", "needs CuPy", "pip install 'dxopt[gpu]'")
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import Option, SpecError, UnsupportedError
+from dxopt.errors import Option, SpecError, UnsupportedError, required
 from dxopt.numerics.coerce import as_numbers
 from dxopt.spaces.metrics import Metric
 
@@ -240,6 +240,7 @@ def nodes_and_edges(
         If it is no graph, it is empty, or a length is missing, negative or not finite; the message names the edge.
     """
     required_graph(graph)
+    required("weight", weight, str | None, "give the name of an attribute of edges, or leave it out")
     nodes = list(graph)
     position = {node: i for i, node in enumerate(nodes)}
     # Graphs of any kind take the name of an attribute here; where there is none, the lengths are not looked at.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import as_flag, as_list, checked_count
 from dxopt.runtime.reading import MOST_VECTORS, as_path, open_file
 from dxopt.spaces.distances import MATRIX_POINTS
 from dxopt.spaces.metrics import Metric
@@ -77,7 +77,7 @@ def embedding(
     path = as_path(file, "file")
     found = _chosen(path, words) if words is not None else _first(path, top)
     vectors = np.array(list(found.values()))
-    if normalise:
+    if as_flag(normalise, "normalise"):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all():
             word = list(found)[int(np.flatnonzero(lengths == 0)[0])]
@@ -104,7 +104,7 @@ def _first(path: Path, top: int | None) -> dict[str, Array]:
 
 def _chosen(path: Path, words: Iterable[str]) -> dict[str, Array]:
     """Read some words of a file, in the order in which they are asked for; the first line of each counts."""
-    asked = [words] if isinstance(words, str) else list(words)
+    asked = [words] if isinstance(words, str) else as_list(words, "words", "give a list of words")
     if not asked or not all(isinstance(word, str) for word in asked):
         raise SpecError("words", "are no words", "give at least one, as text")
     missing = set(asked)

@@ -135,12 +135,12 @@ def _lattice(
 ) -> tuple[Structure, Metric]:
     """Return the structure of a grid or torus, and the metric of the grid; SpecError where an argument is wrong."""
     structure = Structure(kind, _checked_shape(shape), as_number(spacing, "spacing", *POSITIVE))
-    if metric not in NORMS:
+    if not isinstance(metric, str) or metric not in NORMS:
         fix = f"choose one of {', '.join(NORMS)}"
         if callable(metric):
             wrong = "is a function, which makes no regular grid"
             raise SpecError("metric", wrong, f"{fix}, or use dx.MetricSpace.from_points(points, metric)")
-        raise SpecError("metric", f"{metric!r} is not a lattice metric", fix)
+        raise SpecError("metric", f"is {short_repr(metric)}, which is not a lattice metric", fix)
     return structure, metric_named(metric)
 
 

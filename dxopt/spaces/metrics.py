@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, optional
+from dxopt.errors import SpecError, optional, required_choice
 from dxopt.runtime.plugins import OrPlugins, Plugins
 from dxopt.runtime.registry import Registry
+from dxopt.spaces.units import checked_unit
 
 
 class Metric(Protocol):
@@ -86,8 +87,7 @@ class OnEarth(OnNumbers):
     def prepare(self, points: NDArray) -> Self:
         """Return the metric itself; SpecError where the unit is none, or a point has no latitude and longitude."""
         super().prepare(points)
-        if self.unit not in self.units:
-            raise SpecError("unit", f"there is no {self.unit!r}", f"choose one of {', '.join(self.units)}")
+        required_choice("unit", self.unit, self.units)
         if points.shape[1] != 2:
             raise SpecError("points", f"{self.name} needs 2 columns, not {points.shape[1]}", "give (lat, lon)")
         outside = beyond_degrees(points)
@@ -224,8 +224,7 @@ METRICS_ON_EARTH: dict[str, type[OnEarth]] = {
 
 def on_earth(name: str, unit: str) -> OnEarth:
     """Return a metric on the Earth by its name; SpecError where there is none of this name."""
-    if name not in METRICS_ON_EARTH:
-        raise SpecError("metric", f"{name!r} is not one on the Earth", f"choose one of {', '.join(METRICS_ON_EARTH)}")
+    required_choice("metric", name, METRICS_ON_EARTH)
     return METRICS_ON_EARTH[name](unit)
 
 
@@ -240,12 +239,13 @@ NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 
 def metric_named(metric: str | Metric, unit: str = "") -> Metric:
     """Return a metric by its registered name, in a unit where it is on the Earth; a metric object as it is."""
+    checked_unit(unit)
     if isinstance(metric, str):
         if metric not in METRICS:
             raise SpecError("metric", f"there is no {metric!r}", METRIC_NAMES.fix())
         kind = METRICS.get(metric)
         return kind(unit) if unit and issubclass(kind, OnEarth) else kind()
-    if isinstance(metric, type) or not hasattr(metric, "block"):
+    if isinstance(metric, type) or not all(hasattr(metric, part) for part in ("block", "prepare")):
         fix = f"choose one of {', '.join(METRIC_NAMES.listed())}, or give a function of two points"
         raise SpecError("metric", f"is of type {type(metric).__name__}", fix)
     return metric

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import as_flag, checked_count
 from dxopt.spaces.callables import Distance, truth_of, value_distances
 from dxopt.spaces.distances import MATRIX_POINTS
 from dxopt.spaces.products import product
@@ -87,9 +87,9 @@ class Universe:
         >>> print(dx.Universe.databases([0, 1], 2, absent=True, empty=False).labels)
         ('(0, 0)', '(0, 1)', '(0, ∅)', '(1, 0)', '(1, 1)', '(1, ∅)', '(∅, 0)', '(∅, 1)')
         """
-        listed = (*_checked_values(values, "values"), *([None] if absent else []))
+        listed = (*_checked_values(values, "values"), *([None] if as_flag(absent, "absent") else []))
         databases = _tuples(listed, checked_count("records", records), "records")
-        nobody = None if empty else (None,) * records
+        nobody = None if as_flag(empty, "empty") else (None,) * records
         return cls("databases", tuple(one for one in databases if one != nobody), listed)
 
     @classmethod

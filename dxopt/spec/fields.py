@@ -239,7 +239,7 @@ def _parse_edge(value: Any) -> tuple[str, str, float]:
 
 def _as_whole(value: Any) -> Any:
     """Return a float such as 1e6 as the whole number that it is, up to 2^53: beyond that floats skip some."""
-    if isinstance(value, float) and 2**53 < value < math.inf:
+    if isinstance(value, float) and value > 2**53:
         raise bad(f"is {value_in_words(value)}, which is too large", f"give {2**53:,} at most")
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else value
 
@@ -369,7 +369,9 @@ class Kinds(Discriminator):
         """Build the union, preceded by a check of the kind whose error names all kinds that there are."""
         models = [one for one in get_args(source) if _is_section(one)]
         kinds = list(dict.fromkeys(kind for one in models for kind in one.kinds()))
-        check = partial(_require_kind, kinds, named=len(models) < len(get_args(source)))
+        bare = [mark for one in get_args(source) if one not in models for mark in get_args(one)[1:]]
+        names = [mark for mark in bare if isinstance(mark, OneOf)]
+        check = partial(_require_kind, kinds, names[0].names if names else ())
         tagged = [
             (one, tag)
             for one in get_args(source)
@@ -430,13 +432,15 @@ def kind_of(value: Any) -> str | None:
     return f"{kind} {written if written in value and other not in value else other}"
 
 
-def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
-    """Return a mapping with one of the kinds, or a text where `named` allows bare names; refuse all else."""
+def _require_kind(kinds: Sequence[str], names: Iterable[str], value: Any) -> Any:
+    """Return a mapping with one of the kinds, or a text where there are bare names; refuse all else."""
+    named = [*names]
     choice = f"one of {', '.join(kinds)}"
     if isinstance(value, str) and named:
         return value
     if not isinstance(value, dict):
-        raise bad(f"is {value_in_words(value)}", f"give a mapping with a kind, {choice}")
+        besides = f"give {', '.join(named)}, or " if named else "give "
+        raise bad(f"is {value_in_words(value)}", f"{besides}a mapping with a kind, {choice}")
     if "kind" not in value:
         raise bad("is missing", f"add a kind, {choice}", "kind")
     if not isinstance(kind := value["kind"], str):
@@ -444,6 +448,13 @@ def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
     if kind not in kinds:
         raise bad(f"there is no {kind!r}", advice(kind, kinds), "kind")
     return value
+
+
+class OrNull:
+    """Mark of an entry of a list that may be null, for its JSON Schema."""
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [handler(core), {"type": "null"}]}
 
 
 class EditorSchema(GenerateJsonSchema):
@@ -489,7 +500,7 @@ class CsvDialect(Section):
         None, description="Decimal mark of numbers, a point or a comma; guessed otherwise.", examples=[","]
     )
     encoding: Text | None = Field(
-        None, description="Encoding, such as cp1252; UTF-8 or UTF-16 otherwise.", examples=["cp1252"]
+        None, description="Encoding, such as cp1252; UTF-8, UTF-16 or UTF-32 otherwise.", examples=["cp1252"]
     )
     header: bool | None = Field(
         None, description="Whether the first line names the columns; otherwise they are column_1, column_2, ..."

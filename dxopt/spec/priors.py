@@ -296,8 +296,9 @@ class FittingPriors(f.Section):
     """All priors that fit marginals and totals."""
 
     kind: Literal["fitting"] = Field(description="All priors that fit marginals, and totals of regions.")
-    marginals: list[list[f.NonNegative]] | None = Field(
-        None, description="For each coordinate of a grid or product the probabilities of its values."
+    marginals: list[Annotated[list[f.NonNegative] | None, f.OrNull()]] | None = Field(
+        None,
+        description="For each coordinate of a grid or product the probabilities of its values, or `~` for any.",
     )
     totals: list[Total] = Field([], description="Regions, with the least and the largest probability of each.")
     within: f.Fraction = Field(1e-9, description="By how much a prior may miss each of them.")

@@ -186,6 +186,7 @@ def compare(
     """
     required_problem(problem, "comparison")
     asked = checked_methods(methods)
+    required("priors", priors, Mapping | None, "give a dictionary from names to priors")
     others = _under_others(problem, priors or {})
     if reference is not None:
         required("reference", reference, Report, "give what dx.solve found for this problem")

@@ -241,7 +241,7 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
             )
             mean = isinstance(search.high.problem.objective, ExpectedLoss)
             raise SpecError("max_loss", wrong, f"lower it{_WORST if mean else ''}")
-        raise SpecError("low", f"is {low:g}, where no more than {loss:.10g} need be lost already", "lower it")
+        raise SpecError("low", f"is {ends[0]:g}, where no more than {loss:.10g} need be lost already", "lower it")
     last = search.known[-1].problem.epsilon
     proof = search.known[-1].certificate
     if search.high is None and last >= ends[1]:

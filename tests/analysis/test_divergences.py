@@ -70,7 +70,7 @@ def test_reports_that_one_secret_never_gives() -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(dx.SpecError, match="there is no 'entropy'; choose one of max"):
+    with pytest.raises(dx.SpecError, match="kind: is 'entropy'; choose one of max"):
         dx.evaluate.divergence(OWN, "entropy")
     with pytest.raises(dx.SpecError, match=r"^order: "):
         dx.evaluate.divergence(OWN, "renyi")

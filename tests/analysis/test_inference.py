@@ -127,6 +127,19 @@ def test_no_channel_of_that_loss_says_less(seed: int) -> None:
         )
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("steepness", [1e30, 1e299, 1e301, 1e308])
+@pytest.mark.parametrize("largest", [1e-9, 1.0, 1e9])
+def test_a_slope_is_refused_where_doubles_overflow(steepness: float, largest: float) -> None:
+    space = dx.line(2, step=largest)
+    if steepness * largest <= 1e300:
+        assert rate_distortion(space, "uniform", slope=steepness).loss == 0
+        return
+    with pytest.raises(dx.SpecError) as refused:
+        rate_distortion(space, "uniform", slope=steepness)
+    assert refused.value.field == "slope"
+
+
 def test_with_the_distance_it_is_private_at_twice_the_slope() -> None:
     space = dx.grid((3, 4))
     prior = weights(space)

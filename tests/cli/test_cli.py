@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 from typer.testing import CliRunner
 
 import dxopt as dx
@@ -204,6 +205,26 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     assert re.search(r"2-big .* proven +interrupted", stdout)
     assert "3-never: not started" in stderr
     assert "Traceback" not in stderr
+
+
+@pytest.mark.parametrize("name", sorted(get_group(app).commands))
+def test_ctrl_c_anywhere_in_a_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    group = get_group(app)
+    command = group.commands[name]
+    command.params, command.callback = [], interrupted
+    with pytest.raises(SystemExit) as ended:
+        group.main([name])
+    assert ended.value.code == 1
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
+def test_ctrl_c_while_commands_are_loaded() -> None:
+    code = "import dxopt.cli as cli; cli._tolerate_any_letter = lambda: exec('raise KeyboardInterrupt'); cli.main()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", "interrupted\n")
 
 
 def test_where_results_cannot_go_is_said_before_the_work(tmp_path: Path) -> None:

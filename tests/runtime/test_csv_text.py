@@ -156,8 +156,8 @@ def test_what_is_said_is_not_guessed(tmp_path: Path) -> None:
             assert refused.value.field.endswith(key)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_without_a_mark(encoding: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+def test_wide_letters_without_a_mark_too(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes("lat,lon,é\n48.85,2.25,a\n".encode(encoding))
     assert CsvText.of(tmp_path / "in.csv", Dialect(), ["lat"], most=100).names == ("lat", "lon", "é")
 

@@ -194,7 +194,7 @@ def test_the_command_line_takes_a_device(
     )
     bad = CliRunner().invoke(app, [*command, "town.yaml", "--device", "tpu"])
     assert bad.exit_code == 2
-    assert bad.stderr == "device: is 'tpu'; write gpu, or leave it out\n"
+    assert bad.stderr == "device: is 'tpu'; choose one of cpu, gpu\n"
     good = CliRunner().invoke(app, [*command, "town.yaml", "--device", "gpu"])
     assert good.exit_code == 0, good.output
     assert cupy

@@ -116,11 +116,11 @@ def test_spaces_on_the_earth(metric: str) -> None:
 
 
 def test_bad_metrics() -> None:
-    with pytest.raises(dx.SpecError, match="'euclidean' is not one on the Earth"):
+    with pytest.raises(dx.SpecError, match="metric: is 'euclidean'; choose one of haversine"):
         dx.geo.points([[45, 5], [46, 5]], metric="euclidean")
     with pytest.raises(dx.SpecError, match="straight distances, not geodesic"):
         dx.geo.points([[45, 5], [45.1, 5]], metric="geodesic", project=True)
-    with pytest.raises(dx.SpecError, match="no 'feet'"):
+    with pytest.raises(dx.SpecError, match="unit: is 'feet'"):
         dx.geo.points([[45, 5], [46, 5]], metric="geodesic", unit="feet")
 
 

@@ -32,6 +32,8 @@ GOOD = {
     "prior: {kind: box, lower: [0.1, 0.1, 0.1]}": Box,
     "prior: {kind: box, around: {kind: corner, point: {index: 1}}, ratio: 2}": Box,
     "prior: {kind: fitting, marginals: [[1], [0.2, 0.3, 0.5]]}": Fitting,
+    "prior: {kind: fitting, marginals: [null, [0.2, 0.3, 0.5]]}": Fitting,
+    "prior: {kind: fitting, marginals: [~, [0.2, 0.3, 0.5]]}": Fitting,
     "prior: {kind: fitting, totals: [{points: [{index: 0}, {index: 1}], low: 0.2, high: 0.4}]}": Fitting,
 }
 
@@ -72,6 +74,7 @@ BAD = {
     "prior: {kind: box, around: uniform}": (2, 1, "prior.ratio"),
     "prior: {kind: fitting}": (2, 1, "prior"),
     "prior: {kind: fitting, marginals: [[1]]}": (2, 24, "prior.marginals"),
+    "prior: {kind: fitting, marginals: [~, ~]}": (2, 1, "prior"),
     "prior: {kind: fitting, totals: [{points: [{index: 9}]}]}": (2, 33, "prior.totals[0]"),
     "prior: uniform\nobjective: regret": (3, 12, "objective"),
     "prior: {kind: hull, priors: [uniform]}\nobjective: worst_loss": (3, 12, "objective"),

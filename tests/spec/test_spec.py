@@ -206,6 +206,7 @@ def test_whole_numbers_may_have_an_exponent_and_their_cap_is_told(folder: Path) 
         "1e9": "space.size: is the number 1000000000; give a number of at most 1000000",
         "1.5": "space.size: is the number 1.5; give a whole number",
         "1e300": "which is too large; give 9,007,199,254,740,992 at most",
+        "9" * 5000: "which is too large; give 9,007,199,254,740,992 at most",
         "-3.0": "space.size: is the number -3; give a number of at least 1",
     }.items():
         assert str(refusal(folder, small(f"{{kind: line, size: {written}}}"))).endswith(wrong)

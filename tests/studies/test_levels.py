@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -172,6 +173,8 @@ def test_few_solves() -> None:
         ),
         (0.5, {"low": 3.0}, r"^low: is 3, where no more than 0\.15\d* need be lost already; lower it$"),
         (0.5, {"low": 2.0, "high": 1.0}, "^high: is 1, not above 2; give a larger one$"),
+        (0.5, {"low": "6/2"}, r"^low: is 3, where"),
+        (0.5, {"low": Fraction(3)}, r"^low: is 3, where"),
         (0.5, {"low": -1.0}, "^low: is -1; give a positive finite number$"),
         (0.5, {"high": "big"}, "^high: is the text 'big'; give a number"),
         (math.nan, {}, "^max_loss: is nan; give a finite number$"),

@@ -1,7 +1,8 @@
-"""Arguments of all public functions and methods: numbers and paths of any type are taken, or refused by a DxoptError.
+"""Arguments of all public functions and methods: values of any type are taken, or refused by a DxoptError.
 
-The signatures say which parameters are numbers and paths. Each is given every value of `NUMBERS`, and paths those of
-`PATHS`, beside sound arguments for the others, which `GIVEN` has by name, and `OWN` for one function.
+Every parameter is given every value of `THINGS`. The signatures say which are numbers and paths: these are given
+those of `NUMBERS` and `PATHS` as well, beside sound arguments for the others. `GIVEN` has these by name, and `OWN`
+those of one function.
 """
 
 from __future__ import annotations
@@ -97,6 +98,37 @@ TRIANGLE = {"type": "Polygon", "coordinates": [[[4.7, 45.6], [4.9, 45.6], [4.9, 
 SUMS = dx.sanitisation.product_sanitisation(NOISE, 2)
 PLANE = dx.grid((2, 2))
 
+TOTAL = dx.queries.total(UNIVERSE)
+NOISE_OF_TOWN = dx.classic.planar_laplace(TOWN, epsilon=1.0)
+NOISE_OF_TOTAL = dx.classic.geometric(TOTAL.space(), epsilon=1.0)
+THINGS: dict[str, Any] = {
+    "none": None,
+    "true": True,
+    "number": 2,
+    "real": 0.5,
+    "letters": "x",
+    "missing": pd.NA,
+    "array": np.array([0.5, 0.5]),
+    "array of texts": np.array(["all", "uniform"]),
+    "array of one": np.array(["all"]),
+    "series": pd.Series([1, 2]),
+    "frame": pd.DataFrame({"a": [1, 2]}),
+    "list": [[0], [1]],
+    "list of nothing": [[]],
+    "mapping": {"kind": "x"},
+    "set": {1},
+    "object": object(),
+    "table": TABLE,
+    "mechanism": NOISE,
+    "mechanism of others": dx.classic.exponential(PLANE, epsilon=1.0),
+    "space": LINE,
+    "space of others": PLANE,
+    "prior": dx.Prior.uniform(LINE),
+    "priors": [dx.Prior.uniform(LINE), None],
+    "problem": PROBLEM,
+    "reports": NOISE.reports,
+}
+
 GIVEN: dict[str, Any] = {
     "alphabet": "ab", "around": dx.Prior.uniform(LINE), "better": NOISE, "beliefs": "uniform", "counts": [1, 2, 3],
     "data": ["0", "1"], "database": [0, 1], "delta": 0.1, "diameter": 1.0, "distance": 1.0, "east": 4.1,
@@ -114,6 +146,37 @@ GIVEN: dict[str, Any] = {
 }  # fmt: skip
 """Sound arguments by the names of parameters."""
 OWN: dict[str, dict[str, Any]] = {
+    "dx.BeliefPairs.coupled_worlds": {"universe": dx.Universe.databases([0, 1], 2, absent=True)},
+    "dx.BeliefPairs.pufferfish": {"secrets": [([0], [1])]},
+    "dx.IntegerTable.probability": {"report": "0"},
+    "dx.IntegerTable.sample_for": {"persons": ["a"], "key": dx.Key.new(), "secret": "1"},
+    "dx.Loss.of": {"loss": "distance"},
+    "dx.MetricSpace.from_graph": {"graph": nx.path_graph(3)},
+    "dx.Prior.hull": {"priors": [GIVEN["prior"]]},
+    "dx.Reports.within": {"space": TOWN, "area": TRIANGLE},
+    "dx.classic.remapped": {"prior": "uniform"},
+    "dx.draw_map": {"answer": NOISE_OF_TOWN},
+    "dx.geo.positions": {"space": TOWN},
+    "dx.geojson": {"answer": NOISE_OF_TOWN},
+    "dx.lift": {
+        "mechanism": dx.classic.geometric(TOTAL.space(), epsilon=1.0),
+        "query": TOTAL,
+        "secrets": UNIVERSE.space(),
+    },
+    "dx.lift_loss": {"query": TOTAL},
+    "dx.mechanism_from_frame": {"frame": dx.to_frame(NOISE)},
+    "dx.neighbours": {"relation": "attribute"},
+    "dx.queries.Query.of": {"function": sum},
+    "dx.queries.count": {"holds": bool},
+    "dx.queries.family_c": {"query": TOTAL},
+    "dx.queries.induced_graph": {"query": TOTAL, "secrets": UNIVERSE.space()},
+    "dx.queries.optimality": {"query": TOTAL, "secrets": UNIVERSE.space()},
+    "dx.queries.sensitivity": {"query": TOTAL, "secrets": UNIVERSE.space(), "answers": TOTAL.space()},
+    "dx.sanitisation.ProductSanitisation.log_probability": {"sanitised": [0, 1]},
+    "dx.sanitisation.ProductSanitisation.probability": {"sanitised": [0, 1]},
+    "dx.to_frame": {"answer": NOISE},
+    "dx.to_geodataframe": {"answer": NOISE_OF_TOWN},
+    "dx.traces.PredictiveMechanism": {"manager": dx.traces.FixedRate(total=100, steps=10)},
     "dx.BeliefPairs": {"first": [[0.5, 0.5, 0]], "second": [[0, 0.5, 0.5]]},
     "dx.BeliefPairs.of": {"pairs": OVERLAPPING},
     "dx.BeliefPairs.markov": {"length": 2},
@@ -182,8 +245,11 @@ ANSWERS = {
     *("RegionVerdict", "Threshold", "ErrorBounds", "ProductSanitisation", "Run", "Step", "TraceEvaluation"),
 }
 """Classes that dxopt makes itself, as answers."""
+PARTS = {"dx.traces.extrapolate", "dx.traces.repeat", "dx.to_opendp"}
+"""Functions that mechanisms call with what they made, and one that a library of others refuses first."""
 KINDS = re.compile(r"\b(float|int|Written|Amount|Fraction|ArrayLike)\b")
 FILES = re.compile(r"\bPath\b")
+ANY = re.compile("")
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -220,6 +286,16 @@ def arguments(name: str, call: Callable[..., Any]) -> dict[str, Any]:
     known = inspect.signature(call).parameters
     needed = {one for one in known if known[one].default is inspect.Parameter.empty or one in ("time_limit",)}
     return {one: GIVEN[one] for one in needed if one in GIVEN and one not in own} | own
+
+
+def is_complete(name: str, call: Callable[..., Any]) -> bool:
+    """Return whether there are arguments for all that a function needs; not so for what dxopt makes itself."""
+    bound = inspect.signature(call).bind_partial(**arguments(name, call))
+    return not [
+        one
+        for one in inspect.signature(call).parameters.values()
+        if one.name not in bound.arguments and one.default is one.empty and one.kind is not one.VAR_POSITIONAL
+    ]
 
 
 def cases(kind: re.Pattern[str]) -> list[Any]:
@@ -260,3 +336,12 @@ def test_numbers_of_any_type(name: str, call: Callable[..., Any], parameter: str
 @pytest.mark.parametrize(("name", "call", "parameter"), cases(FILES))
 def test_paths_of_any_type(name: str, call: Callable[..., Any], parameter: str, folder: Path) -> None:
     assert refused(call, arguments(name, call), parameter, PATHS) == {}
+
+
+@pytest.mark.filterwarnings("error", "ignore::dxopt.PlausibilityWarning")
+@pytest.mark.parametrize(
+    ("name", "call", "parameter"),
+    [one for one in cases(ANY) if one.values[0] not in PARTS and is_complete(*one.values[:2])],
+)
+def test_things_of_any_type(name: str, call: Callable[..., Any], parameter: str, folder: Path) -> None:
+    assert refused(call, arguments(name, call), parameter, THINGS) == {}

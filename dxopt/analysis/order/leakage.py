@@ -14,6 +14,7 @@ from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.sampling import required_mechanism
+from dxopt.numerics.coerce import short_repr
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 
@@ -168,9 +169,9 @@ def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, g
     >>> print(round(dx.evaluate.additive_capacity(mechanism), 3))
     0.632
     """
-    if gains not in ("bounded", "spanning"):
+    if not isinstance(gains, str) or gains not in ("bounded", "spanning"):
         fix = "use bounded or spanning; for one gain, g_leakage under each prior that matters"
-        raise SpecError("gains", f"are {gains!r}; for one gain over all priors that is NP-hard", fix)
+        raise SpecError("gains", f"are {short_repr(gains)}; for one gain over all priors that is NP-hard", fix)
     believed = _support(mechanism, prior)
     if gains == "bounded":
         least = np.full(len(mechanism.reports), np.inf)

@@ -92,9 +92,10 @@ def outside_of_cone(columns: Array, column: Array) -> Array | None:
     except RuntimeError:
         return None
     left = column - columns @ nearest
-    if not distance > 0:
+    most = np.abs(left).max()
+    if not (distance > 0 and most > 0):
         return None
-    left /= np.abs(left).max()
+    left /= most
     # guess 1 gains `left`, guess 2 nothing; both raised by as much as makes them 0 or more
     return np.stack([np.maximum(left, 0.0), np.maximum(-left, 0.0)], axis=1)
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.privacy import checked_delta, checked_level
-from dxopt.numerics.coerce import POSITIVE, as_number
+from dxopt.model.reports import required_reports
+from dxopt.numerics.coerce import POSITIVE, as_flag, as_number
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_below
 from dxopt.runtime.display import Shown
 from dxopt.spaces.distances import TRIANGLE_SLACK
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 BUDGETS = ("metric", "uniform")
 
@@ -102,8 +103,10 @@ def error_bounds(
     """
     epsilon = checked_level(epsilon)
     rest = 1 - checked_delta(delta)
-    if budget not in BUDGETS:
-        raise SpecError("budget", f"is {budget!r}", f"choose one of {', '.join(BUDGETS)}")
+    required_choice("budget", budget, BUDGETS)
+    required_space(space)
+    if reports is not None:
+        required_reports(reports)
     if not space.symmetric:
         raise UnsupportedError("space", "has distances that are not symmetric", "the bounds are about symmetric ones")
     counts = np.arange(1, len(space))
@@ -163,4 +166,4 @@ def laplace_scale(diameter: float, *, epsilon: Written, delta: float = 0.0, exac
     epsilon = checked_level(epsilon)
     relaxed = checked_delta(delta)
     diameter = as_number(diameter, "diameter", *POSITIVE)
-    return diameter / (epsilon - (1 + exact) * math.log1p(-relaxed)) * (1 + 16 * UNIT)
+    return diameter / (epsilon - (1 + as_flag(exact, "exact")) * math.log1p(-relaxed)) * (1 + 16 * UNIT)

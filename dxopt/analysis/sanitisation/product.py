@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import expected_loss
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import CHANNEL_CELLS, Mechanism, Privacy
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_delta
+from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
 from dxopt.spaces.labels import Tuples
-from dxopt.spaces.universes import Universe
+from dxopt.spaces.universes import Universe, required_universe
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -93,6 +94,7 @@ class ProductSanitisation:
         database, size, rng
             As for `sample`.
         """
+        required("function", function, Callable, "give a function of a sanitised database")
         return [function(sanitised) for sanitised in self.sample(database, size, rng)]
 
     def log_probability(self, database: Database, sanitised: Database) -> float:
@@ -131,6 +133,7 @@ class ProductSanitisation:
         UnsupportedError
             If there are more than 200 million probabilities.
         """
+        required_universe(universe)
         values = len(self.factor.space)
         labels = tuple(self.factor.space.labels)
         if universe.kind != "databases" or tuple(map(str, universe.values)) != labels:
@@ -179,6 +182,7 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
     >>> print(survey.sample(["no", "yes", "yes", "no"], rng=np.random.default_rng(2)))
     [[0 1 1 0]]
     """
+    required_mechanism(factor, Mechanism)
     records = checked_count("records", records)
     # The factor's own proof serves if it is for this δ and for all pairs; otherwise ε is measured on its matrix.
     stated = factor.privacy

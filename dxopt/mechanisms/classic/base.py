@@ -12,11 +12,12 @@ from dxopt.model.loss import LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.model.reports import required_reports
 from dxopt.numerics.number_syntax import Written
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.runtime.registry import Registry
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 _SECONDS = 5e-8
 """For each entry of a channel, where nothing else is known."""
@@ -95,6 +96,9 @@ def make_proven(
     out of range, or the mechanism does not exist for the space (UnsupportedError).
     """
     if loss is None:
+        required_space(space)
+        if reports is not None:
+            required_reports(reports)
         # Of reports other than the secrets none is right: the repair may change all alike.
         loss = "binary" if reports is None else np.zeros((len(space), len(reports)))
     problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=loss, reports=reports, delta=delta)

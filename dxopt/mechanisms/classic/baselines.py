@@ -18,7 +18,7 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import POSITIVE, as_number, as_numbers
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.positions import local_plane
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -116,6 +116,7 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     >>> print(cloaked.matrix.argmax(axis=1).tolist(), cloaked.privacy)
     [1, 1, 1, 4, 4, 4] None
     """
+    required_space(space)
     if (side is None) == (regions is None):
         raise SpecError("side", "and regions are both given or both missing", "give one of them")
     if regions is None:

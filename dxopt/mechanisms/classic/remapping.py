@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import optimal_random_remap, optimal_remap
-from dxopt.errors import SpecError, required
+from dxopt.errors import SpecError, required_choice
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import LEAST
 from dxopt.model.problem import Problem
+from dxopt.model.reports import required_reports
 from dxopt.model.sampling import required_mechanism
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
@@ -65,8 +66,7 @@ def remapped(
     [0.636, 0.4]
     """
     _require_proof(mechanism)
-    if objective not in (ExpectedLoss.name, WorstLoss.name):
-        raise SpecError("objective", f"is {objective!r}", f"use {ExpectedLoss.name} or {WorstLoss.name}")
+    required_choice("objective", objective, (ExpectedLoss.name, WorstLoss.name))
     losses = Loss.of(loss, mechanism.space, reports)
     if objective == WorstLoss.name:
         drawn = mechanism.matrix @ optimal_random_remap(mechanism, losses).channel
@@ -109,7 +109,7 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
     _require_proof(mechanism)
     space = mechanism.space
     targets = Reports.of(space) if reports is None else reports
-    required("reports", targets, Reports, "give dx.Reports, such as dx.Reports.at(points)")
+    required_reports(targets)
     if space.metric is None:
         raise SpecError("space", "has no metric between points", "use remapped, for a prior and a loss")
     table = between(_points_of(mechanism.reports, space), _points_of(targets, space), space.metric).argmin(axis=1)

@@ -103,6 +103,7 @@ def evaluate(
     >>> print(found.runs, round(found.mean_error, 2), round(found.shares["easy"], 2), round(found.spent, 1))
     6 0.17 0.65 84.0
     """
+    required("mechanism", mechanism, TraceMechanism, "give one of dx.traces, such as IndependentNoise(noise, 1.0)")
     repetitions = checked_count("repetitions", repetitions)
     if not isinstance(traces, Sequence | np.ndarray) or not len(traces):
         raise SpecError("traces", "are none, or no sequence", "give a list of at least one trace")

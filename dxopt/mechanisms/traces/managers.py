@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import SpecError, required, required_choice
 from dxopt.mechanisms.traces.closeness import ClosenessTest
 from dxopt.mechanisms.traces.sources import StepNoise
 from dxopt.mechanisms.traces.streams import Step
@@ -397,5 +397,4 @@ def _check_fields(manager: FixedLevels | FixedUtility | FixedRate) -> None:
     else:
         required("balance", manager.balance, Balance, "give a Balance")
     checked_count("every", manager.every)
-    if manager.after not in _ENDED:
-        raise SpecError("after", f"is {manager.after!r}", "choose repeat or stop")
+    required_choice("after", manager.after, _ENDED)

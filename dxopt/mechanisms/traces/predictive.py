@@ -114,10 +114,12 @@ class PredictiveMechanism(TraceMechanism):
     test: ClosenessTest = field(default_factory=LaplaceTest)
 
     def __post_init__(self) -> None:
-        _require_method("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
-        _require_method("manager", self.manager, "bind", "give FixedRate, FixedUtility or FixedLevels")
-        _require_method("prediction", self.prediction, "__call__", "give repeat, extrapolate or another function")
-        _require_method("test", self.test, "probabilities", "give LaplaceTest or GeometricTest")
+        _require_methods(
+            "noise", self.noise, ("secrets", "distances"), "give on_plane(), on_line(), Finite or RationalGeometric"
+        )
+        _require_methods("manager", self.manager, ("bind",), "give FixedRate, FixedUtility or FixedLevels")
+        _require_methods("prediction", self.prediction, ("__call__",), "give repeat, extrapolate or another function")
+        _require_methods("test", self.test, ("probabilities", "check"), "give LaplaceTest or GeometricTest")
         self.test.check(self.noise.distances)
         _ = self._decide  # refuses at once a manager that does not suit noise and test
 
@@ -238,7 +240,9 @@ class IndependentNoise(TraceMechanism):
     memory = 1
 
     def __post_init__(self) -> None:
-        _require_method("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
+        _require_methods(
+            "noise", self.noise, ("secrets", "distances"), "give on_plane(), on_line(), Finite or RationalGeometric"
+        )
         object.__setattr__(self, "epsilon", level_of(self.epsilon, "epsilon"))
         checked_count("every", self.every)
 
@@ -290,7 +294,7 @@ def _skipped(steps: Sequence[Step]) -> Step:
     return Step("skipped", steps[-1].report, False, Fraction(0))
 
 
-def _require_method(field: str, given: object, method: str, fix: str) -> None:
-    """Raise SpecError unless what was given has a method."""
-    if not hasattr(given, method):
+def _require_methods(field: str, given: object, methods: Sequence[str], fix: str) -> None:
+    """Raise SpecError unless what was given has some methods."""
+    if not all(hasattr(given, method) for method in methods):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)

@@ -29,7 +29,7 @@ from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import ExpectedLoss, Objective, WorstExpectedLoss, WorstLoss
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_level
-from dxopt.numerics.coerce import as_distributions, as_numbers
+from dxopt.numerics.coerce import as_distributions, as_flag, as_numbers
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe
@@ -120,6 +120,7 @@ class BeliefPairs:
         labels = None if labels is None else tuple(map(str, labels))
         if labels is not None and len(labels) != one.shape[1]:
             raise SpecError("labels", f"are {len(labels)} for {one.shape[1]} secrets", "give one for each")
+        required("left_out", left_out, Iterable, "give a list of texts")
         apart.flags.writeable = False
         level = None if epsilon is None else checked_level(epsilon)
         # set in the dictionary, as a frozen class refuses assignment
@@ -319,6 +320,7 @@ class BeliefPairs:
         kept: dict[tuple[bytes, bytes], tuple[Array, Array, str, float]] = {}
         missing = []
         cells = 0
+        both_ways = as_flag(both_ways, "both_ways")
         for pair in found:
             there = f"{pair.one} against {pair.other}{pair.under}"
             back = f"{pair.other} against {pair.one}{pair.under}"

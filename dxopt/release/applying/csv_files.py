@@ -21,8 +21,8 @@ from dxopt.runtime.reading import MOST_ROW
 from dxopt.verify.published.sidecar import Noun
 
 _MARK = b"\xef\xbb\xbf"
-_MARKS = (_MARK, b"\xff\xfe", b"\xfe\xff")
-"""Byte-order marks of UTF-8 and UTF-16; the output is in UTF-8, with a mark where the input has one."""
+_MARKS = (_MARK, b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+"""Byte-order marks of UTF-8, UTF-16 and UTF-32; the output is in UTF-8, with a mark where the input has one."""
 
 
 class CsvFile:
@@ -38,7 +38,7 @@ class CsvFile:
         self.names, self.named = self.text.names, self.text.named
         self._places = {name: place for place, name in enumerate(self.names)}
         with path.open("rb") as raw:
-            self.marked = raw.read(3).startswith(_MARKS)
+            self.marked = raw.read(4).startswith(_MARKS)
         with self.text.opened() as stream:
             self.end = "\r\n" if stream.readline(MOST_ROW).endswith("\r\n") else "\n"
 

@@ -88,7 +88,8 @@ def is_stored(name: str, *, hashed: bool) -> bool:
 
 def text(given: str, field: str, fix: str = "give it a name") -> str:
     """Return a text that names something (a run, a release, a unit); SpecError if it is empty or no text."""
-    if not isinstance(given, str) or not given.strip():
+    required(field, given, str, fix)
+    if not given.strip():
         raise SpecError(field, f"is {given!r}", fix)
     encoded(given, field)
     return given

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required, required_choice
 from dxopt.release.tables import IntegerTable
 from dxopt.runtime.atomic_write import replacing, require_free
 from dxopt.runtime.identity import ROUNDED, UNSEEN
@@ -317,8 +317,8 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     >>> print(dx.export(table, "js", "noise.js"))
     noise.js
     """
-    if to not in _WRITERS:
-        raise SpecError("to", f"there is no {to!r}", f"choose one of {', '.join(TARGETS)}")
+    required("table", table, IntegerTable, "give dx.integer_table(mechanism)")
+    required_choice("to", to, TARGETS)
     ending, writer = _WRITERS[to]
     path = as_path(_file_name(table.name) + ending if file is None else file, "output")
     require_free(path, force=force)

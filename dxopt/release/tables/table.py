@@ -19,6 +19,7 @@ from dxopt.errors import CertificateError, SpecError, required, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import Returns, Sampler
+from dxopt.numerics.coerce import as_flag
 from dxopt.numerics.draws import places_of_each, words
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.release.keys import Key, require_release
@@ -217,7 +218,7 @@ class IntegerTable(Sampler):
 
     def encoded(self, *, small: bool = False) -> bytes:
         """Return the bytes of the file `*.dxt`; a small one has only what draws need, and so cannot be proven."""
-        return portable.encoded(self._parts, self.digest if small else None)
+        return portable.encoded(self._parts, self.digest if as_flag(small, "small") else None)
 
     @property
     def _parts(self) -> dict[str, Any]:
@@ -232,6 +233,7 @@ class IntegerTable(Sampler):
         CertificateError
             If it is not; the error names a pair of secrets and a report.
         """
+        required("progress", progress, Callable | None, "give a function of a line of text")
         labels = self.space.labels
         reports = self.reports.labels
         bound = bound_pairs(self.space.distances, self.pairs if self.delta else "all")

@@ -64,6 +64,8 @@ class Located:
         """Return the index of a secret given by its label, or by a mapping with `label`, `index` or `point`."""
         space = self.mechanism.space
         if isinstance(secret, Mapping):
+            if set(secret) - {"label", "index", "point"}:
+                raise SpecError("secret", "has other keys than label, index and point", "give one of them")
             return space.naming.one(**secret)
         try:
             return space.naming.one(secret)

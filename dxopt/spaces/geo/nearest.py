@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required_choice
 from dxopt.numerics.coerce import FROM_0, as_number
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.geo.points import degrees_at, known
@@ -90,9 +90,8 @@ def nearest(
     [1, 0]
     """
     within = None if within is None else as_number(within, "within", *FROM_0)
-    policy = outside or ("refuse" if within is None else "drop")
-    if policy not in OUTSIDE:
-        raise SpecError("outside", f"is {policy!r}", f"choose one of {', '.join(OUTSIDE)}")
+    policy = ("refuse" if within is None else "drop") if outside is None else outside
+    required_choice("outside", policy, OUTSIDE)
     found = nearest_of(space, places)
     far = found.outside if within is None else found.apart > within * (1 + _TIE)
     if policy == "refuse" and far.any():

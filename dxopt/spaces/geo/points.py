@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.numerics.coerce import POSITIVE, as_number, keep_number
+from dxopt.numerics.coerce import POSITIVE, as_flag, as_number, keep_number, short_repr
 from dxopt.spaces.labels import Numbers, Tuples
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
 from dxopt.spaces.positions import Positions, in_degrees, local_plane, unrolled_places
@@ -93,7 +93,7 @@ def points(
     """
     located = degrees_at(degrees)
     globe = MetricSpace.from_points(located, on_earth(metric, unit), labels=labels)
-    if not project:
+    if not as_flag(project, "project"):
         return globe
     if metric != "haversine":
         raise SpecError("project", f"makes straight distances, not {metric} ones", "leave out one of the two")
@@ -256,10 +256,10 @@ def bounding_grid(
 def _checked_shape(shape: ArrayLike | None, key: str = "shape") -> Shape:
     """Return rows and columns; SpecError about `key` for too many cells, about the shape for no positive numbers."""
     counts = np.array(None)
-    with suppress(ValueError):
+    with suppress(Exception):  # whatever a type of others raises
         counts = np.asarray(shape)
     if counts.shape != (2,) or not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1:
-        raise SpecError("shape", f"{shape} is not a shape", "give positive numbers of rows and columns")
+        raise SpecError("shape", f"is {short_repr(shape)}", "give positive numbers of rows and columns")
     rows, columns = counts.tolist()
     if rows * columns > MOST_CELLS:
         raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")

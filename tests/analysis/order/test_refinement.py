@@ -246,3 +246,10 @@ def test_every_rounding_is_counted(seed: int) -> None:
     assert 0 < shortfall_below(nothing, rising, ones) <= rational.advantage(nothing, rising, ones)
     assert shortfall_below(better, nearly, gains) <= max(Fraction(0), rational.advantage(better, nearly, gains))
     assert shortfall_below(nearly, better, gains) <= max(Fraction(0), rational.advantage(nearly, better, gains))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("tolerance", [0, 5e-324, 1e-320])
+def test_a_mechanism_refines_itself_at_any_tolerance(tolerance: float) -> None:
+    mechanism = dx.classic.geometric(dx.line(4), epsilon=1.0)
+    assert dx.evaluate.refines(mechanism, mechanism, tolerance=tolerance).holds is not False

@@ -280,7 +280,7 @@ def test_the_commands(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (again.exit_code, "is there already" in again.stderr) == (2, True)
     assert call(app, ["export", "table.dxt", "--to", "js", "--force"]).exit_code == 0
     for arguments, message in (
-        (["export", "table.dxt", "--to", "perl"], "to: there is no 'perl'; choose one of js"),
+        (["export", "table.dxt", "--to", "perl"], "to: is 'perl'; choose one of js"),
         (["export", "nowhere.dxt", "--to", "js"], "nowhere.dxt does not exist; check the name"),
         (["export", "nowhere", "--to", "js"], "nowhere"),
         (["export", "table.dxt", "--to", "js", "-o", "no/folder.js"], "output: there is no folder no"),

@@ -172,7 +172,7 @@ def test_budget_of_nothing() -> None:
         ({"delta": 1.0}, "delta: is 1; give a number from 0 to below 1"),
         ({"delta": "much"}, "delta: is 'much', which is not a number"),
         ({"pairs": "some"}, "pairs: is 'some'; choose one of all, adjacent"),
-        ({"objective": "least"}, "objective: there is no 'least'; choose one of expected_loss, worst_loss"),
+        ({"objective": "least"}, "objective: is 'least'; choose one of expected_loss, worst_loss"),
         ({"objective": "adversary_error"}, "objective: adversary_error needs a budget"),
         ({"epsilon": None}, "epsilon: is missing, which expected_loss needs"),
         ({"epsilon": None, "objective": "worst_loss"}, "epsilon: is missing, which worst_loss needs"),
