@@ -35,6 +35,9 @@ from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
 from dxopt.spaces.archive import with_distances
 from dxopt.spaces.geo.levels import Level
+from dxopt.verify.folder import Result
+from dxopt.verify.proving import require_named
+from dxopt.verify.verdict import Broken
 
 AGREEMENT = 1e-12
 """Tolerance of a number proven again against the saved one, relative where it is above 1."""
@@ -164,7 +167,12 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
         mechanism = unpacked(stored)
     if other := {*mechanism.packed(), "format"} ^ {*stored}:
         raise SpecError(f"{MECHANISM}: {min(other)}", "is unknown or missing", "solve the problem again")
-    return _problem_from(claims, asked, mechanism), mechanism
+    problem = _problem_from(claims, asked, mechanism)
+    try:
+        require_named(Result(folder, {}, claims.problem.model_dump(), {}, asked, stored, {}))
+    except Broken as error:
+        raise CertificateError(f"{CLAIMS}: the prior or the loss is another than it is named: {error}") from None
+    return problem, mechanism
 
 
 def _problem_from(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
