@@ -161,3 +161,45 @@ def test_claims_of_other_types_are_refused(entry: str, honest: Path, tmp_path: P
         assert verify(folder).of("claims").status.name == "FAILS", value
         with pytest.raises((dx.SpecError, dx.CertificateError)):
             dx.load(folder)
+
+
+def _with_header(change: Callable[[bytes], bytes], version: bytes = b"\x01\x00") -> Callable[[bytes], bytes]:
+    """A change of the header of each array of an archive, which is then filled up with blanks as before."""
+
+    def changed(member: bytes) -> bytes:
+        size = int.from_bytes(member[8:10], "little")
+        header = change(member[10 : 10 + size].rstrip())
+        wide = 2 if version == b"\x01\x00" else 4
+        header += b" " * (-(len(header) + 9 + wide) % 64) + b"\n"
+        return member[:6] + version + len(header).to_bytes(wide, "little") + header + member[10 + size :]
+
+    def rewritten(content: bytes) -> bytes:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w") as new:
+            for name in old.namelist():
+                new.writestr(name, changed(old.read(name)))
+        return stream.getvalue()
+
+    return rewritten
+
+
+HEADERS = {
+    "a comment": _with_header(lambda header: header + b" # ann lives at 45.71234, 4.81234"),
+    "blanks": _with_header(lambda header: header + b" " * 6400 + b" "),
+    "spelling": _with_header(lambda header: header.replace(b"'", b'"')),
+    "order": _with_header(lambda header: header.replace(b"False", b"0 > 1")),
+    "version": _with_header(lambda header: header, b"\x02\x00"),
+}
+
+
+@pytest.mark.parametrize("change", HEADERS)
+@pytest.mark.parametrize("name", ["mechanism", "problem", "dual"])
+def test_arrays_have_the_header_that_numpy_writes(change: str, name: str, honest: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(honest, tmp_path / "line"))
+    file = folder / f"{name}.npz"
+    file.write_bytes(HEADERS[change](file.read_bytes()))
+    redigest(folder)
+    assert verify(folder).exit_code == 1
+    with pytest.raises(dx.SpecError) as caught:
+        dx.load(folder)
+    assert caught.value.field == "folder"
