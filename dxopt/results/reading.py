@@ -35,7 +35,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
 from dxopt.spaces.archive import with_distances
 from dxopt.spaces.geo.levels import Level
-from dxopt.verify.folder import Result
+from dxopt.verify.folder import Result, require_sizes
 from dxopt.verify.proving import require_named
 from dxopt.verify.verdict import Broken
 
@@ -155,6 +155,10 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
 
 def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     """Return the problem and the mechanism of a folder; one with a matrix has no privacy before it is proven."""
+    try:
+        require_sizes(folder)
+    except Broken as error:
+        raise ValueError(error) from None
     asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
     if odd := [key for key in ("format", "name") if key in stored and stored[key].ndim]:
         raise ValueError(f"{odd[0]} of {MECHANISM} is an array {stored[odd[0]].shape}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -202,4 +203,35 @@ def test_arrays_have_the_header_that_numpy_writes(change: str, name: str, honest
     assert verify(folder).exit_code == 1
     with pytest.raises(dx.SpecError) as caught:
         dx.load(folder)
+    assert caught.value.field == "folder"
+
+
+@pytest.mark.parametrize(
+    "entry", ["mechanism matrix", "problem distances", "problem losses", "problem prior", "dual prices"]
+)
+@pytest.mark.parametrize("shape", [(6000, 6000), (36_000_000,), (4, 9_000_000)])
+def test_large_arrays_are_refused_before_they_take_memory(
+    entry: str, shape: tuple[int, ...], honest: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(honest, tmp_path / "line"))
+    name, key = entry.split()
+    file = folder / f"{name}.npz"
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    arrays.pop(key)
+    np.savez_compressed(file, **arrays)
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as new, new.open(f"{key}.npy", "w") as stream:
+        written = {"descr": "<f8", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(stream, written)  # pyright: ignore[reportArgumentType]
+        for _ in range(36):
+            stream.write(bytes(8_000_000))
+    redigest(folder)
+    tracemalloc.start()
+    try:
+        assert verify(folder).exit_code == 1
+        with pytest.raises(dx.SpecError) as caught:
+            dx.load(folder)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
     assert caught.value.field == "folder"
