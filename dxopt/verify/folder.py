@@ -69,8 +69,8 @@ def require_sizes(folder: Path) -> None:
     mechanism = files["mechanism"]
     secrets = _size(mechanism, "space")
     reports = len(mechanism["reports"]) if "reports" in mechanism else secrets
-    shapes = dict.fromkeys(("matrix", "losses"), (secrets, reports))
-    shapes |= dict.fromkeys(("distances", "space.distances"), (secrets, secrets))
+    to_reports, between = (secrets, reports), (secrets, secrets)
+    shapes = {"matrix": to_reports, "losses": to_reports, "distances": between, "space.distances": between}
     # of multipliers and beliefs there are no more than of pairs of secrets in each report
     most = _ASIDE + 8 * (secrets + reports) ** 3
     for name, arrays in files.items():
