@@ -35,6 +35,10 @@ from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
 from dxopt.spaces.archive import with_distances
 from dxopt.spaces.geo.levels import Level
+from dxopt.verify.entries import require_posed
+from dxopt.verify.folder import Result, require_sizes
+from dxopt.verify.proving import require_named
+from dxopt.verify.verdict import Broken
 
 AGREEMENT = 1e-12
 """Tolerance of a number proven again against the saved one, relative where it is above 1."""
@@ -152,7 +156,15 @@ def _require_claimed(claims: Claims, proof: Certificate, *, optimal: bool) -> No
 
 def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     """Return the problem and the mechanism of a folder; one with a matrix has no privacy before it is proven."""
+    try:
+        require_sizes(folder)
+    except Broken as error:
+        raise ValueError(error) from None
     asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
+    try:
+        require_posed(asked, claims.problem.objective)
+    except Broken as error:
+        raise SpecError(PROBLEM, str(error), "solve the problem again") from None
     if odd := [key for key in ("format", "name") if key in stored and stored[key].ndim]:
         raise ValueError(f"{odd[0]} of {MECHANISM} is an array {stored[odd[0]].shape}")
     if is_matrix(stored):
@@ -164,7 +176,12 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
         mechanism = unpacked(stored)
     if other := {*mechanism.packed(), "format"} ^ {*stored}:
         raise SpecError(f"{MECHANISM}: {min(other)}", "is unknown or missing", "solve the problem again")
-    return _problem_from(claims, asked, mechanism), mechanism
+    problem = _problem_from(claims, asked, mechanism)
+    try:
+        require_named(Result(folder, {}, claims.problem.model_dump(), {}, asked, stored, {}))
+    except Broken as error:
+        raise CertificateError(f"{CLAIMS}: the prior or the loss is another than it is named: {error}") from None
+    return problem, mechanism
 
 
 def _problem_from(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:

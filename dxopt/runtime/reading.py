@@ -249,15 +249,22 @@ class _SmallReads(io.RawIOBase):
 def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     """Read an array of an archive; ValueError if its shape does not fit its bytes, or it holds no numbers or text.
 
-    That is checked before memory is taken.
+    Its header is to be the one that NumPy writes, as there is room for any text in others. All that is checked before
+    memory is taken.
     """
     with stored.open(member) as stream:
-        read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
-        shape, by_columns, dtype = read(stream)
+        header = stream.read(npy.MAGIC_LEN + 2)
+        header += stream.read(int.from_bytes(header[npy.MAGIC_LEN :], "little"))
+        shape, by_columns, dtype = npy.read_array_header_1_0(io.BytesIO(header[npy.MAGIC_LEN :]))
         if dtype.kind not in "biufSU" or not dtype.itemsize:
             raise ValueError(f"{member.filename} is no array of numbers or text")
         if dtype.kind in "SU" and dtype.itemsize > 4 * MOST_LETTERS:
             raise TooLarge(f"{member.filename} has texts of more than {MOST_LETTERS:,} letters")
+        written = io.BytesIO()
+        stated = {"descr": npy.dtype_to_descr(dtype), "fortran_order": by_columns, "shape": shape}
+        npy.write_array_header_1_0(written, stated)
+        if written.getvalue() != header:
+            raise ValueError(f"{member.filename} has a header that NumPy does not write")
         size = math.prod(shape) * dtype.itemsize
         if size + stream.tell() != member.file_size:
             raise ValueError(f"{member.filename} has not the size of its shape {shape}")

@@ -39,7 +39,7 @@ PARTS = "parts"
 DIGESTS = "digests.json"
 _CLAIMS = (*NEEDED, TABLE, HELD_OUT, *QUESTIONS)
 _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
-_LARGEST = 1 << 31
+_LARGEST = 3_500_000_000
 _LARGEST_DIRECTORY = 8_000_000
 _LARGEST_JSON = 20_000_000
 _LONGEST_TEXT = 1_000_000
@@ -135,8 +135,11 @@ def unclaimed_files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name not in known)
 
 
-def read_arrays(folder: Path, name: str) -> Arrays:
-    """Return the arrays of a file `*.npz`; Broken where one cannot be read."""
+def read_arrays(folder: Path, name: str, most: int | None = None) -> Arrays:
+    """Return the arrays of a file `*.npz`; Broken where one cannot be read.
+
+    With `most`, arrays of more bytes are not unpacked: zeros of the same shape, which take no memory, stand for them.
+    """
     try:
         with _SmallReads(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
             members = {member.filename.removesuffix(".npy"): member for member in stored.infolist()}
@@ -145,8 +148,9 @@ def read_arrays(folder: Path, name: str) -> Arrays:
             if sum(member.file_size for member in members.values()) > _LARGEST:
                 raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
             _require_bare(stream, stored)
-            found = {key: _read_array(stored, member) for key, member in members.items()}
-            require_typed(found)
+            found = {key: _read_array(stored, member, most) for key, member in members.items()}
+            if most is None:
+                require_typed(found)
             return found
     except Exception as error:
         raise unreadable(name, error) from None
@@ -196,17 +200,32 @@ class _SmallReads(io.FileIO):
         return found
 
 
-def _read_array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+def _read_array(stored: zipfile.ZipFile, member: zipfile.ZipInfo, most: int | None) -> NDArray[Any]:
     """Return one array; ValueError, before it is made, where it claims another size than is stored; no objects."""
     with stored.open(member) as stream:
-        read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read(stream)
-        if dtype.kind == "U" and dtype.itemsize > 4 * _LONGEST_TEXT:
-            raise ValueError(f"{member.filename} has texts of more than {_LONGEST_TEXT:,} letters")
-        if math.prod(shape) * dtype.itemsize + stream.tell() != member.file_size:
-            raise ValueError(f"{member.filename} has not the size of its shape {shape}")
+        shape, dtype, length = _read_header(stream)
+    size = math.prod(shape) * dtype.itemsize
+    if dtype.kind == "U" and dtype.itemsize > 4 * _LONGEST_TEXT:
+        raise ValueError(f"{member.filename} has texts of more than {_LONGEST_TEXT:,} letters")
+    if size + length != member.file_size:
+        raise ValueError(f"{member.filename} has not the size of its shape {shape}")
+    if most is not None and size > most:
+        return np.broadcast_to(np.zeros((), dtype), shape)
     with stored.open(member) as stream:
         return npy.read_array(stream, allow_pickle=False)
+
+
+def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Return shape, type and length of a header; ValueError where NumPy writes another, as any text may be in it."""
+    header = stream.read(npy.MAGIC_LEN + 2)
+    header += stream.read(int.from_bytes(header[npy.MAGIC_LEN :], "little"))
+    shape, by_columns, dtype = npy.read_array_header_1_0(io.BytesIO(header[npy.MAGIC_LEN :]))
+    written = io.BytesIO()
+    content = {"descr": npy.dtype_to_descr(dtype), "fortran_order": by_columns, "shape": shape}
+    npy.write_array_header_1_0(written, content)
+    if written.getvalue() != header:
+        raise ValueError("the header of an array is another than NumPy writes")
+    return shape, dtype, len(header)
 
 
 def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]:

@@ -55,6 +55,30 @@ def _size(arrays: Arrays, prefix: str) -> int:
 
 
 Array = NDArray[np.float64]
+_FILES = ("problem", "mechanism", "dual")
+_ASIDE = 100_000_000
+"""Bytes of arrays that a file may have whatever the numbers of secrets and reports: four million streets on a map."""
+_SMALL = 10_000
+
+
+def require_sizes(folder: Path) -> None:
+    """Broken where large arrays have more than secrets and reports make of them, judged before they are unpacked."""
+    files = {name: read_arrays(folder, f"{name}.npz", _SMALL) for name in _FILES}
+    if all(sum(array.nbytes for array in arrays.values()) <= _ASIDE for arrays in files.values()):
+        return
+    mechanism = files["mechanism"]
+    secrets = _size(mechanism, "space")
+    reports = len(mechanism["reports"]) if "reports" in mechanism else secrets
+    to_reports, between = (secrets, reports), (secrets, secrets)
+    shapes = {"matrix": to_reports, "losses": to_reports, "distances": between, "space.distances": between}
+    # of multipliers and beliefs there are no more than of pairs of secrets in each report
+    most = _ASIDE + 8 * (secrets + reports) ** 3
+    for name, arrays in files.items():
+        left = {key: array for key, array in arrays.items() if array.shape != shapes.get(key)}
+        if wrong := sorted(shapes.keys() & left.keys()):
+            raise Broken(f"{name}.npz: {wrong[0]} is an array {left[wrong[0]].shape}, not {shapes[wrong[0]]}")
+        if sum(array.nbytes for array in left.values()) > most:
+            raise Broken(f"{name}.npz has too much for {secrets:,} secrets and {reports:,} reports")
 
 
 @dataclass(frozen=True)
@@ -82,7 +106,8 @@ class Result:
         named, certificate = claims.get("problem"), claims.get("certificate")
         if not isinstance(named, dict) or not isinstance(certificate, dict):
             raise Broken(f"{CLAIMS}: problem or certificate is no object")
-        problem, mechanism, dual = (read_arrays(folder, f"{name}.npz") for name in ("problem", "mechanism", "dual"))
+        require_sizes(folder)
+        problem, mechanism, dual = (read_arrays(folder, f"{name}.npz") for name in _FILES)
         return cls(folder, claims, named, certificate, problem, mechanism, dual)
 
     @property

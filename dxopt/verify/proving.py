@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -167,6 +167,14 @@ def _repeated(tell: Tell) -> Iterator[Tell]:
     finally:
         ended.set()
         thread.join()
+
+
+def require_named(result: Result) -> None:
+    """Broken where a prior or a loss with a known name is not the one of that name."""
+    losses = claims.check_losses if result.written else implicit.check_losses
+    for check in (claims.check_prior, losses):
+        with suppress(Unproved):
+            check(result)
 
 
 def _results(folder: Path) -> Iterator[Path]:

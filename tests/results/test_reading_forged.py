@@ -79,6 +79,27 @@ def test_arrays_are_checked_as_at_construction(folder: Path, which: str) -> None
     assert message in _refused(folder)
 
 
+def _named(kind: str) -> tuple[dx.Problem, dict[str, str]]:
+    """A problem with a prior or losses of its own, and the entry of claims.json that names a known one instead."""
+    space = dx.line(4)
+    prior = [0.1, 0.2, 0.3, 0.4] if kind == "uniform" else "uniform"
+    loss: Any = space.distances / 4
+    if kind == "elsewhere":
+        space, reports = dx.MetricSpace.from_points(np.arange(4.0)[:, None]), dx.Reports.at([[0.5], [2.5]])
+        loss, kind = dx.Loss(np.abs(np.arange(4.0)[:, None] - [0.5, 2.5]) / 4, reports), "distance"
+    return dx.Problem(space, epsilon=1.0, prior=prior, loss=loss), {"prior" if kind == "uniform" else "loss": kind}
+
+
+@pytest.mark.parametrize("kind", ["uniform", "distance", "squared", "binary", "elsewhere"])
+def test_a_prior_or_a_loss_by_the_name_of_another(kind: str, tmp_path: Path) -> None:
+    problem, names = _named(kind)
+    folder = dx.solve(problem).save(tmp_path / "out")
+    dx.load(folder)
+    change_claims(folder, **names)
+    with pytest.raises(dx.CertificateError):
+        dx.load(folder)
+
+
 def _problems() -> dict[str, tuple[dx.Problem, str]]:
     """Problems, and the array of names that their results have."""
     town, line = dx.geo.points([[45.5, -73.6], [45.5, -73.4]], labels=["a", "b"]), dx.line(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -93,8 +94,9 @@ def change_entry(folder: Path, name: str, *path: Any, to: Any) -> None:
 
 def array_of(shape: tuple[int, ...], size: int) -> bytes:
     """An array that claims to be of a shape, with so many bytes."""
-    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(size)
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return head.getvalue() + bytes(size)
 
 
 def _boasting(file: Path) -> None:

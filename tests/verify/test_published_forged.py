@@ -118,6 +118,42 @@ def test_what_became_of_rows_outside(kind: str, tmp_path: Path) -> None:
         assert verify_published(out, table).exit_code == 1
 
 
+def _change(side: Path, group: str, **fields: object) -> None:
+    said = json.loads(side.read_text(encoding="utf-8"))
+    said[group] |= fields
+    side.write_text(json.dumps(said), encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["nearest", "drop", "positions"])
+def test_numbers_of_rows_that_cannot_be(kind: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    table = MADE[kind](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")
+    side = tmp_path / "out.csv.dxopt.json"
+    honest = side.read_text(encoding="utf-8")
+    rows = json.loads(honest)["rows"]
+    unfit = rows["outside"] + rows["unusable"]
+    for outside in (-5, rows["given"] + 1, 10**18):
+        for unusable in (rows["unusable"], unfit - outside):
+            side.write_text(honest, encoding="utf-8")
+            _change(side, "rows", outside=outside, unusable=unusable)
+            assert verify_published(out, table).of("rows").status is Outcome.FAILS, (outside, unusable)
+
+
+@pytest.mark.parametrize("metric", ["haversine", "conservative_haversine", "geodesic", "euclidean"])
+@pytest.mark.parametrize("within", [None, 0.01])
+def test_positions_are_not_without_their_factor(metric: str, within: float | None, tmp_path: Path) -> None:
+    project: dict[str, Any] = {"project": True} if metric == "euclidean" else {"metric": metric}
+    space = dx.geo.bounding_grid(45.68, 4.76, 45.74, 4.84, shape=(2, 3), **project)
+    table = dx.integer_table(dx.solve(dx.Problem(space, epsilon=0.9, prior="uniform")).mechanism)
+    pandas.DataFrame({"lat": [45.695, 45.71], "lon": [4.8, 4.79]}).to_csv(tmp_path / "data.csv", index=False)
+    out = tmp_path / "out.csv"
+    dx.apply(table, tmp_path / "data.csv", out, **_POINTS, within=within, outside="nearest")
+    saved = table.save(tmp_path / "table.dxt")
+    assert verify_published(out, saved).of("promise").status is not Outcome.FAILS
+    _change(tmp_path / "out.csv.dxopt.json", "privacy", positions=None)
+    assert verify_published(out, saved).of("promise").status is Outcome.FAILS
+
+
 def test_no_unknown_field_of_a_sidecar_passes(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     table = MADE["positions"](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")

@@ -44,13 +44,14 @@ class Promise:
         if known and not abs(self.secret.within - self.reach) <= _ROUNDING * self.reach:
             raise Broken(f"the sidecar says secret.within {self.secret.within!r}, the space gives {self.reach!r}")
         if self.between is None:
+            if self._across(0.0) is not None:
+                raise Broken("the sidecar says privacy.positions null, but distances are those of positions")
             return given or "there is no factor between positions"
         return "; ".join(filter(None, (self._check_factor(self.between), given)))
 
     def _check_factor(self, near: Near) -> str:
         """Check that the factor between two positions is no smaller than what follows from the table."""
-        cells = self.cells if self.secret.kind == "earth" else None
-        far = None if cells is None else cells.across(near.radius, self.secret.within)
+        far = self._across(near.radius)
         if far is None:
             raise Broken("the sidecar promises a factor between positions, but distances are not those of positions")
         if not near.apart >= far * (1 - _ROUNDING):
@@ -67,6 +68,11 @@ class Promise:
         if near.factor <= factor * (1 + _ROUNDING):
             return f"{proven}: the sidecar promises exactly this"
         return f"{proven}: the sidecar promises {near.factor:.6g}, which is no better"
+
+    def _across(self, radius: float) -> float | None:
+        """Return how far the secrets of two positions within a radius may be; None where nothing is known of that."""
+        cells = self.cells if self.secret.kind == "earth" else None
+        return None if cells is None else cells.across(radius, self.secret.within)
 
     @cached_property
     def cells(self) -> Cells | None:

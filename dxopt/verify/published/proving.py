@@ -234,6 +234,9 @@ class _Published:
         if unfit != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
             counts = f"{dropped:,} rows were left out, {rows.outside:,} outside and {rows.unusable:,} unusable"
             raise Broken(f"{counts}, which secret.outside {policy!r} does not allow")
+        if min(rows.outside, rows.unusable) < 0 or rows.outside + rows.unusable > rows.given:
+            counts = f"{rows.outside:,} outside and {rows.unusable:,} unusable"
+            raise Broken(f"the sidecar says rows.given {rows.given:,}, of which {counts}")
         if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
             raise Broken("the sidecar counts rows that were left out twice, or not in order")
         if paid is not None:

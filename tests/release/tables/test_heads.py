@@ -60,8 +60,7 @@ REASONS = (
     Harmless(r"space\.points", "first first upper case|reversed", "the same values differ", kinds="words"),
     Harmless(r"space\.\d\.edges", "(first )?reversed", "the same edges"),
     # where places are on the Earth
-    Harmless(r"space\.positions\..*", ".*", "what it draws is called by labels", "javascript"),
-    Harmless(r"space\.positions\.(outlines|streets)", "missing", "areas and streets are given", "verify|load"),
+    Harmless(r"space\.positions\.(outlines|streets)", "missing", "areas and streets are given"),
     Harmless(r"space\.positions\.(outlines|streets)", "(first )+(a little less|reversed)", "they are given"),
     Harmless(r"space\.positions\.(outlines|streets)", "first first first to true", "read as 1 degree", "verify"),
     Harmless(r"space\.positions\.streets", "one (more|less)|reversed", "streets are given"),

@@ -166,6 +166,32 @@ const dxopt = (() => {
   const isText = (value) => typeof value === "string" && value !== "";
   const differ = (entries) => new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length;
 
+  // fails unless positions are degrees, the points are they or a map of them, and cells lie around them
+  function located(space, points, count) {
+    const [degrees, outlines, streets, unit] = POSITIONS.map((key) => space[key]);
+    if (!POSITIONS.some((key) => key in space)) return;
+    const place = (most) => (at) => at.length === 2 && at.every(Number.isFinite) && Math.abs(at[0]) <= 90 && Math.abs(at[1]) <= most;
+    if (!isText(unit) || !EARTH[unit] || degrees.length !== count || !degrees.every(place(360))) fail("positions are no degrees");
+    const nearest = (longitude, start) => longitude - 360 * Math.floor((longitude - start + 180) / 360);
+    const off = (some, others) => Math.max(...some.flatMap((at, i) => others[i].map((x, k) => Math.abs(x - at[k]))));
+    if (points) {
+      const [north, east] = [degrees.map((at) => at[0]), degrees.map((at) => nearest(at[1], degrees[0][1]))];
+      const [latitude, longitude] = [north, east].map((some) => (Math.min(...some) + Math.max(...some)) / 2);
+      const [up, across] = [1, Math.cos((latitude * Math.PI) / 180)].map((shrunk) => (shrunk * EARTH[unit] * Math.PI) / 180);
+      const plane = degrees.map((_, i) => [across * (east[i] - longitude), up * (north[i] - latitude)]);
+      const mapped = off(points, plane) <= 1e-9 * Math.max(...plane.flat().map(Math.abs));
+      const globe = points.every(place(360)) && off(points.map(sphere), degrees.map(sphere)) <= 1e-9;
+      if (!points.every((at) => at.length === 2) || !(mapped || globe)) fail("the points are not the positions, nor a map of them");
+    }
+    const lines = (some, fit) => some.length && some.every((line) => line.length && fit(line.length) && line.every(place(540)));
+    if (streets !== undefined && !lines(streets, (ends) => ends === 2)) fail("streets are none");
+    if (outlines === undefined) return;
+    const around = ([north, east], cell) =>
+      [cell.map((at) => at[0] - north), cell.map((at) => nearest(at[1], east) - east)].every((away) => Math.min(...away) <= 0 && Math.max(...away) >= 0);
+    const cells = outlines.length === count && lines(outlines, (corners) => corners === outlines[0].length);
+    if (!cells || !degrees.every((at, i) => around(at, outlines[i]))) fail("cells do not lie around the positions");
+  }
+
   // what follows from a space: the metric, its unit, labels and points
   function derived(space, factor = true) {
     const needed = SPACE[space.kind];
@@ -203,6 +229,7 @@ const dxopt = (() => {
     found.own = found.unit || space.unit || "";
     if (space.points || found.own in EARTH) found.units.push(space["positions.unit"]);
     if (found.own && found.units.some((unit) => unit && unit !== found.own)) fail(`the unit is ${found.units}, not ${found.own}`);
+    located(space, found.points || space.points, found.labels.length);
     return found;
   }
 
@@ -218,7 +245,7 @@ const dxopt = (() => {
     const entries = Object.entries(head.space).flatMap((entry) => (entry[0] === "kind" ? [entry, ["distances", distances]] : [entry]));
     if (given && points !== undefined && (head.secret_points || !Array.isArray(points[0]) || typeof points[0][0] !== "string")) fail("the points are there twice");
     const own = derived(given ? Object.fromEntries(entries) : head.space, false);
-    if (given) own.points = head.secret_points;
+    if (given) located(head.space, (own.points = head.secret_points), own.labels.length);
     for (const [name, known] of [["metric", own.metric], ["unit", own.unit], ["secrets", own.labels], ["secret_points", own.points]]) {
       if (!same(head[name], known)) fail(`${name}: not that of the space`);
     }
