@@ -35,6 +35,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack as unpack_space
 from dxopt.spaces.archive import with_distances
 from dxopt.spaces.geo.levels import Level
+from dxopt.verify.entries import require_posed
 from dxopt.verify.folder import Result, require_sizes
 from dxopt.verify.proving import require_named
 from dxopt.verify.verdict import Broken
@@ -157,9 +158,10 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     """Return the problem and the mechanism of a folder; one with a matrix has no privacy before it is proven."""
     try:
         require_sizes(folder)
+        asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
+        require_posed(asked, claims.problem.objective)
     except Broken as error:
         raise ValueError(error) from None
-    asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
     if odd := [key for key in ("format", "name") if key in stored and stored[key].ndim]:
         raise ValueError(f"{odd[0]} of {MECHANISM} is an array {stored[odd[0]].shape}")
     if is_matrix(stored):

@@ -16,7 +16,15 @@ from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
 from dxopt.verify.described import points_of, require_described, require_distances
-from dxopt.verify.entries import NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, require_entries, require_types
+from dxopt.verify.entries import (
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    require_entries,
+    require_posed,
+    require_types,
+)
 from dxopt.verify.exact import total
 from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
@@ -81,6 +89,7 @@ def check_schema(result: Result) -> str:
         raise Broken(f"{DESCRIPTION} is missing")
     if plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8") != _WHERE:
         raise Broken(f"{DESCRIPTION} says something else than where the arrays are")
+    require_posed(result.problem, result.objective)
     require_entries(result.problem, result.mechanism, result.dual)
     units = result.named["units"]
     for prefix in (key.removesuffix(".kind") for key in result.mechanism if _SPACE.fullmatch(key)):
@@ -93,7 +102,7 @@ def check_schema(result: Result) -> str:
 
 
 def check_prior(result: Result) -> str:
-    """Check that the prior sums to 1 within 1e-9, is uniform if so named, and has a set only if one counts."""
+    """Check that the prior sums to 1 within 1e-9, and is uniform if so named."""
     prior = result.prior
     wrong = np.flatnonzero(~(np.isfinite(prior) & (prior >= 0)))
     if len(wrong):
@@ -106,8 +115,6 @@ def check_prior(result: Result) -> str:
         raise Unproved(f"the prior is named {name!r}, which may be taken for uniform")
     if name == "uniform" and np.ptp(prior) > 1e-12 * prior.max():
         raise Broken(f"it is not uniform, but {prior.min():.17g} to {prior.max():.17g}")
-    if result.objective not in ("worst_expected_loss", "regret") and "prior_set" in result.problem:
-        raise Broken(f"problem.npz has a set of priors, but the objective is {result.objective!r}")
     return f"{len(prior):,} probabilities, which sum to 1 within {abs(float(off)):.1e}"
 
 

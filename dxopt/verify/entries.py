@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from types import NoneType
 
@@ -30,7 +29,20 @@ _DUALS = {
     "prices": _SPARSE,
 }
 """The arrays of a mechanism or a dual by the first of these that it has; parts are named by numbers."""
-_PROBLEM = re.compile(r"(prior|epsilon|delta|distances|losses|max_loss|adversary_loss|(prior_set|belief_).*)")
+_ASKED, _GIVEN = {"prior", "epsilon", "delta"}, {"distances", "losses", "prior_set.proof"}
+_BELIEFS = {f"belief_{name}" for name in ("first", "second", "distances", "epsilon", "names", "left_out")}
+_OF_OBJECTIVE = {
+    "adversary_error": {"max_loss", "adversary_loss"},
+    "worst_expected_loss": {"prior_set"},
+    "regret": {"prior_set", "prior_set.lowest", "prior_set.highest"},
+}
+_OF_SET = {
+    "hull": {"members", "names"},
+    "ball": {"radius"},
+    "box": {"lower", "upper"},
+    "fitting": {"forms", "low", "high", "within"},
+}
+"""The arrays of a problem: those of all, those that some have, and those of beliefs, its objective and its priors."""
 _STRUCTURED = {"which", "roots"}
 _MOST_WRITTEN = 5_000_000
 
@@ -45,10 +57,19 @@ def require_types(where: str, content: object, kinds: Mapping[str, tuple[type, .
             raise Broken(f"{where}: {key} is {str(content[key])[:40]!r}")
 
 
+def require_posed(problem: Arrays, objective: str) -> None:
+    """Broken unless a problem has the arrays of its objective, and no others."""
+    own = _ASKED | _OF_OBJECTIVE.get(objective, set())
+    if "prior_set" in own & problem.keys():
+        own |= {f"prior_set.{name}" for name in _OF_SET.get(str(problem["prior_set"]), ())}
+    if any(key.startswith("belief_") for key in problem):
+        own |= _BELIEFS
+    may = _GIVEN if "prior_set.forms" in own else _GIVEN - {"prior_set.proof"}
+    _require_same(own, problem.keys() - may, "problem.npz: ")
+
+
 def require_entries(problem: Arrays, mechanism: Arrays, dual: Arrays) -> None:
-    """Broken unless the files have the arrays of their kind, and no others."""
-    if unknown := sorted(key for key in problem if not _PROBLEM.fullmatch(key)):
-        raise Broken(f"problem.npz: {unknown[0]:.40} is unknown")
+    """Broken unless the files of a mechanism and its dual have the arrays of their kind, and no others."""
     _require_mechanism({key: array for key, array in mechanism.items() if key != "format"}, "mechanism.npz: ")
     _require_dual(dual, "dual.npz: ")
     if "matrix" in mechanism:

@@ -35,6 +35,11 @@ CHANGES: dict[str, tuple[str, Callable[[Arrays], object]]] = {
     "a part of a dual": ("dual", lambda arrays: arrays.update({"1/extra": 1.0})),
     "multipliers": ("dual", lambda arrays: arrays.update(multiplier=np.zeros(4))),
     "a problem": ("problem", lambda arrays: arrays.update(prior_x=1.0)),
+    "a loss budget": ("problem", lambda arrays: arrays.update(max_loss=-5.0)),
+    "guesses": ("problem", lambda arrays: arrays.update(adversary_loss=np.eye(4))),
+    "members of no set": ("problem", lambda arrays: arrays.update({"prior_set.members": np.eye(4)})),
+    "multipliers of no totals": ("problem", lambda arrays: arrays.update({"prior_set.proof": np.zeros(4)})),
+    "a belief of no pair": ("problem", lambda arrays: arrays.update(belief_names=np.array(["ann"]))),
     "no losses": ("problem", lambda arrays: arrays.pop("losses")),
 }
 
@@ -61,7 +66,7 @@ def test_other_arrays_are_refused(change: str, honest: Path, tmp_path: Path) -> 
     dx.load(folder)
     _change(folder, *CHANGES[change])
     assert verify(folder).exit_code == 1
-    if CHANGES[change][0] != "problem":
+    if change != "no losses":  # which have a name
         with pytest.raises((dx.SpecError, dx.CertificateError)):
             dx.load(folder)
 
@@ -72,6 +77,24 @@ def test_losses_of_a_matrix_are_there(kind: str, tmp_path: Path) -> None:
     folder = KINDS[kind](tmp_path / "out")
     _change(folder, "problem", lambda arrays: (arrays.pop("distances"), arrays.update(losses=7 * arrays["losses"])))
     assert verify(folder).of("claims").status.name == "FAILS"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_array_of_a_problem_is_without_its_objective(kind: str, tmp_path: Path) -> None:
+    folder = KINDS[kind](tmp_path / "out")
+    if not (folder / "problem.npz").exists():
+        return
+    dx.load(folder)
+    assert verify(folder).of("claims").status.name == "HOLDS"
+    honest = (folder / "problem.npz").read_bytes()
+    with np.load(folder / "problem.npz") as stored:
+        extra = {"max_loss", "prior_set", "prior_set.radius", "prior_set.lowest", "belief_epsilon"} - {*stored}
+    for key in extra:
+        _change(folder, "problem", lambda arrays, key=key: arrays.update({key: 1.0}))
+        assert verify(folder).exit_code == 1, key
+        with pytest.raises(dx.SpecError):
+            dx.load(folder)
+        (folder / "problem.npz").write_bytes(honest)
 
 
 @pytest.mark.parametrize("kind", ["kernel", "product", "own loss", "worst", "kernel elsewhere"])
