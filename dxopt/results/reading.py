@@ -158,13 +158,10 @@ def _decode(folder: Path, claims: Claims) -> tuple[Problem, Mechanism]:
     """Return the problem and the mechanism of a folder; one with a matrix has no privacy before it is proven."""
     try:
         require_sizes(folder)
-    except Broken as error:
-        raise ValueError(error) from None
-    asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
-    try:
+        asked, stored = read_arrays(folder / PROBLEM), read_arrays(folder / MECHANISM)
         require_posed(asked, claims.problem.objective)
     except Broken as error:
-        raise SpecError(PROBLEM, str(error), "solve the problem again") from None
+        raise ValueError(error) from None
     if odd := [key for key in ("format", "name") if key in stored and stored[key].ndim]:
         raise ValueError(f"{odd[0]} of {MECHANISM} is an array {stored[odd[0]].shape}")
     if is_matrix(stored):

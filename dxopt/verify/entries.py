@@ -38,7 +38,7 @@ _OF_OBJECTIVE = {
 }
 _OF_SET = {
     "hull": {"members", "names"},
-    "ball": {"radius", "of"},
+    "ball": {"radius"},
     "box": {"lower", "upper"},
     "fitting": {"forms", "low", "high", "within"},
 }

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.beliefs import Beliefs
 from dxopt.verify.bounds.dual import Asked
-from dxopt.verify.files import CLAIMS, NOTES, Arrays, number, numbers, read_arrays, read_json, require_format
+from dxopt.verify.files import CLAIMS, NOTES, Arrays, is_file, number, numbers, read_arrays, read_json, require_format
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.prior_sets import Priors, everyone, read_priors, read_regret
 from dxopt.verify.privacy import Channel, Levels, bound_pairs
@@ -63,7 +63,8 @@ _SMALL = 10_000
 
 def require_sizes(folder: Path) -> None:
     """Broken where large arrays have more than secrets and reports make of them, judged before they are unpacked."""
-    files = {name: read_arrays(folder, f"{name}.npz", _SMALL) for name in _FILES}
+    there = [name for name in _FILES if is_file(folder / f"{name}.npz")]
+    files = {name: read_arrays(folder, f"{name}.npz", _SMALL) for name in there}
     if all(sum(array.nbytes for array in arrays.values()) <= _ASIDE for arrays in files.values()):
         return
     mechanism = files["mechanism"]

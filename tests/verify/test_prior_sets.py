@@ -97,7 +97,7 @@ def test_another_objective_than_that_of_the_set_is_seen(tmp_path: Path) -> None:
     file = folder / "claims.json"
     file.write_text(file.read_text().replace('"worst_expected_loss"', '"expected_loss"'))
     write_digests(folder)
-    assert "prior" in failing(verify(folder))
+    assert "claims" in failing(verify(folder))
 
 
 @pytest.mark.parametrize("kind", ["hull", "ball", "box", "regret"])
