@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from dxopt.errors import Option, SpecError
-from dxopt.numerics.coerce import as_flag
+from dxopt.errors import Option, SpecError, required
 from dxopt.runtime.reading import MOST_KEY, is_file
 
 _KEPT = re.compile(rb"SQLite format 3\0|\s*[0-9a-fA-F]{64}\s*\Z")
@@ -129,7 +128,8 @@ def require_free(file: Path, *, force: bool) -> None:
         raise SpecError("output", f"{file} is a device or a pipe", "name a file")
     if is_file(file) and _KEPT.match(_beginning(file)):
         raise SpecError("output", f"{file} is a ledger or a key", "name another file")
-    if not as_flag(force, "force") and there:
+    required("force", force, bool, "give True or False")
+    if not force and there:
         wrong = f"{file} is there already"
         raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
     try:
