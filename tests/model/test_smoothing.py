@@ -92,7 +92,7 @@ def test_large_spaces() -> None:
     [
         ({}, "smoothing"),
         *(({"add": add}, "add") for add in (-1, np.nan, np.inf, "1", True)),
-        ({"kernel": "gauss", "bandwidth": 1.0}, "smoothing"),
+        ({"kernel": "gauss", "bandwidth": 1.0}, "kernel"),
         ({"kernel": "gaussian"}, "smoothing"),
         ({"add": 1, "bandwidth": 1.0}, "smoothing"),
         *(({"kernel": "gaussian", "bandwidth": bandwidth}, "bandwidth") for bandwidth in (0.0, "1")),

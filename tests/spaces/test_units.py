@@ -49,7 +49,7 @@ def test_a_unit_on_the_earth_is_computed_in():
     np.testing.assert_allclose(metres, 1000 * km)
     with pytest.raises(dx.SpecError, match="unit"):
         MetricSpace.from_points(PLACES, Haversine("m"), unit="km")
-    with pytest.raises(dx.SpecError, match="there is no 'people'"):
+    with pytest.raises(dx.SpecError, match="unit: is 'people'"):
         MetricSpace.from_points(PLACES, "haversine", unit="people")
 
 

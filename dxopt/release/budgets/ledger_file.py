@@ -208,6 +208,7 @@ class LedgerFile:
 
     def __init__(self, file: Path, *, create: bool, kept: Mapping[str, str], wait: float) -> None:
         exactly(wait, "wait")
+        required("create", create, bool, "give True or False")
         self.file = file
         self._lock = threading.RLock()
         self._process = os.getpid()

@@ -231,7 +231,7 @@ def test_a_ledger_that_fails_for_a_frame_says_what_stays_charged(
         with monkeypatch.context() as patch:
             patch.setattr(dx.Budgets, step, unwritable_ledger)
             if stuck:
-                patch.setattr(dx.Budgets, "_give_up", unwritable_ledger)
+                patch.setattr(dx.Budgets, "give_up", unwritable_ledger)
             with pytest.raises(dx.SpecError) as caught:
                 apply(pd.DataFrame(ROWS), None, ledger, **asked)
         stays = step == "finish" and (stuck or key is not None)

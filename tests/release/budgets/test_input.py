@@ -73,7 +73,7 @@ BAD = {
     "release: has half": lambda budgets: budgets.pay("a", 1, unit=KM, release="\udc80"),
     "tags: are not all bytes": lambda budgets: budgets.pay("a", 1, unit=KM, release="r", tag="home"),
     "run: is ' '": lambda budgets: budgets.begin(" "),
-    "release: is None": lambda budgets: budgets.pay("a", 1, unit=KM, release=None),
+    "release: is of type NoneType": lambda budgets: budgets.pay("a", 1, unit=KM, release=None),
     "run: .* never begun": lambda budgets: budgets.charge("x", 0, ["a"], 1, unit=KM),
 }
 
