@@ -131,9 +131,7 @@ def test_far_pairs_do_not_overflow() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    epsilon=st.floats(0.01, 10), delta=st.floats(0, 0.9), diameter=st.floats(0.1, 100), exact=st.booleans()
-)
+@given(epsilon=st.floats(0.01, 10), delta=st.floats(0, 0.9), diameter=st.floats(0.1, 100), exact=st.booleans())
 def test_laplace_noise(epsilon: float, delta: float, diameter: float, exact: bool) -> None:
     """HLM14 Example 5: what the best set exceeds, by integrating the densities; the exact scale cannot be lowered."""
     scale = s.laplace_scale(diameter, epsilon=epsilon, delta=delta, exact=exact)
