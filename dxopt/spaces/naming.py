@@ -260,7 +260,7 @@ class Naming:
             raise SpecError("point", "is no array", "give a row of coordinates for each") from None
         width = self.points.shape[1]
         one = targets.ndim == 0 or (targets.ndim == 1 and (width > 1 or isinstance(given, tuple)))
-        rows = targets.reshape(1, -1) if one else targets.reshape(len(targets), -1 if targets.size else width)
+        rows = targets.reshape(1, -1) if one else targets.reshape(len(targets), -1 if len(targets) else width)
         if rows.shape[1:] != (width,):
             raise SpecError("point", f"has shape {targets.shape}", f"give {width} coordinates for each")
         found = np.array([self._located(row.tolist()) for row in rows], dtype=np.int64)

@@ -246,3 +246,11 @@ def test_points_that_differ_have_different_labels(seed: int) -> None:
     scale = 10.0 ** rng.integers(-300, 300)
     points = scale * (1 + rng.integers(0, 4, (200, 2)) * 2.0 ** -rng.integers(20, 53, (200, 2)))
     assert len(set(Coordinates(points))) == len(np.unique(points, axis=0))
+
+
+@pytest.mark.parametrize("given", [[[]], [[], []], [[[]]], ()])
+def test_coordinates_of_no_point_are_refused(given: Any) -> None:
+    for space in (dx.line(3), dx.grid((2, 2))):
+        with pytest.raises(dx.SpecError) as refused:
+            space.index(point=given)
+        assert refused.value.field == "point"

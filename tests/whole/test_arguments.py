@@ -236,6 +236,7 @@ RECEIVERS: dict[str, Any] = {
     "dx.Report": dx.solve(PROBLEM), "dx.traces.Ledger": dx.traces.Ledger(Fraction(2)),
     "dx.Problem": PROBLEM, "dx.geo.Box": dx.geo.Box(45.0, 4.0, 45.1, 4.1),
     "dx.sanitisation.ProductSanitisation": SUMS,
+    "dx.Universe": UNIVERSE, "dx.queries.Query": TOTAL, "dx.Prior": GIVEN["prior"],
 }  # fmt: skip
 """An object of each class whose methods users call; those of noises are called with what was checked."""
 ANSWERS = {
