@@ -265,7 +265,7 @@ def apply_to_file(
     payment: Payment | None = None
     own = name()
     with whole(output, lambda: payment, own) as stream:
-        payment = Payment.of(plan, needed.rows, own, drawn)
+        payment = Payment.of(plan, needed, own, drawn)
         sink = source.sink(stream, layout)
         try:
             for chunk, settled in _settled(plan, source, data, drawn, tell, "drawing"):

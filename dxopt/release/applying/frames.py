@@ -298,7 +298,7 @@ def apply_to_frame(
     settled = Settled(kept, np.concatenate(secrets), persons)
     needed = Needed(plan)
     needed.add(settled)
-    payment = Payment.of(plan, needed.rows, f"apply {token_hex(16)}", tally)
+    payment = Payment.of(plan, needed, f"apply {token_hex(16)}", tally)
     try:
         if payment is not None:
             settled = payment.charge(settled)

@@ -238,29 +238,21 @@ class Plan:
 
 
 class Needed:
-    """Counter of the rows that each person is to pay for.
-
-    With a key a draw counts once, and not at all where it was paid for before.
-    """
+    """What persons are to pay for: `rows` of each, or with a key `draws`, persons by their tags, each once."""
 
     def __init__(self, plan: Plan) -> None:
         self.rows: Counter[str] = Counter()
+        self.draws: dict[bytes, str] = {}
         self._plan = plan
-        self._seen: set[bytes] = set()
 
     def add(self, settled: Settled) -> None:
         """Count the rows that are kept."""
         persons = self._plan.persons
-        if persons is None:
-            return
-        if persons.ledger is None or persons.key is None:
+        if persons is not None and persons.ledger is not None and persons.key is not None:
+            tags = persons.tags(self._plan.table, settled.secrets, settled.persons)
+            self.draws.update(zip(tags or (), settled.persons, strict=True))
+        else:
             self.rows.update(settled.persons)
-            return
-        tags = persons.tags(self._plan.table, settled.secrets, settled.persons) or []
-        new = {tag: person for tag, person in zip(tags, settled.persons, strict=True) if tag not in self._seen}
-        self._seen.update(new)
-        unpaid = persons.ledger._unpaid([*new.values()], [*new], self._plan.cost)
-        self.rows.update(person for person, asks in zip(new.values(), unpaid, strict=True) if asks)
 
 
 @dataclass(eq=False)
@@ -282,10 +274,10 @@ class Payment:
     stage: Literal["drawing", "written", "given up"] = "drawing"
 
     @classmethod
-    def of(cls, plan: Plan, needed: Counter[str], name: str, tally: Tally) -> Payment | None:
+    def of(cls, plan: Plan, needed: Needed, name: str, tally: Tally) -> Payment | None:
         """Begin the run, or go on with the one of this name that was stopped; None without a ledger.
 
-        `needed` is how many rows each person is to pay for (`Needed`). The tally counts what nobody can pay.
+        The tally counts the rows of those `needed` that cannot be paid for.
 
         Raises
         ------
@@ -297,11 +289,13 @@ class Payment:
         if persons is None or persons.ledger is None:
             return None
         payment = cls(plan, persons, persons.ledger, name)
-        if needed:
-            payment.rest = payment._affordable(needed)
+        if needed.rows:
+            payment.rest = payment._affordable(needed.rows)
+        if needed.draws:
+            payment.ledger._require_affordable(needed.draws, plan.cost)
         if payment.dropping:
             rest = payment.rest
-            tally.add_unpaid([rows - rest[person] for person, rows in needed.items() if rows > rest[person]])
+            tally.add_unpaid([rows - rest[person] for person, rows in needed.rows.items() if rows > rest[person]])
         # the name has a digest of the data, which no ledger keeps once the run is finished
         release = persons.release or f"{payment.name.rpartition(' ')[0]} {token_hex(16)}"
         payment.run = payment.ledger.begin(payment.name, release=release)
@@ -309,17 +303,13 @@ class Payment:
 
     def _affordable(self, needed: Counter[str]) -> dict[str, int]:
         """Return how many of the rows `needed` each person can afford."""
-        # draws with a key that a run of this name has paid for are not needed, whatever run it was
-        run = self.name if self.persons.key is None else None
         cost = self.plan.cost
-        level = {"level": cost.epsilon, "delta": cost.delta, "unit": cost.unit, "run": run}
+        level = {"level": cost.epsilon, "delta": cost.delta, "unit": cost.unit, "run": self.name}
         try:
             found = self.ledger.affordable(needed, **level, drop=self.dropping)
             if not any(found.values()):
                 self.ledger.affordable(needed, **level)  # refuses, where any row was needed
         except BudgetExceeded as error:
-            if self.persons.key is not None:
-                raise
             drop = Option("over_budget", "drop")
             fix = ("set larger budgets, or take a smaller epsilon: ", drop, " would leave no row")
             if not self.dropping:

@@ -415,9 +415,9 @@ class Budgets(Shown):
         started = {person: paid.get(name, 0) for person, name in zip(needed, names, strict=True)}
         return charges.affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
 
-    def _unpaid(self, persons: Sequence[str], tags: Sequence[bytes], cost: Level) -> list[bool]:
+    def _require_affordable(self, draws: Mapping[bytes, str], cost: Level) -> None:
         with self._file.reading() as db:
-            return charges.unpaid(db, stored(persons, self._key), tags, cost)
+            charges.require_affordable(db, draws, stored([*draws.values()], self._key), cost)
 
     def close_runs(self, name: str | None = None) -> int:
         """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""

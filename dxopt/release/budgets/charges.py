@@ -6,7 +6,7 @@ import re
 import secrets
 import sqlite3
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -351,14 +351,26 @@ def affordable(
     return found
 
 
-def unpaid(db: sqlite3.Connection, names: Sequence[str], tags: Sequence[bytes], level: Level) -> list[bool]:
-    """Return whether each draw `(k,)` has no tag in the ledger at a level; names are as stored."""
+def require_affordable(
+    db: sqlite3.Connection, draws: Mapping[bytes, str], names: Sequence[str], level: Level
+) -> None:
+    """Raise BudgetExceeded if somebody has too little left for the draws that were not paid for before.
+
+    Draws are persons by their tags, and names `(k,)` those persons as stored. All is read at one moment.
+    """
+    require_unit(setting(db, "unit"), level.unit)
     texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
     asked = (
         "SELECT 1 FROM tags JOIN persons ON persons.id = tags.person JOIN levels ON levels.id = tags.level "
         "WHERE persons.person = ? AND levels.epsilon = ? AND levels.delta = ? AND tags.tag = ?"
     )
-    return [db.execute(asked, (name, *texts, tag)).fetchone() is None for name, tag in zip(names, tags, strict=True)]
+    both = zip(draws, names, strict=True)
+    new = [(draws[tag], name) for tag, name in both if db.execute(asked, (name, *texts, tag)).fetchone() is None]
+    needed, persons = Counter(person for person, _ in new), dict(new)
+    known = {account.person: account for _, account in find(db, list(persons.values()))}
+    default = default_of(db)
+    accounts = [known.get(persons[who]) or Account(persons[who], *default, own=False) for who in needed]
+    affordable(accounts, needed, dict.fromkeys(needed, 0), level, drop=False)
 
 
 def _affordable_rows(account: Account, level: Level, most: int) -> int:
