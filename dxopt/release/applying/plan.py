@@ -238,7 +238,7 @@ class Plan:
 
 
 class Needed:
-    """What persons are to pay for: `rows` of each, or with a key `draws`, persons by their tags, each once."""
+    """Counter of what is to be paid for: `rows` of each person, or with a key `draws`, persons by their tags."""
 
     def __init__(self, plan: Plan) -> None:
         self.rows: Counter[str] = Counter()
