@@ -26,7 +26,7 @@ def checked_unit(unit: Any, field: str = "unit") -> str:
     fix = f'give a word of at most {LONGEST} letters in one line, such as "km" or "people"'
     if len(text) > LONGEST:
         raise SpecError(field, f"has {len(text)} letters", fix)
-    if not text.isprintable() or text[:1].isdigit():
+    if not text.isprintable() or text[:1].isdecimal():
         raise SpecError(field, f"is {unit!r}, which is no word to stand after a number", fix)
     return text
 

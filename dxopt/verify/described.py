@@ -34,6 +34,8 @@ _ENTRIES = {
     "distances": {"distances", "labels"},
 }
 """The arrays that a space of each kind has, beside those of factors and positions, and its unit."""
+_LONGEST = 24
+"""Letters of a unit."""
 _MAY = {"unit", *(f"positions.{name}" for name in ("degrees", "outlines", "streets", "unit"))}
 
 
@@ -66,6 +68,8 @@ def require_described(arrays: Arrays, prefix: str = "space") -> str:
                 raise Broken(f"{prefix}.{key} are not one row for each of {len(labels)} labels")
     # 2. the metric, and what it is measured by
     unit = _text(arrays, f"{prefix}.unit") if "unit" in own else ""
+    if unit != unit.strip() or len(unit) > _LONGEST or not unit.isprintable() or unit[:1].isdecimal():
+        raise Broken(f"{prefix}.unit is {unit!r:.40}, no word to stand after a number")
     metric = _text(arrays, f"{prefix}.metric") if "metric" in own else ""
     if kind in ("lattice", "torus") and metric not in NORMS:
         raise Broken(f"{prefix}.metric of a {kind} is {metric!r:.40}")

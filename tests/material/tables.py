@@ -125,7 +125,8 @@ class Forged:
 
 _NAMES = {
     "metric": ("euclidean", "manhattan", "chebyshev", "hamming", "haversine", "geodesic", "wrapped", "zzz", None),
-    "unit": ("km", "m", "mi", "people", "", None),
+    "unit": ("km", "m", "mi", "people", "", None, "km ", "\xa0km", "k\nm", "2 km", "k" * 25),
+    "delta": (1.5,),
     "kind": ("lattice", "torus", "product", "tree", "points", "distances", "zzz"),
     "pairs": ("adjacent", "all"),
     "parameters": ("{}", '{"unit": "m"}', '{"unit": "km"}', '{"diameter": 5.0}', '{"zzz": 1}', "zzz", None),

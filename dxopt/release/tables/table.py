@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -168,10 +169,10 @@ class IntegerTable(Sampler):
             if sum(row) != self.total:
                 off = f"of secret {label} sum to {sum(row) - self.total:+} off 2^{self.bits}"
                 raise SpecError("counts", off, f"give rows that sum to 2^{self.bits}")
-        for name in ("epsilon", "delta"):
+        for name, most in (("epsilon", sys.float_info.max), ("delta", 1.0)):
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
-                raise SpecError(name, f"is {value!r}", "give a finite number from 0")
+            if not (isinstance(value, int | float) and 0 <= value <= most):
+                raise SpecError(name, f"is {value!r}", f"give a number from 0 to {most:g}")
         required_choice("pairs", self.pairs, ("all", "adjacent"))
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)

@@ -193,3 +193,19 @@ def test_no_reader_takes_reports_without_a_label_or_point(what: str, tmp_path: P
     (tmp_path / "forged.dxt").write_bytes(written_of(head | OF_REPORTS[what], body))
     for taken in _readers_of(tmp_path, "line").values():
         assert taken == {"honest.dxt", "unplaced.dxt"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"delta": 1.5}, *({"space": unit} for unit in ("km ", " km", "\xa0km", "k\nm", "k\u200bm", "2 km", "k" * 25))],
+    ids=str,
+)
+def test_readers_have_one_rule_for_units_and_levels(change: dict[str, Any], tmp_path: Path) -> None:
+    honest = table_of(dx.line(4, unit="k" * 24)).encoded()
+    head, body = parts_of(honest)
+    if "space" in change:
+        change = {"space": {**head["space"], "unit": change["space"]}}
+    (tmp_path / "honest.dxt").write_bytes(honest)
+    (tmp_path / "forged.dxt").write_bytes(written_of(head | change, body))
+    for reader, taken in _readers_of(tmp_path, "line").items():
+        assert (reader in READERS) == ("honest.dxt" in taken) and "forged.dxt" not in taken

@@ -186,6 +186,7 @@ def _metric(head: dict[str, Any], body: bytearray) -> None:
         (lambda head, body: head.update(bits=72), "file"),
         (lambda head, body: head.pop("space"), "file"),
         (lambda head, body: head.update(delta=-1.0), "privacy"),
+        (lambda head, body: head.update(delta=1.5), "privacy"),
         (lambda head, body: head.update(pairs="none"), "privacy"),
         (lambda head, body: body.extend(bytes(8)), "file"),
     ],
@@ -224,6 +225,7 @@ def test_a_table_that_is_not_private_is_not_loaded(file: Path) -> None:
     "change",
     [
         lambda head, body: head.update(delta=-1.0),
+        lambda head, body: head.update(delta=1.5),
         lambda head, body: head.update(epsilon=1e999),
         lambda head, body: head.update(bits=72),
         lambda head, body: head.update(bits=128),

@@ -164,6 +164,7 @@ const dxopt = (() => {
   }
 
   const isText = (value) => typeof value === "string" && value !== "";
+  const isUnit = (value) => isText(value) && /^(?![ \p{Nd}])(?:[^\p{C}\p{Z}]| ){1,24}(?<! )$/u.test(value);
   const differ = (entries) => new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length;
 
   // fails unless positions are degrees, the points are they or a map of them, and cells lie around them
@@ -199,7 +200,7 @@ const dxopt = (() => {
     const order = [...needed, ...Array.from({ length: space.factors || 0 }, (_, i) => `${i}`), ...places, ...POSITIONS];
     const there = Object.keys(space).map((key) => key.replace(/^(\d+)[.].*/, "$1")).filter((key, i, all) => key !== all[i - 1]);
     if (!same(there, order.filter((key) => needed.includes(key) || there.includes(key)))) fail(`a space of ${space.kind} has ${needed}`);
-    if (!["unit", "metric"].every((key) => !(key in space) || isText(space[key]))) fail("the unit or metric is no text");
+    if (("unit" in space && !isUnit(space.unit)) || ("metric" in space && !isText(space.metric))) fail("the unit or metric is no text");
     if (space.labels && !(space.labels.every((label) => typeof label === "string") && differ(space.labels))) fail("labels are no different texts");
     const found = { metric: null, unit: null, labels: space.labels, points: null, units: [] };
     if (space.kind === "points") {
@@ -286,7 +287,7 @@ const dxopt = (() => {
       if (body % 8 || blanks > 7 || text !== spelled(head) + " ".repeat(blanks)) fail("the head is not as it is written");
       if (head.format !== "dxopt table" || head.version !== 1) fail(`version ${head.version} of tables is not known`);
       const { bits, sections, secrets } = head;
-      const levels = [head.epsilon, head.delta].every((x) => Number.isFinite(x) && x >= 0);
+      const levels = [head.epsilon, head.delta].every((x) => Number.isFinite(x) && x >= 0) && head.delta <= 1;
       const names = [head.name, ...secrets, ...head.reports].every((x) => typeof x === "string");
       const known = [64, 128, 192, 256].includes(bits) && ["all", "adjacent"].includes(head.pairs);
       if (!levels || !names || !known) fail("levels, names, bits or pairs are none");
