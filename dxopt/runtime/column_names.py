@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ _ROLES = {
 """Words of names, in small letters and apart by blanks, by what they mean."""
 _LONG = 6
 """Letters of a word that is recognised at the end of another, as in `pickuplatitude`."""
+_AXES = {*"xynsewo", "north", "south", "east", "west"}
+"""Words that differ between a latitude and the longitude of its place, as in `lat_y` and `lon_x`."""
 _LATIN = "\u036f"
 """The last letter of Latin alphabets: words of other scripts are recognised anywhere within a name."""
 _ALIKE = ("long", "lon", "lng")
@@ -88,22 +91,34 @@ def words_of(name: str) -> list[str]:
 
 def has_role(name: str, role: str) -> bool:
     """Return whether the name of a column means a latitude, a longitude or a place; up to three words may be one."""
+    return _beside(name, role) is not None
+
+
+def _beside(name: str, role: str) -> list[str] | None:
+    """Return the words that stand beside that with a role in the name of a column; None where it has none."""
     words, known = words_of(name), _ROLES[role].split()
-    joined = ("".join(words[start : start + count]) for count in (1, 2, 3) for start in range(len(words)))
-    return (
-        any(word in known for word in joined)
-        or any(word.endswith(one) for word in words for one in known if len(one) > _LONG and one.isascii())
-        or any(one in unicodedata.normalize("NFKC", name.lower()) for one in known if one > _LATIN)
-    )
+    for start, end in combinations(range(len(words) + 1), 2):
+        if end - start <= 3 and "".join(words[start:end]) in known:
+            return words[:start] + words[end:]
+    for place, one in product(range(len(words)), known):
+        if len(one) > _LONG and one.isascii() and words[place].endswith(one):
+            return [*words[:place], words[place].removesuffix(one), *words[place + 1 :]]
+    text = unicodedata.normalize("NFKC", name.lower())
+    return next((words_of(text.replace(one, " ")) for one in known if one > _LATIN and one in text), None)
 
 
 def latitude_first(first: str, second: str) -> bool | None:
-    """Return whether two names mean a latitude and a longitude, in this order; None where they do not tell."""
+    """Return whether two names mean latitude and longitude of one place, in this order; None if they do not tell.
+
+    What stands beside these words is to be the same, but for axes and directions.
+    """
     for one, other, order in ((first, second, True), (second, first, False)):
         low = one.lower()
-        alike = "lat" in low and other.lower() in [low.replace("lat", word) for word in _ALIKE]
-        if alike or (means(one) == "latitude" and means(other) == "longitude"):
+        if "lat" in low and other.lower() in [low.replace("lat", word) for word in _ALIKE]:
             return order
+        if means(one) == "latitude" and means(other) == "longitude":
+            rest = {*(_beside(one, "latitude") or ())} ^ {*(_beside(other, "longitude") or ())}
+            return None if rest - _AXES else order
     return None
 
 

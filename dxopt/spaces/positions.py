@@ -146,7 +146,7 @@ def require_latitude_first(names: Sequence[str], field: str, fix: str = "") -> N
         other = f"places are (latitude, longitude): give [{second!r}, {first!r}]"
         raise SpecError(field, f"are {first!r} and {second!r}, in this order", other)
     if order is None and fix:
-        raise SpecError(field, f"are {first!r} and {second!r}: which is the latitude cannot be known", fix)
+        raise SpecError(field, f"are {first!r} and {second!r}: which place they are of cannot be known", fix)
     for name, role, other in ((first, "latitude", "longitude"), (second, "longitude", "latitude")):
         if order is None and means(name) == other:
             raise SpecError(field, f"have {name!r} as the {role}, whose name means a {other}", "exchange the two")

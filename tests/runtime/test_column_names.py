@@ -64,6 +64,29 @@ def test_names_that_tell_no_order(first: str, second: str) -> None:
     assert means(first) is None
 
 
+APART = (
+    ("start_lat", "end_lon"), ("lat", "home_lon"), ("lat1", "lon2"), ("pickuplatitude", "dropofflongitude"),
+    ("起点纬度", "终点经度"), ("широта дома", "долгота работы"), ("latitudeE7", "longitudeE6"),
+)  # fmt: skip
+TOGETHER = (
+    ("lat_y", "lon_x"),
+    ("Latitude (deg N)", "Longitude (deg E)"),
+    ("start_lat", "start_lon"),
+    ("home latitude", "lon home"),
+)
+
+
+@pytest.mark.parametrize(("first", "second"), APART)
+def test_two_things_are_not_one_place(first: str, second: str) -> None:
+    assert latitude_first(first, second) is None is latitude_first(second, first)
+    assert (means(first), means(second)) == ("latitude", "longitude")
+
+
+@pytest.mark.parametrize(("first", "second"), TOGETHER)
+def test_what_stands_beside_is_the_same(first: str, second: str) -> None:
+    assert latitude_first(first, second) is True and latitude_first(second, first) is False
+
+
 def test_places_under_other_names() -> None:
     assert all(map(locates, ("home_address", "h3_9", "plusCode", "PLZ", "zip code", "geometry", "what3words")))
     joined = ("latlng", "lat_lon", "coord", "quadkey", "hexId", "hexagon", "anschrift", "gridref", "bbox", "cellid")
