@@ -44,11 +44,12 @@ _PLACE = re.compile(
 _GRID = re.compile(
     r"""
     (?<![\w-])\d{1,2}([C-HJ-NP-X]\s?|\s[C-HJ-NP-X]\s)[A-HJ-NP-Z][A-HJ-NP-V]\s?(\d{8}|\d{10}|\d{2,5}\s\d{2,5})(?![\w-])
+    | (?<![\w-])(?P<locator>(?-i:[A-R]{2}\d\d[a-x]{2}(?:\d\d(?:[a-x]{2})?)?))(?![\w-])
     | (?<!\d)(?<!\d[.,])(\d{6}([.,]\d+)?\D{1,8}\d{7}|\d{7}([.,]\d+)?\D{1,8}\d{6})(?!\d)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""A square of MGRS, or the two numbers of a point of UTM."""
+"""A square of MGRS, a locator of Maidenhead in its usual capitals, or the two numbers of a point of UTM."""
 _ZONE = re.compile(r"\b\d{1,2}\s?[C-HJ-NP-X](?![A-Z])", re.IGNORECASE)
 _SHAPES = {"Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection"}
 _DIGITS = re.compile(r"(?<![0-9A-F])(?:\s?[0-9A-F]){42}", re.IGNORECASE)
@@ -102,14 +103,16 @@ def looks_like_place(value: Any, depth: int = 0) -> bool:
 
 
 def is_code(value: Any) -> bool:
-    """Return whether a value has a cell of H3, also as a float without its last bits, or MGRS or UTM."""
+    """Return whether a value has a cell of H3, also as a float without its last bits, MGRS, UTM or Maidenhead."""
     value = _bare(value)
     if not isinstance(value, str):
         if isinstance(value, Decimal):
             return _is_cell(str(value))
         return isinstance(value, Real) and _is_cell(text_of(value))
     found = _GRID.search(value)
-    return bool(found and (found[1] or _ZONE.search(value))) or any(map(_is_cell, _CODE.findall(value)))
+    return bool(found and (found[1] or found["locator"] or _ZONE.search(value))) or any(
+        map(_is_cell, _CODE.findall(value))
+    )
 
 
 def _is_cell(text: str) -> bool:
@@ -153,7 +156,7 @@ def _has_text(value: Any, text: str, depth: int = 0) -> bool:
     value = _opened(value)
     if (parts := _parts(value)) is not None and depth < _DEEPEST:
         return any(_has_text(one, text, depth + 1) for one in parts)
-    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", _text(value)) is not None
+    return re.search(rf"(?<![^\W_]){re.escape(text)}(?![^\W_])", _text(value)) is not None
 
 
 def _decoded(text: str) -> Iterator[bytes]:
@@ -264,8 +267,12 @@ def _readings(values: Any) -> Iterator[tuple[tuple[int, int], NDArray[np.float64
         cells, texts = numbers(values)[:, None], []
     else:
         texts = [_bare(value) if isinstance(value, str) else _text(value) for value in values]
-        parts = ([float(one.replace(",", ".")) for one in _NUMBER.findall(text)] for text in texts)
-        cells = np.array([[*some, *[math.nan] * _MOST][:_MOST] for some in parts]).reshape(-1, _MOST)
+        # a low line is between numbers, or the mark of decimals or of thousands
+        marks = ("_", ".", "") if any("_" in text for text in texts) else ("_",)
+        written = (text.replace("_", mark) for text, mark in product(texts, marks))
+        parts = ([float(one.replace(",", ".")) for one in _NUMBER.findall(text)] for text in written)
+        padded = [[*some, *[math.nan] * _MOST][:_MOST] for some in parts]
+        cells = np.array(padded).reshape(-1, _MOST * len(marks))
     cells = np.where(np.abs(cells) < 1e99, np.abs(cells), np.nan)
     columns = [*cells.T[np.isfinite(cells).any(axis=0)]]
     for place, whole in enumerate(columns):

@@ -84,6 +84,9 @@ PLACES: dict[str, Any] = {
     },
     "a square of MGRS with a word": "cell 31TFL4104206511, north",
     "a square of MGRS with all blanks": "31 U DQ 5222 1141",
+    "a locator of Maidenhead": "JN35io",
+    "a locator of Maidenhead with a word": "heard from JN35io24, calling",
+    "a locator of Maidenhead of ten signs": "JN35io24xx",
     "a plus code of eight digits": "8FW4V75V+",
     "a plus code of an address": "https://plus.codes/8FW4V75V%2B8Q",
     "a plus code of twelve digits": "8FW4V75V+8QX2",
@@ -130,6 +133,12 @@ NO_PLACES: dict[str, Any] = {
     "a range": "0.125 - 0.250",
     "a UUID": "5c1de4d8-3f1c-4a4e-9b7e-2dad35000026",
     "an order": "12DEF456789",
+    "a product": "AB12CD",
+    "a product in small letters": "ab12cd",
+    "a number plate": "AB12 CDE",
+    "a part": "X-AB12cd-7",
+    "a word with numbers": "QRSTab12cd34",
+    "a cell of S2, or a hexadecimal number": "47e66e2964e34e2d",
     "a price and a rate": "EUR 1234.500, 19.000 %",
     "base 64": "AQIDBAUGBwgJCgsMDQ4PEBESExQV",
     "a number as text": "123456789.5",
@@ -194,6 +203,34 @@ def test_cells_of_every_level(level: int) -> None:
     with pytest.raises(SpecError):
         beside.require()
     assert not is_cell(int(cell, 16) | 1 << 63) and not is_cell(int(cell, 16) ^ 1 << 59) and not is_cell(-1)
+
+
+LOW_LINES: dict[str, Any] = {
+    "a number with decimals": lambda lat, lon: f"{lat:.4f}".replace(".", "_"),
+    "two with decimals": lambda lat, lon: f"{lat:.4f} {lon:.4f}".replace(".", "_"),
+    "thousands": lambda lat, lon: f"{round(lat * 1e7):_}",
+}
+
+
+@pytest.mark.parametrize("form", LOW_LINES)
+def test_low_lines_in_numbers(form: str) -> None:
+    rng = np.random.default_rng(1)
+    lat, lon = rng.uniform(45, 45.2, 40).tolist(), rng.uniform(7, 7.3, 40).tolist()
+    beside, other = Beside(), Beside()
+    beside.look([("note", [*map(LOW_LINES[form], lat, lon)])], [lat, lon])
+    with pytest.raises(SpecError) as refused:
+        beside.require()
+    assert refused.value.options == {"drop", "keep"}
+    other.look([("note", [*map(LOW_LINES[form], rng.permutation(lat), rng.permutation(lon))])], [lat, lon])
+    other.require()
+
+
+def test_low_lines_around_labels() -> None:
+    labels = [f"hall{i}" for i in range(20)]
+    beside = Beside()
+    beside.look([("note", [f"id_{label}_{row}" for row, label in enumerate(labels)])], [labels])
+    with pytest.raises(SpecError):
+        beside.require()
 
 
 def test_a_column_that_repeats_the_secret() -> None:
