@@ -91,6 +91,11 @@ def apply(data: Any, output: Any, ledger: dx.Budgets | None, **options: Any) -> 
     return dx.apply(counts(), data, output, column="beds", within=0, person=person, ledger=ledger, **options)
 
 
+def composed(ledger: dx.Budgets, person: str) -> tuple[int, ...]:
+    """How many draws from the table each entry of a person's composition has."""
+    return ledger.composed(person, {one.release: counts() for one in ledger.history(person)}).counts
+
+
 def hidden(folder: Path) -> set[str]:
     """The hidden files of a folder, without the part of their names that tells runs apart."""
     names = (path.name for path in folder.iterdir() if path.name.startswith("."))
@@ -159,6 +164,7 @@ def stopped(
         if pays:
             assert ledger.account("ann").spent == 2 * LEVEL
             assert ledger.totals().unfinished == ()
+            assert composed(ledger, "ann") == (2,)
         ledger.check()
     return step, error
 
@@ -216,6 +222,7 @@ def test_a_ledger_that_fails_within_a_run_says_what_is_charged(
                 assert when == "after" or ledger.totals().rows == known
                 apply(data, folder / f"out{data.suffix}", ledger, **asked)
                 assert ledger.account("ann").spent == 2 * LEVEL
+                assert composed(ledger, "bob") == (1,)
     assert failed == ["charge"] * (1 if form == "parquet" else 3) + ["finish"]
 
 
