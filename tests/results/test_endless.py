@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -92,6 +93,20 @@ def test_saved_mechanisms(damage: Callable[[Path], None], tmp_path: Path) -> Non
     damage(file)
     with pytest.raises(dx.SpecError, match="is no saved mechanism, or damaged"):
         dx.Mechanism.load(file)
+
+
+def test_a_damaged_file_does_not_echo_its_bytes(tmp_path: Path) -> None:
+    file, damaged = tmp_path / "saved.npz", tmp_path / "damaged.npz"
+    dx.classic.exponential(dx.line(3), epsilon=1.0).save(file)
+    with ZipFile(file) as old, ZipFile(damaged, "w") as new:
+        for name in old.namelist():
+            # a header that the reader cannot parse, which its error repeats
+            head = b"\x93NUMPY\x01\x00" + (3501).to_bytes(2, "little") + b"secret\t" * 500 + b"\n"
+            new.writestr(name, head if name == "format.npy" else old.read(name))
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Mechanism.load(damaged)
+    assert caught.value.field == "file" and str(caught.value).isprintable()
+    assert str(caught.value).count("secret") < 40
 
 
 @pytest.mark.parametrize("damage", [endless, pipe])

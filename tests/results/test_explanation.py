@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -264,6 +265,16 @@ def test_many_secrets_are_told_without_all_of_them() -> None:
     explained = dx.explain(mechanism)
     assert explained.few and "left out" in told(explained)
     assert explained.worst_radius == 2.0
+    # the radius is that of the likeliest secret where there is a prior
+    likeliest = replace(explained, expected_loss=1.0)
+    assert told(likeliest)["left out"] != told(explained)["left out"]
+    assert told(replace(explained, few=False))["radius"] != told(explained)["radius"]
+
+
+@pytest.mark.parametrize("space", [dx.line(1), dx.geo.points([[45.0, 4.0]])], ids=["line", "earth"])
+def test_the_radius_of_a_single_point_is_nothing(space: dx.MetricSpace) -> None:
+    explained = dx.explain(dx.classic.exponential(space, epsilon=1.0))
+    assert explained.worst_radius == 0.0 and not explained.few and "radius" in told(explained)
 
 
 def test_a_table_of_levels(counts: dx.Report, tmp_path: Path) -> None:

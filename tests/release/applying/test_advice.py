@@ -116,3 +116,15 @@ def test_far_rows_go_by_what_the_message_offers(tmp_path: Path, outside: str) ->
     error = refused(tmp_path, "a.csv", FAR, **PLACES)
     assert error is not None and error.field == "data"
     assert refused(tmp_path, "a.csv", FAR, **PLACES, outside=outside) is None
+
+
+def test_swapped_coordinates_are_exchanged_where_they_are_written(tmp_path: Path) -> None:
+    """In GeoJSON there are no names of columns to exchange, but the numbers of each point."""
+    swapped = collection(None).replace(b"[4.8, 45.7]", b"[45.7, 4.8]")
+    assert swapped != collection(None)
+    points = refused(tmp_path, "a.geojson", swapped)
+    columns = refused(tmp_path, "a.csv", b"a,b\n4.8,45.7\n", lat="a", lon="b")
+    assert points is not None and columns is not None
+    assert points.field == columns.field == "data" and points.wrong == columns.wrong and points.fix != columns.fix
+    assert refused(tmp_path, "a.geojson", collection(None)) is None
+    assert refused(tmp_path, "a.csv", b"a,b\n4.8,45.7\n", lat="b", lon="a") is None
