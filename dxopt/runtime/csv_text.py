@@ -125,7 +125,12 @@ class CsvText:
                 raise SpecError("data", "is empty", "fill it or name another file")
         if not guesses:
             raise SpecError("data", "is no CSV: its first line has open quotes", "mend it")
-        _, text, rows = max(guesses, key=lambda guess: guess[0])
+        (*best, _), text, rows = max(guesses, key=lambda guess: guess[0])
+        fitting = [text for (*rank, _), text, _ in guesses if rank == best]
+        cells = text._cells(rows, columns)
+        unlike = said.delimiter is None and text.delimiter == said.decimal and not any(map(has_comma, cells))
+        if best[0] and best[2] and (len(fitting) > 1 or unlike):
+            raise SpecError("data", "may have more than one delimiter", "name the right one: ", Option("delimiter"))
         below = zip(*(row for row in rows if len(row) == len(text.names)), strict=True)
         named = any(
             is_name(name) and any(cells) and all(is_data(cell) for cell in cells if cell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -306,3 +307,44 @@ NO_NUMBERS = [True, np.True_, np.datetime64(1, "ns"), np.timedelta64(1, "ns"), "
 def test_what_is_no_number(value: object) -> None:
     assert np.isnan(number(value))
     assert number("1.5") == number(1.5) == number(np.float32(1.5)) == 1.5
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("inside", ["\n", "\r\n", "\r"])
+def test_cells_of_several_lines_stay_in_quotes(end: str, inside: str, tmp_path: Path) -> None:
+    rows = [["who", "lat", "lon", "note"], ["a", "48.75", "2.5", f"x{inside}y"], [f"b{inside}z", "48.5", "2.0", "q"]]
+    lines = [",".join(f'"{cell}"' for cell in row) + end for row in rows]
+    (tmp_path / "in.csv").write_bytes("".join(lines).encode())
+    TABLE.save(tmp_path / "t.dxt")
+    dx.apply(TABLE, tmp_path / "in.csv", tmp_path / "out.csv", lat="lat", lon="lon")
+    with (tmp_path / "out.csv").open(newline="") as stream:
+        found = list(csv.reader(stream))
+    assert [(row[0], row[3]) for row in found] == [(row[0], row[3]) for row in rows]
+    assert verify_published(tmp_path / "out.csv", tmp_path / "t.dxt").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "decimal", "header"),
+    [
+        ("1222,44;ann\n551,68;bob\n", ["column_1"], None, False),
+        ("1222,44;ann\n551,68;bob\n", ["column_1", "column_2"], ",", False),
+        ("v,x;who\n1222,44;ann\n551,68;bob\n", ["v"], ",", True),
+        ("45,70;ann;4,81\n45,71;bob;4,80\n", ["column_1", "column_3"], None, False),
+        ("1222,44;1,5;2,25;h0\n551,68;1,5;2,5;h1\n", ["column_1", "column_4"], ",", False),
+        ("1,5;2,5\n2,5;3,5\n", ["column_1"], None, False),
+    ],
+)
+def test_a_delimiter_that_is_one_of_several_is_asked_for(
+    text: str, asked: list[str], decimal: str | None, header: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text(text)
+    with pytest.raises(dx.SpecError) as error:
+        CsvText.of(tmp_path / "in.csv", Dialect(decimal=decimal, header=header), asked, asked[:1], most=1000)
+    assert error.value.field == "data"
+    said = Dialect(decimal=decimal, header=False, delimiter=";")
+    assert CsvText.of(tmp_path / "in.csv", said, asked[:1], asked[:1], most=1000).delimiter == said.delimiter
+
+
+def test_decimal_commas_in_quotes_are_no_delimiters(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text('v,who\n"1222,44",ann\n3,bob\n')
+    assert CsvText.of(tmp_path / "in.csv", Dialect(decimal=","), ["v"], ["v"], most=1000).delimiter == ","

@@ -391,6 +391,8 @@ class Layout:
         order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
         if not {*where.names, "report"}.intersection(order):
             raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")
+        if 0 < len(away.intersection(where.names)) < len(where.names):
+            raise SpecError("drop", "has one of two coordinates", "drop both, or neither")
         if where.kind != "value":
             # a count is the secret here, not the place that it is of
             _warn_of([name for name in rest if name not in made])

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
@@ -74,7 +75,10 @@ class CsvSink:
             stream.write(_MARK)
         self._stream = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
         text = source.text
-        self._writer = csv.writer(self._stream, delimiter=text.delimiter, lineterminator=source.end)
+        write, end = self._stream.write, source.end
+        # quotes are put around what has letters of the line end: so around a CR, whatever the end
+        rows: Any = SimpleNamespace(write=lambda row: write(row[:-2] + end))
+        self._writer = csv.writer(rows, delimiter=text.delimiter, lineterminator="\r\n")
         self.layout = layout
         self._places = {name: place for place, name in enumerate(source.names)}
         self._texts = {

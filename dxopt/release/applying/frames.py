@@ -29,6 +29,12 @@ from dxopt.verify.published.sidecar import Noun
 
 _WITHOUT_ARROW = ("Object", "Int128", "UInt128")
 """Types of Polars that Arrow has not."""
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    bytes: lambda one: b"".join([one, b""]),
+    int: int.__int__,
+    float: float.__float__,
+}
 
 
 class Frame:
@@ -183,9 +189,16 @@ def _rebuilt_of_polars(series: Any) -> Any:
 
 
 def _copied(values: Any) -> Any:
-    """Return values in memory of their own, also those that objects have; SpecError where one cannot be copied."""
+    """Return values in memory of their own, also those that objects have; SpecError where one cannot be copied.
+
+    Text and numbers of classes of their own may hold anything, and become plain.
+    """
     try:
-        return deepcopy(values)
+        memo: dict[int, Any] = {}
+        copied = deepcopy(values, memo)
+        seen = [one for one in memo.get(id(memo), ()) if not isinstance(one, np.generic)]
+        plain = {id(one): write(one) for one in seen for kind, write in _PLAIN.items() if isinstance(one, kind)}
+        return deepcopy(values, plain) if plain else copied
     except Exception:
         raise SpecError("data", "has a column of objects that cannot be copied", "leave it out first") from None
 
@@ -201,7 +214,8 @@ def _rebuilt_of_pandas(series: Any) -> Any:
     convert = getattr(series.array, "__arrow_array__", None)
     if convert is None or not hasattr(kind, "__from_arrow__") or getattr(kind, "storage", None) == "python":
         if not isinstance(kind, np.dtype):
-            return series.array.copy()
+            python = getattr(kind, "storage", None) == "python"
+            return pd.array(_copied(series.to_numpy(object)), dtype=kind) if python else series.array.copy()
         # a block of NumPy has the columns beside it, and rows around it
         return pd.Series(_copied(series.to_numpy()), getattr(series, "index", None), kind, copy=False)
     array = bare_array(convert())
@@ -250,7 +264,7 @@ def _with_index_as_columns(native: Any) -> tuple[Any, dict[str, Any]]:
         names = [name] * (name is not None) + ["index"] * (index.nlevels == 1) + usual
         column = next(other for other in names if other not in plain.columns)
         plain.insert(place, column, index.get_level_values(place))
-        levels[column] = name
+        levels[column] = _copied(name)
     return plain, levels
 
 

@@ -65,5 +65,5 @@ def csv_rows(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 def _written(row: list[str], delimiter: str, end: str) -> str:
     """Return the text of a row as `apply` writes it."""
     stream = io.StringIO(newline="")
-    csv.writer(stream, delimiter=delimiter, lineterminator=end).writerow(row)
-    return stream.getvalue()
+    csv.writer(stream, delimiter=delimiter, lineterminator="\r\n").writerow(row)  # quotes a CR, and an LF
+    return stream.getvalue()[:-2] + end

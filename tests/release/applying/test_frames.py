@@ -123,6 +123,10 @@ def test_columns_are_kept_and_left_out_by_name() -> None:
     assert list(found.columns) == ["lat", "time", "lon", *ADDED]
     found = dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(drop=["note", "lat", "lon"]))
     assert list(found.columns) == ["person", "time", *ADDED]
+    for name in ("lat", "lon"):
+        with pytest.raises(dx.SpecError) as error:
+            dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(drop=[name]))
+        assert error.value.field == "drop"
     # what is left has the report, if only in its column
     found = dx.apply(counts(), pd.DataFrame({"beds": [3]}), column="beds", columns=dx.Columns(drop=["beds"]))
     assert list(found.columns) == ["report", "epsilon", "uncertainty", "dataGeneralizations"]

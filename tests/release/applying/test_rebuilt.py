@@ -290,3 +290,55 @@ def test_no_coordinate_system_has_a_name_of_its_own() -> None:
     found = dx.apply(town(), frame)
     assert found.crs == pyproj.CRS("OGC:CRS84")
     assert b"CANARY" not in pickle.dumps(found)
+
+
+class Word(str): ...
+
+
+class Bytes(bytes): ...
+
+
+class Count(int): ...
+
+
+class Share(float): ...
+
+
+class Holder:
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+@pytest.mark.parametrize("value", [Word("a"), Bytes(b"a"), Count(3), Share(0.5)])
+def test_text_and_numbers_of_other_classes_become_plain(value: Any) -> None:
+    value.source = TEXT
+    for given in (value, [value], (value,), {"k": value}, {value: 1}, Holder(value), np.array([value], dtype=object)):
+        cells = np.empty(1, dtype=object)
+        cells[0] = given
+        frames = [pd.DataFrame({"beds": [3], "o": pd.Series(cells)})]
+        if not isinstance(given, np.ndarray):
+            frames.append(pl.DataFrame({"beds": [3], "o": pl.Series([given], dtype=pl.Object)}))
+        for frame in frames:
+            found = dx.apply(counts(), frame, column="beds", columns=dx.Columns(keep=["o"]))["o"][0]
+            assert b"CANARY" not in pickle.dumps(found)
+    assert value.source == TEXT
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_names_of_an_index_become_plain(levels: int) -> None:
+    names = [Word(f"name {level}") for level in range(levels)]
+    for name in names:
+        name.source = TEXT  # pyright: ignore[reportAttributeAccessIssue]
+    index = pd.MultiIndex.from_arrays([["a"]] * levels, names=names)
+    frame = pd.DataFrame({"beds": [3]}, index=index if levels > 1 else index.get_level_values(0))
+    found = dx.apply(counts(), frame, column="beds")
+    assert [*found.index.names] == names
+    assert {type(name) for name in found.index.names} == {str}
+
+
+@pytest.mark.parametrize("kind", [object, "category", "string[python]"])
+def test_text_of_other_classes_becomes_plain_in_every_type(kind: Any) -> None:
+    frame = pd.DataFrame({"beds": [3], "o": pd.Series([Word("a")], dtype=kind)})
+    found = dx.apply(counts(), frame, column="beds")["o"]
+    assert found.dtype == frame["o"].dtype
+    assert type(found[0]) is str
