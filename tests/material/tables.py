@@ -57,6 +57,7 @@ SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     **{metric: _of(DEGREES, metric) for metric in ("haversine", "conservative_haversine", "geodesic")},
     "haversine in metres": _of(DEGREES, Haversine("m"), labels=["hall", "pårk", "port", "mill"]),
     "haversine in miles": _of(DEGREES, Haversine("mi")),
+    "doubled places": _of([DEGREES[0], *DEGREES[:2]], "haversine"),
     "own metric": _of([[0.0], [1.0], [4.0]], lambda x, y: math.sqrt(abs(float((x - y)[0])))),
     "map in metres": lambda: dx.geo.points(DEGREES, project=True, unit="m"),
     "cells": lambda: dx.geo.bounding_grid(*CITY, shape=(2, 2)),
