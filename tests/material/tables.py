@@ -77,6 +77,9 @@ SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     "product of kinds": lambda: dx.product(
         dx.torus((2, 2)), dx.MetricSpace.from_distances([[0, 1.5], [1, 0]], labels=["a", "b"]), dx.line(2)
     ),
+    "product with infinite distances": lambda: dx.product(
+        dx.line(2), dx.MetricSpace.from_distances([[0, np.inf, 1], [np.inf, 0, np.inf], [2, np.inf, 0]])
+    ),
     "product of trees": lambda: dx.product(dx.MetricSpace.from_graph(nx.star_graph(2)), dx.line(2, unit="m")),
     "tree": lambda: dx.MetricSpace.from_graph(nx.star_graph(3), unit="m"),
     "graph": lambda: dx.MetricSpace.from_graph(nx.cycle_graph(5), unit="m"),

@@ -29,6 +29,7 @@ SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     "columns": lambda: dx.MetricSpace.from_points([[0, 0], [0, 2], [1, 0], [1, 2]], "manhattan"),
     "diameter": lambda: dx.MetricSpace.from_points(DEGREES, NormalisedManhattan(3.0)),
     "tree": lambda: dx.MetricSpace.from_graph(nx.path_graph(4), unit="hops"),
+    "infinite": lambda: dx.product(dx.line(2), dx.MetricSpace.from_distances([[0, np.inf], [np.inf, 0]])),
     "product": lambda: dx.product(dx.line(2), dx.line(3)),
 }
 
