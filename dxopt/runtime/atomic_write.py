@@ -72,24 +72,32 @@ def open_private(file: Path) -> IO[bytes]:
 
 
 def put_in_place(hidden: Path, file: Path) -> None:
-    """Give a private file that is whole its name, and before that the mode that a new file has in its folder.
+    """Give a private file that is whole its name, and only then the mode that a new file has in its folder.
 
     OSError where the name is that of a device, a pipe or a folder.
     """
     if not is_replaceable(file):
         raise OSError(errno.EINVAL, "it is no plain file")
-    _set_usual_mode(hidden, file)
+    mode = _mode_to_set(hidden, file)
     hidden.replace(file)
+    if mode is not None:
+        file.chmod(mode)
 
 
-def _set_usual_mode(hidden: Path, file: Path) -> None:
-    """Give a hidden file the mode that a new file has in its folder; its name is to be that of `file`."""
+def _mode_to_set(hidden: Path, file: Path) -> int | None:
+    """Return the mode that a new file has in the folder of `file`, None where the hidden file has it already.
+
+    OSError where the drive lets nobody set a mode.
+    """
     probe = _hidden(file)
     with probe.open("xb") as stream:
         mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
     probe.unlink()
-    if stat.S_IMODE(hidden.stat().st_mode) != mode:  # some file systems have one mode for all, and let nobody set it
-        hidden.chmod(mode)
+    own = stat.S_IMODE(hidden.stat().st_mode)
+    if own == mode:  # some file systems have one mode for all, and let nobody set it
+        return None
+    hidden.chmod(own)
+    return mode
 
 
 def _rehearse(file: Path) -> None:
@@ -97,7 +105,7 @@ def _rehearse(file: Path) -> None:
     hidden = _hidden(file)
     open_private(hidden).close()
     try:
-        _set_usual_mode(hidden, file)
+        _mode_to_set(hidden, file)
     finally:
         hidden.unlink()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,10 @@ def _indices_in_parts(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
 
 
 class Coordinates(LazyLabels):
-    """The coordinates of points `(n, k)`: `3.5`, or `(0, 3.5)`; 10 digits, or more to tell points apart."""
+    """The coordinates of points `(n, k)`: `3.5`, or `(0, 3.5)`; 10 digits, or more to tell points apart.
+
+    Points that have the same ones are numbered: `3.5 #1`, `3.5 #2`.
+    """
 
     def __init__(self, points: NDArray) -> None:
         self.points = points
@@ -128,23 +132,43 @@ class Coordinates(LazyLabels):
     def __len__(self) -> int:
         return len(self.points)
 
-    def _label(self, index: int, digits: int | None = None) -> str:
-        point = self.points[index].tolist()
-        style = f".{digits or self._digits}g"
-        parts = [format(value, style) if isinstance(value, float) else str(value) for value in point]
+    def _label(self, index: int) -> str:
+        return self._numbered.get(index) or self._written(index, self._digits)
+
+    def _written(self, index: int, digits: int) -> str:
+        style = f".{digits}g"
+        parts = [
+            format(value, style) if isinstance(value, float) else str(value) for value in self.points[index].tolist()
+        ]
         return parts[0] if len(parts) == 1 else f"({_SEPARATOR.join(parts)})"
 
     @cached_property
-    def _digits(self) -> int:
-        # doubles of which none is within 2e-9 of another differ in 10 digits, and all do in 17
+    def _close(self) -> list[int]:
+        """The points that need not differ in 10 digits: doubles of which none is within 2e-9 of another do."""
         group = np.zeros(len(self), dtype=np.int64)
         for column in self.points.T if self.points.dtype.kind == "f" else ():
             values, which = np.unique(column, return_inverse=True)
             apart = np.diff(values / 2) > 1e-9 * np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
             group = np.unique(group * len(values) + np.append(0, np.cumsum(apart))[which], return_inverse=True)[1]
-        close = np.flatnonzero((np.bincount(group) > 1)[group]).tolist()
-        different = [len({self._label(index, digits) for index in close}) for digits in range(10, 18)]
+        return np.flatnonzero((np.bincount(group) > 1)[group]).tolist()
+
+    @cached_property
+    def _digits(self) -> int:
+        # doubles that differ do in 17 digits
+        different = [len({self._written(index, digits) for index in self._close}) for digits in range(10, 18)]
         return 10 + different.index(different[-1])
+
+    @cached_property
+    def _numbered(self) -> dict[int, str]:
+        """The labels of points that have others' coordinates; a point of texts may be written as one of these is."""
+        written = {index: self._written(index, self._digits) for index in self._close}
+        points = Counter(written.values())
+        numbers = {label: count(1) for label in points if points[label] > 1}
+        return {
+            index: next(label for number in numbers[same] if (label := f"{same} #{number}") not in points)
+            for index, same in written.items()
+            if same in numbers
+        }
 
     def _index(self, label: str) -> int:
         try:
@@ -154,5 +178,4 @@ class Coordinates(LazyLabels):
 
     @cached_property
     def _indices(self) -> dict[str, int]:
-        # backwards, so that of equal labels the first index stays
-        return {self._label(index): index for index in reversed(range(len(self)))}
+        return {label: index for index, label in enumerate(self)}

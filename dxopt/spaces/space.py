@@ -195,7 +195,8 @@ class MetricSpace:
         unit : str
             What distances are in. On the Earth it is "km", "m" or "mi", and distances are computed in it.
         labels : sequence, optional
-            A name for each point; by default its coordinates, in 10 digits or as many more as tell points apart.
+            A name for each point; by default its coordinates, in 10 digits or as many more as tell points apart,
+            and with a number where others have the same ones.
 
         Raises
         ------

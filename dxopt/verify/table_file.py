@@ -109,9 +109,9 @@ class TableFile:
     @cached_property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its space, as the arrays of mechanism.npz; given distances, and their points, are elsewhere in the file."""
-        found = {f"space.{key}": np.asarray(value) for key, value in self.head["space"].items()}
+        found = {f"space.{key}": _array(key, value) for key, value in self.head["space"].items()}
         for key, value in self.head["space"].items():
-            if _text(found[f"space.{key}"].tolist()) != _text(value):
+            if _text(listed(found[f"space.{key}"])) != _text(value):
                 raise Broken(f"its space.{key} is no array as it is written")
         require_typed(found)
         if self.head["space"]["kind"] == "distances":
@@ -248,12 +248,24 @@ def _text(content: object) -> str:
 
 
 def coordinates_in_head(points: NDArray[Any] | None) -> list[Any] | None:
-    """Return coordinates as the head has them, with null for NaN; None where there are none, or they are texts."""
-    if points is None or points.dtype.kind != "f":
-        return None
-    found = points.astype(object)
-    found[np.isnan(points)] = None
+    """Return coordinates as the head has them; None where there are none, or they are texts."""
+    return None if points is None or points.dtype.kind != "f" else listed(points)
+
+
+def listed(array: NDArray[Any]) -> Any:
+    """Return an array as the head has it, None for an infinite distance, and for coordinates of a missing point."""
+    found = array.astype(object)
+    if array.dtype.kind == "f":
+        found[~np.isfinite(array)] = None
     return found.tolist()
+
+
+def _array(key: str, entry: Any) -> NDArray[Any]:
+    """Return an entry of the space as an array; null among distances is infinity."""
+    if not key.endswith("distances"):
+        return np.asarray(entry)
+    found = np.asarray(entry, dtype=float)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _metric_of(table: TableFile) -> list[str | None]:

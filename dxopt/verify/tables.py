@@ -11,7 +11,15 @@ from dxopt.verify.exact import Exact, dot
 from dxopt.verify.files import TABLE, are_alike
 from dxopt.verify.folder import Result
 from dxopt.verify.privacy import bound_pairs
-from dxopt.verify.table_file import TableFile, bytes_of, check_digest, check_names, check_private, coordinates_in_head
+from dxopt.verify.table_file import (
+    TableFile,
+    bytes_of,
+    check_digest,
+    check_names,
+    check_private,
+    coordinates_in_head,
+    listed,
+)
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken
 
@@ -78,7 +86,7 @@ def space_in_head(result: Result) -> dict[str, Any]:
         texts = ("points",) if "points" in found and found["points"].dtype.kind == "U" else ()
         kept = [key for key in found if key in (*_LISTED, *texts) or key.startswith("positions.")]
         found = {"kind": np.asarray("distances")} | {key: found[key] for key in kept}
-    return {key: array.tolist() for key, array in found.items()}
+    return {key: listed(array) for key, array in found.items()}
 
 
 def _check_deviation(result: Result, table: TableFile) -> float:

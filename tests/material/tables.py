@@ -57,6 +57,7 @@ SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     **{metric: _of(DEGREES, metric) for metric in ("haversine", "conservative_haversine", "geodesic")},
     "haversine in metres": _of(DEGREES, Haversine("m"), labels=["hall", "pårk", "port", "mill"]),
     "haversine in miles": _of(DEGREES, Haversine("mi")),
+    "doubled places": _of([DEGREES[0], *DEGREES[:2]], "haversine"),
     "own metric": _of([[0.0], [1.0], [4.0]], lambda x, y: math.sqrt(abs(float((x - y)[0])))),
     "map in metres": lambda: dx.geo.points(DEGREES, project=True, unit="m"),
     "cells": lambda: dx.geo.bounding_grid(*CITY, shape=(2, 2)),
@@ -75,6 +76,9 @@ SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     ),
     "product of kinds": lambda: dx.product(
         dx.torus((2, 2)), dx.MetricSpace.from_distances([[0, 1.5], [1, 0]], labels=["a", "b"]), dx.line(2)
+    ),
+    "product with infinite distances": lambda: dx.product(
+        dx.line(2), dx.MetricSpace.from_distances([[0, np.inf, 1], [np.inf, 0, np.inf], [2, np.inf, 0]])
     ),
     "product of trees": lambda: dx.product(dx.MetricSpace.from_graph(nx.star_graph(2)), dx.line(2, unit="m")),
     "tree": lambda: dx.MetricSpace.from_graph(nx.star_graph(3), unit="m"),

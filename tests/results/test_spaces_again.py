@@ -22,11 +22,14 @@ SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     "haversine": lambda: dx.MetricSpace.from_points(DEGREES, "haversine"),
     "miles": lambda: dx.MetricSpace.from_points(DEGREES, Haversine("mi"), labels="abcde"),
     "values": lambda: dx.MetricSpace.from_points([["a"], ["b"], ["c"]], "discrete"),
+    "same values": lambda: dx.MetricSpace.from_points([["a"], ["a"], ["a #1"]], "discrete"),
+    "same points": lambda: dx.MetricSpace.from_points([[2.0], [2.0], [3.0]]),
     "milliseconds": lambda: dx.MetricSpace.from_points([[1700000000123], [1700000000124], [1700000000125]]),
     "close": lambda: dx.MetricSpace.from_points([[45.12345678901, 4.5], [45.12345678902, 4.5], [45, 4.5]]),
     "columns": lambda: dx.MetricSpace.from_points([[0, 0], [0, 2], [1, 0], [1, 2]], "manhattan"),
     "diameter": lambda: dx.MetricSpace.from_points(DEGREES, NormalisedManhattan(3.0)),
     "tree": lambda: dx.MetricSpace.from_graph(nx.path_graph(4), unit="hops"),
+    "infinite": lambda: dx.product(dx.line(2), dx.MetricSpace.from_distances([[0, np.inf], [np.inf, 0]])),
     "product": lambda: dx.product(dx.line(2), dx.line(3)),
 }
 

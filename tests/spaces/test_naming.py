@@ -10,7 +10,7 @@ import pytest
 import dxopt as dx
 from dxopt.errors import Option
 from dxopt.spaces.labels import Coordinates
-from dxopt.spaces.naming import NoSuchPoint, SeveralPoints
+from dxopt.spaces.naming import NoSuchPoint
 
 IDS = dx.MetricSpace.from_points([[0, 0], [1, 0], [2, 0], [3, 0], [4, 4]], labels=[3, 7, 1, 0, 9])
 GRID = dx.grid((4, 4))
@@ -58,6 +58,7 @@ LABELS: list[tuple[dx.MetricSpace, Any, Any]] = [
     (FLOATS, 2, 0),
     (FLOATS, 1000, 2),
     (TWINS, "(0, 0)", 0),
+    (TWINS, ["(1, 1) #1", "(1, 1) #2"], [1, 2]),
     (IDS, [], []),
 ]
 
@@ -74,8 +75,8 @@ REFUSED: list[tuple[dx.MetricSpace, Any, type[dx.SpecError], set[str]]] = [
     (COUNTS, [30, 31], NoSuchPoint, {"index", "point"}),
     (COUNTS, -1, NoSuchPoint, {"index", "point"}),
     (COUNTS, True, NoSuchPoint, {"index", "point"}),
-    (TWINS, "(1, 1)", SeveralPoints, {"index"}),
-    (TWINS, (1, 1), SeveralPoints, {"index"}),
+    (TWINS, "(1, 1)", NoSuchPoint, {"index", "point"}),
+    (TWINS, (1, 1), NoSuchPoint, {"point"}),
     (IDS, None, dx.SpecError, {"index", "point"}),
     (IDS, [None], dx.SpecError, {"index", "point"}),
     (IDS, [[7]], dx.SpecError, {"index", "point"}),
@@ -228,7 +229,9 @@ IN_DIGITS: dict[str, tuple[list[Any], list[str]]] = {
     "every digit": ([1.0, 1 + 2**-52], ["1", "1.0000000000000002"]),
     "told apart by another": ([[1 / 3, 1], [1 / 3 + 1e-13, 2]], ["(0.3333333333, 1)", "(0.3333333333, 2)"]),
     "largest": ([1.7e308, -1.7e308, 5e-324], ["1.7e+308", "-1.7e+308", "4.940656458e-324"]),
-    "equal": ([1 / 3, 1 / 3], ["0.3333333333", "0.3333333333"]),
+    "equal": ([1 / 3, 2.0, 1 / 3], ["0.3333333333 #1", "2", "0.3333333333 #2"]),
+    "equal texts": ([["a"], ["a"], ["a #1"], ["b"]], ["a #2", "a #3", "a #1", "b"]),
+    "texts written alike": ([["a", "b, c"], ["a, b", "c"]], ["(a, b, c) #1", "(a, b, c) #2"]),
     "not numbers": ([["a", 1 / 3], ["a", 1 / 3 + 1e-12]], ["(a, 0.333333333333)", "(a, 0.333333333334)"]),
 }
 
@@ -236,8 +239,10 @@ IN_DIGITS: dict[str, tuple[list[Any], list[str]]] = {
 @pytest.mark.parametrize("kind", IN_DIGITS)
 def test_labels_have_as_many_digits_as_tell_points_apart(kind: str) -> None:
     points, expected = IN_DIGITS[kind]
-    array = np.array(points, dtype=object if kind == "not numbers" else float)
-    assert list(Coordinates(array.reshape(len(points), -1))) == expected
+    array = np.array(points, dtype=object if isinstance(np.ravel(points)[0], str) else float)
+    labels = Coordinates(array.reshape(len(points), -1))
+    assert list(labels) == expected
+    assert [labels.index(label) for label in expected] == [*range(len(points))]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -245,7 +250,10 @@ def test_points_that_differ_have_different_labels(seed: int) -> None:
     rng = np.random.default_rng(seed)
     scale = 10.0 ** rng.integers(-300, 300)
     points = scale * (1 + rng.integers(0, 4, (200, 2)) * 2.0 ** -rng.integers(20, 53, (200, 2)))
-    assert len(set(Coordinates(points))) == len(np.unique(points, axis=0))
+    same = np.unique(points, axis=0, return_counts=True)[1]
+    labels = list(Coordinates(points))
+    assert len({*labels}) == len(points)
+    assert sum("#" in label for label in labels) == same[same > 1].sum()
 
 
 @pytest.mark.parametrize("given", [[[]], [[], []], [[[]]], ()])

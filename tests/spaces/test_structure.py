@@ -80,11 +80,16 @@ def test_labels_are_a_sequence_of_strings(name: str) -> None:
         labels.index("nowhere")
 
 
-def test_labels_of_equal_points_are_counted_in_order() -> None:
+def test_labels_are_found_from_where_the_search_begins() -> None:
     labels = dx.MetricSpace.from_points([0.0, 0.0, 1.0]).labels
-    assert (labels.count("0"), labels.index("0"), labels.index("0", 1), labels.index("1", -1)) == (2, 0, 1, 2)
+    assert (labels.count("0 #2"), labels.index("0 #2"), labels.index("0 #2", 1), labels.index("1", -1)) == (
+        1,
+        1,
+        1,
+        2,
+    )
     with pytest.raises(ValueError):
-        labels.index("0", 2)
+        labels.index("0 #2", 2)
     with pytest.raises(ValueError):
         labels.index("1", 0, 2)
 

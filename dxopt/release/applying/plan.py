@@ -29,6 +29,7 @@ from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.place_like import is_code, looks_like_place
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.budgets.charges import Level
+from dxopt.release.budgets.ledger_file import Tags
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, no_such_column, require_header
 from dxopt.runtime.identity import identity
@@ -260,8 +261,9 @@ class Payment:
     """The run of a ledger that pays for the rows of a plan, one chunk after another.
 
     `name` is that by which a run that was stopped is found again. `rest` is how many rows of each person are still to
-    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row. `stage`
-    says what is left of a run that is stopped: one that goes on, one to publish, or none.
+    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row:
+    those that are left out have numbers too, which no other row has whatever is left when the run goes on. `charged`
+    counts the others. `stage` says what is left of a run that is stopped: one that goes on, one to publish, or none.
     """
 
     plan: Plan
@@ -271,6 +273,7 @@ class Payment:
     rest: dict[str, int] = field(default_factory=dict)
     run: str = ""
     row: int = 0
+    charged: int = 0
     stage: Literal["drawing", "written", "given up"] = "drawing"
 
     @classmethod
@@ -325,17 +328,17 @@ class Payment:
     def charge(self, settled: Settled) -> Settled:
         """Pay for the next rows, and return those that are kept; after BudgetExceeded the run is given up."""
         paid = self._payable(settled) if self.dropping else settled
-        key = self.persons.key
-        cost = self.plan.cost
-        level = {"level": cost.epsilon, "delta": cost.delta, "unit": cost.unit}
+        numbers = (self.row + np.flatnonzero(paid.kept[settled.kept])).tolist()
         tags = self.persons.tags(self.plan.table, paid.secrets, paid.persons)
+        drawn = Tags.of(tags, self.persons.key, len(paid.persons))
         try:
             if paid.persons:
-                self.ledger.charge(self.run, self.row, paid.persons, **level, tags=tags, key=key)
+                self.ledger._charge(self.run, numbers, paid.persons, self.plan.cost, drawn)
         except BudgetExceeded:
             self.give_up()
             raise
-        self.row += len(paid.secrets)
+        self.row += len(settled.persons)
+        self.charged += len(paid.persons)
         return paid
 
     def finish(self) -> None:
@@ -351,7 +354,7 @@ class Payment:
     def told(self, error: SpecError, again: str) -> SpecError:
         """Return an error of the ledger that says what stays charged, and what `again` says of the same call."""
         # the ledger may have charged the rows after these, and not have been able to say so
-        charged = f"at least {self.row:,} rows are charged and stay so: " if self.row else ""
+        charged = f"at least {self.charged:,} rows are charged and stay so: " if self.charged else ""
         return SpecError(error.field, error.wrong, *error.parts, f"; {charged}the same call again {again}")
 
     def _payable(self, settled: Settled) -> Settled:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -480,13 +480,13 @@ class Budgets(Shown):
         first = checked_count("first", first, 0)
         persons = each(persons, "persons")
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        return self._charge(run, range(first, first + len(persons)), persons, cost, Tags.of(tags, key, len(persons)))
+
+    def _charge(self, run: str, numbers: Sequence[int], persons: list[Any], cost: Level, drawn: Tags | None) -> Any:
+        """Charge rows of a run as `charge` does; `numbers` are theirs in it, rising."""
         names = stored(persons, self._key)
-        drawn = Tags.of(tags, key, len(names))
         with self._file.writing() as db:
-            number, finished = charges.run_of(db, run)
-            if finished:
-                raise SpecError("run", "is finished", "begin another one")
-            return charges.charge(db, number, first, persons, names, cost, drawn)
+            return charges.charge(db, charges.running(db, run), numbers, persons, names, cost, drawn)
 
     def pay(
         self,

@@ -55,7 +55,7 @@ def now() -> str:
 def charge(
     db: sqlite3.Connection,
     run: int,
-    first: int | None,
+    numbers: Sequence[int] | None,
     persons: Sequence[str],
     names: Sequence[str],
     level: Level,
@@ -63,8 +63,8 @@ def charge(
 ) -> NDArray[np.bool_]:
     """Charge rows within a transaction that writes, and return a mask `(k,)` of those that were paid for now.
 
-    `first` is the number of the first row in the run, by which a run that was killed goes on without paying twice;
-    None where rows are single draws, not numbered. Persons `(k,)` are as errors name them, names `(k,)` as stored.
+    `numbers` are those of the rows in the run, rising, by which a run that was killed goes on without paying twice;
+    None where rows are single draws. Persons `(k,)` are as errors name them, names `(k,)` as stored.
     See `Budgets.charge`.
     """
     keep_unit(db, level.unit)
@@ -75,15 +75,15 @@ def charge(
 
     # Rows that this run has paid for before it was killed cost nothing.
     paid = np.zeros(len(names), dtype=bool)
-    asked = "SELECT row, person, level, tag FROM rows WHERE run = ? AND row >= ? AND row < ?"
-    numbered = [] if first is None else db.execute(asked, (run, first, first + len(names)))
+    asked = "SELECT row, person, level, tag FROM rows WHERE run = ? AND row >= ? AND row <= ?"
+    numbered = db.execute(asked, (run, numbers[0], numbers[-1])) if numbers else []
     before = {row: known for row, *known in numbered}
     for at, name in enumerate(names):
         person = found[name]
         tag = None if tags is None else tags.fingerprints[at]
-        if first is not None and (known := before.get(first + at)) is not None:
+        if numbers is not None and (known := before.get(numbers[at])) is not None:
             if known != [person.id, level_id, tag]:
-                wrong = f"{first + at} was charged to another person, at another level or for another draw before"
+                wrong = f"{numbers[at]} was charged to another person, at another level or for another draw before"
                 raise SpecError("row", wrong, "give the table as it was, or close the run to begin anew")
             continue
 
@@ -103,9 +103,9 @@ def charge(
         person = persons[row_of[short[0].account.person]]
         raise refusal(person, [(payer.account, payer.rows) for payer in short], level)
     _write(db, run, level_id, payers, level, NEW if tags is None else tags.key)
-    if first is not None:
+    if numbers is not None:
         drawn = [None] * len(names) if tags is None else tags.fingerprints
-        new = ((run, first + at, found[names[at]].id, level_id, drawn[at]) for at in np.flatnonzero(paid).tolist())
+        new = ((run, numbers[at], found[names[at]].id, level_id, drawn[at]) for at in np.flatnonzero(paid).tolist())
         db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", new)
     return paid
 
@@ -443,6 +443,14 @@ def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
         wrong = "is another process's now, or was closed, or never begun"
         raise SpecError("run", wrong, "publish nothing of it, and begin again")
     return found[0], found[1] is not None
+
+
+def running(db: sqlite3.Connection, token: str) -> int:
+    """Return the id of the run that a token is for; SpecError if the token is invalid, or the run finished."""
+    run, finished = run_of(db, token)
+    if finished:
+        raise SpecError("run", "is finished", "begin another one")
+    return run
 
 
 def finish(db: sqlite3.Connection, run: int) -> None:

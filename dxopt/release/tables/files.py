@@ -144,7 +144,7 @@ def head(parts: Parts) -> dict[str, Any]:
         kept = ("space.labels", "space.unit", *texts, *(key for key in packed if key.startswith("space.positions.")))
         packed = {"space.kind": np.asarray("distances")} | {key: packed[key] for key in kept if key in packed}
         metric = None
-    described = {key.removeprefix("space."): array.tolist() for key, array in packed.items()}
+    described = {key.removeprefix("space."): _listed(array) for key, array in packed.items()}
     return {
         "format": "dxopt table",
         "version": VERSION,
@@ -164,12 +164,24 @@ def head(parts: Parts) -> dict[str, Any]:
 
 
 def _points(points: NDArray[Any] | None) -> list[Any] | None:
-    """Return coordinates as JSON has them, None for a point without any; None if points are no numbers."""
-    if points is None or points.dtype.kind != "f":
-        return None
-    found = points.astype(object)
-    found[np.isnan(points)] = None
+    """Return coordinates as JSON has them; None if points are no numbers."""
+    return None if points is None or points.dtype.kind != "f" else _listed(points)
+
+
+def _listed(array: NDArray[Any]) -> Any:
+    """Return an array as JSON has it, None for an infinite distance, and for coordinates of a point without any."""
+    found = array.astype(object)
+    if array.dtype.kind == "f":
+        found[~np.isfinite(array)] = None
     return found.tolist()
+
+
+def _array(key: str, listed: Any) -> NDArray[Any]:
+    """Invert `_listed` for an entry of a space."""
+    if not key.endswith("distances"):
+        return np.asarray(listed)
+    found = np.asarray(listed, dtype=float)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _parts(written: bytes) -> Parts:
@@ -190,7 +202,7 @@ def _parts(written: bytes) -> Parts:
 
     # 2. the space and the reports
     size = len(found["secrets"])
-    arrays = {f"space.{key}": np.asarray(value) for key, value in found["space"].items()}
+    arrays = {f"space.{key}": _array(key, value) for key, value in found["space"].items()}
     distances = section("distances", "<f8").reshape(size, size).astype(np.float64)
     if found["space"]["kind"] == "distances":
         arrays["space.distances"] = distances

@@ -37,11 +37,25 @@ def mask(request: pytest.FixtureRequest) -> Any:
     os.umask(before)
 
 
+@pytest.fixture
+def replaced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The modes of hidden files as they get their names."""
+    found: list[int] = []
+    replace = os.replace
+
+    def looked(hidden: Any, file: Any) -> None:
+        found.append(mode(Path(hidden)))
+        replace(hidden, file)
+
+    monkeypatch.setattr(os, "replace", looked)
+    return found
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 @pytest.mark.parametrize("ledger", [False, True])
 @pytest.mark.parametrize("kind", ["csv", "geojson", "parquet"])
 def test_reports_are_their_owners_until_they_are_whole(
-    tmp_path: Path, kind: str, ledger: bool, mask: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kind: str, ledger: bool, mask: int, monkeypatch: pytest.MonkeyPatch, replaced: list[int]
 ) -> None:
     data = TEXT[kind](tmp_path, ROWS)
     output = data.with_stem("out")
@@ -57,14 +71,15 @@ def test_reports_are_their_owners_until_they_are_whole(
         paid: dict[str, Any] = {"person": "person", "ledger": budgets} if ledger else {}
         done = dx.apply(counts(), data, output, column="beds", **paid)
     assert seen == [0o600]
+    assert replaced == [0o600, 0o600]
     assert mode(output) == mode(done.sidecar) == 0o666 & ~mask
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-def test_any_file_that_is_written_whole(tmp_path: Path, mask: int) -> None:
+def test_any_file_that_is_written_whole(tmp_path: Path, mask: int, replaced: list[int]) -> None:
     with replacing(tmp_path / "a", "output"):
         assert [mode(file) for file in tmp_path.iterdir()] == [0o600]
-    assert mode(tmp_path / "a") == 0o666 & ~mask
+    assert mode(tmp_path / "a") == 0o666 & ~mask and replaced == [0o600]
 
 
 @pytest.mark.parametrize("number", ENDING)

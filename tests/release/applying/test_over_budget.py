@@ -71,6 +71,37 @@ class TestOverBudget(WithLedger):
         assert self.spent()["ann"] == 2
         self.ledger.check()
 
+    @pytest.mark.parametrize("after", [1, 2, 3])
+    @pytest.mark.parametrize("rows", [0, 1, 2, 3])
+    def test_a_stopped_run_goes_on_when_there_is_more_left(
+        self, rows: int, after: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever has more left then has more rows kept, and pays once for each that is."""
+        monkeypatch.setattr(formats, "ROWS", 2)
+        self.ledger.set(rows * self.level, person="ann")
+        written = csv_files.CsvSink.write
+        calls: list[int] = []
+
+        def stopped(*arguments: Any) -> None:
+            calls.append(1)
+            if len(calls) == after:
+                raise KeyboardInterrupt
+            written(*arguments)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(csv_files.CsvSink, "write", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                self.apply(over_budget="drop")
+        paid = self.spent()
+        self.ledger.set(2 * self.level, person="ann") if rows < 2 else self.ledger.set(self.level, person="p7")
+        self.apply(over_budget="drop")
+        found = pd.read_csv(self.output)
+        assert len(paid) and self.spent() == Counter(found["person"])
+        left_out = {0: [4], 1: [4], 2: [4], 3: []}[rows]
+        assert list(found["row"]) == list(self.frame["row"].drop(left_out))
+        assert self.ledger.totals().unfinished == ()
+        self.ledger.check()
+
     @pytest.mark.parametrize(
         ("options", "words"),
         [

@@ -32,7 +32,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "fsync": (os, "fsync"),
     "replace": (os, "replace"),
     "begin": (dx.Budgets, "begin"),
-    "charge": (dx.Budgets, "charge"),
+    "charge": (dx.Budgets, "_charge"),
     "finish": (dx.Budgets, "finish"),
 }
 """Functions at whose calls a run is stopped."""
@@ -236,7 +236,7 @@ def test_a_ledger_that_fails_for_a_frame_says_what_stays_charged(
     asked: dict[str, Any] = {} if key is None else {"key": key, "release": "autumn"}
     with opened(tmp_path) as ledger:
         with monkeypatch.context() as patch:
-            patch.setattr(dx.Budgets, step, unwritable_ledger)
+            patch.setattr(*STEPS[step], unwritable_ledger)
             if stuck:
                 patch.setattr(dx.Budgets, "give_up", unwritable_ledger)
             with pytest.raises(dx.SpecError) as caught:

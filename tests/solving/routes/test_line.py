@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +88,22 @@ def test_the_bound_holds_for_any_prices_and_roots(problem: dx.Problem, seed: int
     dual = LineDual(prices, rng.integers(0, size, reports))
     reached = dx.solve(problem).certificate.value
     assert line_bound(problem, dual) <= reached * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-12, 1.0, 1e200])
+@pytest.mark.parametrize("epsilon", [200.0, 400.0, 1000.0, 1e5])
+def test_the_bound_is_a_number_where_what_is_moved_overflows(epsilon: float, size: float) -> None:
+    space = dx.MetricSpace.from_points([-4.0, -0.9, -0.3, 0.0, 0.7])
+    loss = [[1, 0, 0], [0, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]]
+    problem = dx.Problem(space, epsilon=epsilon, prior=dx.Prior.uniform(space), loss=loss)
+    rng = np.random.default_rng(int(epsilon))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for _ in range(20):
+            dual = LineDual(size * rng.normal(size=5), rng.integers(0, 5, 3))
+            assert -np.inf < line_bound(problem, dual) <= 1e-12
+        value = dx.solve(problem).certificate.value
+    assert -1e-12 <= value <= 1e-12
 
 
 @pytest.mark.parametrize("size", [3, 11, 61, 201, 1001])

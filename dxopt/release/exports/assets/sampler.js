@@ -205,7 +205,7 @@ const dxopt = (() => {
     const found = { metric: null, unit: null, labels: space.labels, points: null, units: [] };
     if (space.kind === "points") {
       found.metric = space.metric;
-      if (!differ(space.points)) fail("two points are the same");
+      if (space.points.length !== space.labels.length) fail("points are not one for each label");
       if (typeof space.points[0][0] === "number") found.points = space.points;
       const parameters = JSON.parse(space.parameters);
       if (GLOBES.includes(space.metric)) found.unit = parameters.unit in EARTH && !space.unit ? parameters.unit : fail("unit");
