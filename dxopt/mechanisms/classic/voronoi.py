@@ -20,6 +20,8 @@ the numbers that are summed: the mass of a cell much narrower than 1/β has fewe
 from __future__ import annotations
 
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -286,7 +288,9 @@ class Voronoi:
             raise UnsupportedError("space", f"asks for {count:,} cells", f"planar_laplace has {CELLS:,} at most")
         step = max(1, _BLOCK // max(len(self.pairs), len(self.sites)))
         secrets = secrets - self.centre
-        blocks = [self._masses_of_block(secrets[i : i + step], rate) for i in range(0, len(secrets), step)]
+        parts = [secrets[i : i + step] for i in range(0, len(secrets), step)]
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:
+            blocks = list(threads.map(lambda part: self._masses_of_block(part, rate), parts))
         masses = np.maximum(np.concatenate(blocks), 0.0)
         totals = masses.sum(axis=1, keepdims=True)
         if np.abs(totals - 1).max() > _OFF:

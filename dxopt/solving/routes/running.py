@@ -194,6 +194,7 @@ def solve_by_columns(
         HOST,
         ColumnSettings,
         Known,
+        MERGED,
         Memory,
         OnDevice,
         computing,
@@ -217,6 +218,9 @@ def solve_by_columns(
         told += [f"gap {gap(best, low):.1e}"] if len(told) == 2 else []
         options.progress(f"{begin}column generation, round {rounds}: {', '.join(told)}")
 
+    def note(line: str) -> None:
+        options.progress(f"{begin}column generation, {line}")
+
     def stopped() -> bool:
         return options.stop.requested
 
@@ -232,10 +236,12 @@ def solve_by_columns(
     reduced = reduce(compiled.smaller, *(() if metric else (shortest_paths,)), symmetry)
     program = reduced.smaller
 
-    # 3. see that it fits into memory
+    # 3. see that it fits into memory, or a bound from merged rows does
     points, reports = program.costs.shape
     rows = points if program.classes is None else program.classes.size
-    memory = Memory.of(points, reports, rows + shared_rows(program).expected)
+    memory = whole = Memory.of(points, reports, rows + shared_rows(program).expected)
+    if not whole.columns and program.classes is None and program.coupling is None:
+        memory = Memory.of(points, reports, int(MERGED * points))
     amount = f"{memory.needed / 1e9:.2g} GB of memory"
     if not memory.columns:
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
@@ -249,7 +255,7 @@ def solve_by_columns(
     if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
-    settings = ColumnSettings(tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
+    settings = ColumnSettings(tolerance, stopped, tell, note, whole.columns, start, known, _pricer(options))
     device = devices.current()
     with computing(HOST if device is None else OnDevice(device, options.progress)):
         return reduced.lift(solve_columns(program, settings))

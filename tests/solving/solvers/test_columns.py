@@ -14,25 +14,29 @@ from hypothesis import strategies as st
 import dxopt as dx
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.solvers.columns import ColumnSettings, generation, local_product, matrices, solve_columns
+from dxopt.solving.solvers.columns import ColumnSettings, clusters, generation, local_product, matrices, solve_columns
 from tests.judges import exact
 from tests.judges.oracle import optimum
 from tests.material.by_columns import by_columns, spaces
 from tests.material.checks import assert_proven
 
 
-@pytest.fixture(params=["whole", "local"])
-def products(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Solve masters as those of few points, and as those of many: in blocks of rows, without small entries."""
+@pytest.fixture(params=["whole", "local", "clustered"])
+def ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Solve as for few points, and as for many: in blocks of rows without small entries, and by clusters at first."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "local":
             patch.setattr(matrices, "_LOCAL_FROM", 1)
             patch.setattr(generation, "_ORDERED_FROM", 2)
             patch.setattr(local_product, "ROWS", 2)
+        if request.param == "clustered":
+            patch.setattr(generation, "_LARGE_FROM", 2)
+            patch.setattr(generation, "_COARSE_FROM", 4)
+            patch.setattr(clusters, "_WIDEST", np.inf)
         yield
 
 
-@pytest.mark.usefixtures("products")
+@pytest.mark.usefixtures("ways")
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), size=st.integers(2, 7), epsilon=st.floats(0.1, 2.0))
 def test_agrees_with_the_oracle(seed: int, size: int, epsilon: float) -> None:

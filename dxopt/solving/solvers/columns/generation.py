@@ -23,6 +23,10 @@ These are repeated (`Rounds`) until value and bound agree. Prices are kept centr
 (`stabilisation`), because extreme ones make new columns useless. Where more rows couple the columns, as for the worst
 loss, these shared rows (`coupling_rows`) join the master, and their prices change the costs of reports in pricing.
 
+Where points are many and close, the rounds begin with **clusters** of them (`clusters`): with the prices of a program
+of fewer points, then with rows that are merged, whose masters are small. That is for prices and the bound alone; the
+masters of all rows, which give channels, follow where they fit into memory.
+
 Where one place has most of the mass of a prior, the report there would need many columns, one a round. Such a report
 is kept whole, as a block of the master (`explicit_blocks`).
 
@@ -44,13 +48,16 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from dxopt.numerics.partition import Partition
+from dxopt.numerics.tropical import product
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+from dxopt.solving.solvers.columns.clusters import Clusters
 from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, shared_rows
 from dxopt.solving.solvers.columns.dual_bound import DualBound
 from dxopt.solving.solvers.columns.incumbent import (
     FAINT,
+    LEAST_COLUMNS,
     ColumnSettings,
     Earlier,
     Grace,
@@ -108,6 +115,14 @@ _IDLE_WITH_BLOCK = 2
 _SETTLED = 3
 """Rounds from which on reports may become blocks."""
 _MOST_ROUNDS = 400
+_LARGE_FROM, _COARSE_FROM = 1500, 300
+"""Points from which on clusters pay: of a program to be solved to its end, and of a coarse one."""
+_COARSE_GAP = 0.01
+"""The gap to which the coarse program is solved."""
+_LOWER = 0.985
+"""Its prices are lowered by this."""
+_SEPARATE = 0.02
+"""The gap of merged rows from which on all rows count."""
 
 
 class Rounds:
@@ -127,7 +142,9 @@ class Rounds:
         The last rounds in a row that found nothing new.
     """
 
-    def __init__(self, program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> None:
+    def __init__(
+        self, program: ChannelProgram, settings: ColumnSettings, grace: Grace, *, coarse: bool = False
+    ) -> None:
         self.settings = settings
         self.grace = grace
 
@@ -138,37 +155,85 @@ class Rounds:
         factors = np.exp(-capped)
         np.fill_diagonal(factors, 1.0)
 
-        # 2. the dual side: stars for trees, and a box for prices
+        # 2. the dual side: stars for trees
         self.shared = shared_rows(program)
         coupled = program.coupling is not None
         cone = ConeProgram(own, factors, classes, self.shared, program.offset if coupled else 0.0)
         self.dual = DualBound(cone, self.settings.should_stop, settings.pricer)
-        costs = self.dual.costs(self.shared.begin())
-        limit, centres = starting_limit(costs, capped, classes)
 
-        # 3. the primal side: kernels and the constant, each for the report where it costs least
-        self.pool = Pool(cone, settings.columns)
-        self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
-        scales = () if settings.should_stop() else _KERNELS
-        kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in scales)])
-        self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
-
-        # 4. a first pricing far below the end of the box, where it takes few pivots and the bound is best
-        if settings.start is None and not settings.should_stop():
-            self.dual.price(np.concatenate([FIRST_PRICES * limit, self.shared.begin()]))
-            self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(own))))
+        # 3. the primal side: the constant alone. Where points are close, rows are merged at first
+        large = len(own.T) >= (_COARSE_FROM if coarse else _LARGE_FROM)
+        clustered = large and classes.trivial and not coupled and settings.start is None
+        clusters = Clusters.of(own, capped) if clustered else None
+        self.pool = Pool(cone, settings.columns or LEAST_COLUMNS, clusters)
+        self.pool.add(np.ones((1, len(own.T))), np.array([own.sum(axis=1).argmin()]))
+        self.box: Box | None = None
 
         self.incumbent = Incumbent(factors)
         self.constant = 0.0 if coupled else max(0.0, program.offset)
         self.tolerance = settings.tolerance
         self.gap, self.aim, self.tried = 1.0, _FIRST, np.inf
         self.idle = 0
+        self.rounds = 0
 
-    def warm_start(self, earlier: Earlier) -> None:
+    def begin(self) -> None:
+        """Find first columns and prices, and a box for prices: by an earlier answer, or clusters, or a guess."""
+        if self.settings.start is not None:
+            self._begin_by_guess(priced=False)
+            self._begin_from(self.settings.start)
+        elif self.pool.clusters is not None:
+            self._begin_coarsely(self.pool.clusters)
+        else:
+            self._begin_by_guess()
+
+    def _begin_by_guess(self, *, priced: bool = True) -> None:
+        """Begin with kernels, and prices by what rows cost under the exponential mechanism."""
+        cone = self.pool.program
+        begin = self.shared.begin()
+        costs = self.dual.costs(begin)
+        limit, centres = starting_limit(costs, -np.log(cone.factors), cone.classes)
+        self.box = (np.zeros(len(limit)), self.pool.differences.combined(limit))
+        # kernels, each for the report where it costs least
+        scales = () if self.settings.should_stop() else _KERNELS
+        for scale in scales:
+            kernels = cone.factors[centres] ** scale
+            self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
+        # a first pricing far below the end of the box, where it takes few pivots and the bound is best
+        if priced and not self.settings.should_stop():
+            self._price_first(np.concatenate([FIRST_PRICES * limit, begin]))
+
+    def _price_first(self, prices: Array) -> None:
+        """Price at first prices, and keep the columns."""
+        self.dual.price(prices)
+        self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.pool.program.costs))))
+
+    def _begin_coarsely(self, clusters: Clusters) -> None:
+        """Begin with the prices and columns of the coarse program, and a box around these prices."""
+        # 1. solve it
+        costs = self.pool.program.costs
+        program, reports = clusters.coarse(costs, -np.log(self.pool.program.factors))
+        self.settings.note(f"{len(clusters):,} of {len(clusters.index):,} points")
+        settings = replace(self.settings, tolerance=_COARSE_GAP, progress=_silent, known=None)
+        coarse = Rounds(program, settings, self.grace, coarse=True)
+        coarse.begin()
+        coarse._approach(_COARSE_GAP)
+        if self.settings.should_stop():
+            return
+
+        # 2. its columns: entries at other points are the least that the cone allows
+        used = coarse.pool.used()
+        columns = product(coarse.pool.columns.T[used], self.pool.program.factors[clusters.seeds])
+        self.pool.add(columns, reports[coarse.pool.reports[used]])
+
+        # 3. a first pricing somewhat below its prices, and a box that suits what the bound lacks
+        self._price_first(_LOWER * clusters.spread(coarse.dual.row_prices))
+        expected = coarse.dual.value / max(1 - coarse.gap, _COARSE_GAP)
+        self.box = self._box_around_best(min(1.0, max(coarse.gap, 1 - self.dual.value / expected)))
+
+    def _begin_from(self, earlier: Earlier) -> None:
         """Add the columns of an earlier answer, and those found at its prices; box the prices if they are close."""
         self.pool.add(*earlier.columns(self.incumbent.factors))
-        self.dual.price(self.pool.classes.totals(earlier.prices[:, None])[:, 0])
-        self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.pool.program.costs))))
+        self._price_first(self.pool.classes.totals(earlier.prices[:, None])[:, 0])
         # a rough master without a box says how close they are
         value = self.pool.master(_ROUGH, self.settings.should_stop, self._price_bounds(None)).value
         if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
@@ -176,18 +241,29 @@ class Rounds:
 
     def run(self) -> ChannelSolution:
         """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
-        status: Status | None = None
-        rounds = 0
-        while status is None and rounds < _MOST_ROUNDS:
-            rounds += 1
-            status = self._round(rounds)
-        if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
+        # 1. prices alone, while rows are merged
+        whole = self.settings.columns > 0
+        if self.pool.clusters is not None:
+            self._approach(max(self.settings.tolerance, _SEPARATE) if whole else self.settings.tolerance)
+            if whole and not self.settings.should_stop():
+                self.pool.separate()
+                self._begin_by_guess(priced=False)
+
+        # 2. all rows, if the memory allows their masters
+        status = Status.INTERRUPTED if self.settings.should_stop() else None
+        while whole and status is None and self.rounds < _MOST_ROUNDS:
+            self.rounds += 1
+            status = self._round()
+        if whole and status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
             self._last_incumbent()
-            self.settings.progress(rounds, self.incumbent.value, self.dual.value)
+            self.settings.progress(self.rounds, self.incumbent.value, self.dual.value)
+
+        # 3. what they found
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
         channel, coupled = self.incumbent.known(self.pool), self.shared.written(shared)
-        return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, f"columns: {rounds} rounds", coupled)
+        message = f"columns: {self.rounds} rounds"
+        return ChannelSolution(status or Status.FEASIBLE, channel, dual, self.rounds, message, coupled)
 
     def _last_incumbent(self) -> None:
         """Find an incumbent of the columns that matter, in the little time that a stop may take."""
@@ -224,17 +300,17 @@ class Rounds:
             accuracy = min(_ROUGHEST, _SHARE * max(self.tolerance, self.gap))
             self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._price_bounds(None)).weights)
 
-    def _round(self, number: int) -> Status | None:
-        """Go through one round; return its status if it was the last one, else None."""
+    def _step(self) -> tuple[Central, Columns] | None:
+        """Solve the master, price, and set the gap; return the master's point and new columns, None if stopped."""
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
         best = self.dual.prices if np.isfinite(self.dual.value) else None
         central = self.pool.master(accuracy, self.settings.should_stop, self._price_bounds(self.box), best)
         if self.settings.should_stop():
-            return Status.INTERRUPTED
+            return None
         value = self._offer_master(central)
 
-        # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
+        # 2. pricing: new columns, and a bound
         new = self._price_smoothed(central)
         self.dual.magnitude = max(abs(value + self.pool.program.offset), 1e-300)
         gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
@@ -242,13 +318,38 @@ class Rounds:
         if self.box is not None and gap > self.gap:  # too few columns may have taken part
             self.pool.widen()
         self.gap = gap
+        return central, new
+
+    def _approach(self, enough: float) -> None:
+        """Go through rounds for prices alone, to a gap of the boxed masters, or until they find nothing new."""
+        for _ in range(_MOST_ROUNDS):
+            step = self._step()
+            if step is None:
+                return
+            central, new = step
+            self.rounds += 1
+            self.settings.progress(self.rounds, self.incumbent.value, self.dual.value)
+            self.pool.purge(central.prices)
+            self.pool.add(*new)
+            if self.gap < enough or not len(new[0]):
+                return
+            if self.pool.clusters is not None:
+                self.box = self._box_around_best(self.gap)
+
+    def _round(self) -> Status | None:
+        """Go through one round; return its status if it was the last one, else None."""
+        # 1. master and pricing, and an incumbent now and then. Only what would be delivered is told as the value
+        step = self._step()
+        if step is None:
+            return Status.INTERRUPTED
+        central, new = step
         if self.box is not None and self.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
             self.aim = _INCUMBENT * self.gap
             self._improve_all()
 
-        # 3. the end is decided by what is delivered: values with a box are no values of channels
+        # 2. the end is decided by what is delivered: values with a box are no values of channels
         ended = self._is_delivered()
-        self.settings.progress(number, self.incumbent.value, self.dual.value)
+        self.settings.progress(self.rounds, self.incumbent.value, self.dual.value)
         if ended:
             return Status.OPTIMAL
         central, added = self._refine(central)
@@ -262,8 +363,8 @@ class Rounds:
         if self.idle == _IDLE:
             return Status.FEASIBLE
 
-        # 4. the next master: blocks, columns in and out, and a box that is dropped where it has nothing left to do
-        if number >= _SETTLED:
+        # 3. the next master: blocks, columns in and out, and a box that is dropped where it has nothing left to do
+        if self.rounds >= _SETTLED:
             self.pool.enrich()
         self.pool.purge(central.prices)
         self.pool.add(*new)
@@ -321,7 +422,7 @@ class Rounds:
 
             # 3. nothing to smooth with, enough columns, or some and either progress or little left to try
             progress = central.value - self.dual.value < _PROGRESS * before
-            if not np.isfinite(self.dual.value) or count > len(prices) * _FEW:
+            if not np.isfinite(self.dual.value) or count > self.pool.rows * _FEW:
                 break
             if count and (progress or share < 0.5):
                 break
@@ -340,14 +441,18 @@ class Rounds:
     def _box_around_best(self, gap: float) -> Box:
         """Return the box around the best prices so far, of combined rows, that suits a gap."""
         prices, floor = (self.pool.differences.combined(one) for one in (self.dual.row_prices, self.dual.floor))
-        return box_around(prices, floor, gap)
+        return box_around(prices, floor, gap, merged=self.pool.clusters is not None)
 
     def _price_bounds(self, box: Box | None) -> Box:
         """Return bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""
-        free = np.full(len(self.dual.sizes), np.inf)
+        free = np.full(len(self.pool.differences), np.inf)
         low, high = (-free, free) if box is None else box
         most = self.shared.most
         return np.concatenate([low, np.zeros(len(most))]), np.concatenate([high, most])
+
+
+def _silent(rounds: int, value: float, bound: float) -> None:
+    """Tell nothing: what rounds of the coarse program prove is not about the program."""
 
 
 _ORDERED_FROM = 256
@@ -421,6 +526,5 @@ def _solve_part(program: ChannelProgram, settings: ColumnSettings, grace: Grace)
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the pricing
         generation = Rounds(program, settings, grace)
-        if settings.start is not None:
-            generation.warm_start(settings.start)
+        generation.begin()
         return generation.run()

@@ -209,8 +209,11 @@ class ColumnSettings:
     progress : callable
         Given (rounds, value, bound) once a round: what a stop would deliver at most, and what is proven. The value
         is infinite while no channel is known.
+    note : callable
+        Given a line on what is done before the rounds.
     columns : int
-        How many columns the pool holds for each row, at most; see `Memory`.
+        How many columns the pool holds for each row, at most; see `Memory`. With 0 rows stay merged, where points
+        are close: there is a bound, but no channel beyond a constant one.
     start : Earlier, optional
         It gives a first bound, columns, and a box where its prices are close.
     known : Known, optional
@@ -222,6 +225,7 @@ class ColumnSettings:
     tolerance: float
     should_stop: Callable[[], bool] = lambda: False
     progress: Progress = lambda rounds, value, bound: None
+    note: Callable[[str], None] = lambda line: None
     columns: int = MOST_COLUMNS
     start: Earlier | None = None
     known: Known | None = None

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.solving.solvers.columns.clusters import Clusters
 from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
 from dxopt.solving.solvers.columns.explicit_blocks import Rich
 from dxopt.solving.solvers.columns.master import Box, Central, solve_master
@@ -81,13 +82,16 @@ class Pool:
         Those of the last master.
     """
 
-    def __init__(self, program: ConeProgram, most: int) -> None:
+    def __init__(self, program: ConeProgram, most: int, clusters: Clusters | None = None) -> None:
         self.program = program
         self.classes = program.classes
         self.shared = program.shared
         self.rich = Rich(program)
         self.most_per_row = most
-        self.differences = Differences.of(program.factors, self.classes)
+        if clusters is None:
+            self.separate()
+        else:
+            self.differences = Differences.merged(program.factors, clusters)
         self.active = _ACTIVE
         self.prices: Array | None = None
         self._columns = Stack(len(program.factors))
@@ -95,6 +99,10 @@ class Pool:
         self.reports = np.zeros(0, dtype=np.int64)
         self.column_costs = np.zeros(0)
         self.weights = np.zeros(0)
+
+    def separate(self) -> None:
+        """Let the master have all rows."""
+        self.differences = Differences.of(self.program.factors, self.classes)
 
     def add(self, columns: Array, reports: NDArray[np.int64]) -> None:
         """Add columns `(k, n)` of any scale, found for some reports."""
@@ -109,6 +117,20 @@ class Pool:
         self._columns.add(scaled)
         if not self.classes.trivial:
             self._means.add((self.classes.totals(scaled.T) / self.program.sizes[:, None]).T)
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """The clusters by which rows are merged; None where they are not."""
+        return self.differences.clusters
+
+    def used(self) -> NDArray[np.int64]:
+        """Return the positions of the columns of any weight."""
+        return np.flatnonzero(self.weights > _USED)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the master."""
+        return len(self.differences) + len(self.shared.floors)
 
     @property
     def columns(self) -> Array:
@@ -177,7 +199,7 @@ class Pool:
     def _choose_columns(self, blocks: NDArray[np.int64], box: Box, best: Array | None) -> NDArray[np.int64]:
         """Return the positions of a master's columns: none of blocks; with a box, few, as a small master is fast."""
         there = np.flatnonzero(~np.isin(self.reports, blocks))
-        most = int(self.active * self.program.rows)
+        most = int(self.active * self.rows)
         if best is None or self.prices is None or len(there) <= most or not np.isfinite(box[0]).any():
             return there
         # those that would improve the last master, and the best at the prices of the bound
@@ -188,7 +210,7 @@ class Pool:
 
     def widen(self) -> bool:
         """Let more columns take part in boxed masters; return whether some were left out so far."""
-        before = self.active * self.program.rows
+        before = self.active * self.rows
         self.active *= _MORE
         return len(self.column_costs) > before
 
@@ -232,7 +254,7 @@ class Pool:
 
     def purge(self, prices: Array) -> None:
         """Drop columns where there are too many: half the limit is kept, those in use and of least reduced cost."""
-        most = self.most_per_row * self.program.rows
+        most = self.most_per_row * self.rows
         if len(self.column_costs) > most:
             self._keep_columns(self._ranked(most // 2, prices))
 
@@ -240,6 +262,8 @@ class Pool:
         """Return a copy without blocks that has the best columns, `count` at most, to make an incumbent of."""
         other = copy(self)
         other.rich = self.rich.none()
+        if self.clusters is not None:
+            other.separate()
         other._keep_columns(self._ranked(count, prices))
         return other
 

@@ -27,7 +27,7 @@ The best prices are those that gave the best bound so far. The gap is that of va
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
 from dxopt.numerics.partition import Partition
+from dxopt.solving.solvers.columns.clusters import Clusters
 from dxopt.solving.solvers.columns.master import Box
 
 Array = NDArray[np.float64]
@@ -46,10 +47,12 @@ _CLOSE = 0.97
 class Differences:
     """A change of the rows of the master: rows and totals are multiplied by T, the prices y are T' times those found.
 
-    T, the matrix `(r, r)`, is triangular in the order in which points are taken, so that it can be inverted.
+    T, the matrix `(r, r)`, is triangular in the order in which points are taken, so that it can be inverted. Where
+    rows are merged, they become the means of clusters before.
     """
 
     matrix: sparse.csr_array
+    clusters: Clusters | None = None
 
     @classmethod
     def of(cls, factors: Array, classes: Partition) -> Differences:
@@ -81,13 +84,27 @@ class Differences:
         there = (np.concatenate([every, own]), np.concatenate([every, parent[own]]))
         return cls(sparse.csr_array((entries, there), shape=(size, size)))
 
+    @classmethod
+    def merged(cls, factors: Array, clusters: Clusters) -> Differences:
+        """Return the change that merges rows, and replaces those of close seeds by differences."""
+        seeds = clusters.seeds
+        return replace(cls.of(factors[np.ix_(seeds, seeds)], Partition(np.arange(len(seeds)))), clusters=clusters)
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])  # pyright: ignore[reportOptionalSubscript]
+
     def combined(self, prices: Array) -> Array:
-        """Return the prices of the combined rows `(r,)` that give these prices of the rows."""
-        return np.asarray(spsolve(sparse.csc_array(self.matrix.T), prices))
+        """Return the prices of the combined rows `(r,)` that give these prices of the rows.
+
+        Where rows are merged, they give no higher ones than these, so that feasible prices stay so.
+        """
+        rows = prices if self.clusters is None else self.clusters.below(prices)
+        return np.asarray(spsolve(sparse.csc_array(self.matrix.T), rows))
 
     def padded(self, rows: int) -> sparse.csr_array:
         """Return T with so many more rows, the shared ones, which it leaves as they are."""
-        return sparse.csr_array(sparse.block_diag((self.matrix, sparse.eye_array(rows))))
+        own = self.matrix if self.clusters is None else self.matrix @ self.clusters.means
+        return sparse.csr_array(sparse.block_diag((own, sparse.eye_array(rows))))
 
 
 SMOOTHING = (0.5, 0.9, 0.7, 0.3, 0.0)
@@ -100,6 +117,8 @@ _LEAST_LIMIT = 1e-3
 """No row's first limit is less than this times the mean limit, as a row may cost nothing under that mechanism."""
 _WIDTH = 10.0
 """Later boxes reach this times the root of the gap to both sides, relative to the price."""
+_MERGED_WIDTH = 2.0
+"""The same where rows are merged, whose prices were carried from a coarse program."""
 _LEAST_SIZE = 0.1
 """There prices count as no less than this times their mean size, as a price may be near 0."""
 
@@ -128,11 +147,11 @@ def starting_limit(costs: Array, capped: Array, classes: Partition) -> tuple[Arr
     return np.maximum(limit, _LEAST_LIMIT * limit.mean()), centres
 
 
-def box_around(prices: Array, floor: Array, gap: float) -> Box:
+def box_around(prices: Array, floor: Array, gap: float, merged: bool = False) -> Box:
     """Return a box around the best prices so far of the combined rows `(k,)`, the closer the gap the narrower.
 
     `floor` is feasible prices (see `dual_bound`) of these, which the box must contain.
     """
     size = np.abs(prices)
-    width = _WIDTH * np.sqrt(gap) * np.maximum(size, _LEAST_SIZE * size.mean())
+    width = (_MERGED_WIDTH if merged else _WIDTH) * np.sqrt(gap) * np.maximum(size, _LEAST_SIZE * size.mean())
     return np.minimum(prices - width, floor), np.maximum(prices + width, floor)

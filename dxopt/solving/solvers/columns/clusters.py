@@ -1,0 +1,109 @@
+"""Clusters of close points, by which a program is solved roughly at first: on few points, then in few rows.
+
+Entries of a column at points a budget d apart differ by a factor of e^d at most. So where budgets in a cluster are
+well below 1, the optimal price of a row is nearly the row's share of its cluster's costs times a number that is the
+same for the whole cluster. Hence two programs whose prices are close to those that are sought, and cheap:
+
+- **The coarse program** has the seeds of the clusters for its points, and of the reports those that are best for some
+  cluster. A row bears the costs of its cluster. It has clusters of its own, and so on, to a few hundred points. Its
+  prices are carried to all points by shares, its columns by the least entries that the cone allows beside them.
+- **Merged rows**: all points and reports, with one row of the master for each cluster, the mean of its rows by their
+  shares w: Σ_j Σ_x w_x v_j(x) θ_j = 1. That is a relaxation, whose prices are y_x = w_x Y for the price Y of the
+  cluster, so that pricing proves bounds as ever. Its mixtures are no channels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dxopt.solving.programs.program import ChannelProgram
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+MERGED = 0.45
+"""Clusters for each point."""
+_WIDEST = 1.5
+"""The largest budget between a seed and a point of its cluster."""
+_LEAST = 1e-9
+"""No row's share of the costs counts as less than this times the mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters of points, each around a seed.
+
+    Attributes
+    ----------
+    seeds : (k,) array
+        The points around which they are, in increasing order.
+    index : (n,) array
+        The cluster of each point.
+    shares : (n,) array
+        The share of each point in the costs of its cluster.
+    """
+
+    seeds: Indices
+    index: Indices
+    shares: Array
+
+    @classmethod
+    def of(cls, costs: Array, budgets: Array) -> Clusters | None:
+        """Return clusters of points, given costs `(m, n)` and budgets `(n, n)`; None where points are far apart.
+
+        Each next seed is the point farthest from those before; of two budgets between points the greater counts.
+        """
+        size = len(budgets)
+
+        # 1. the seeds, and the nearest of them for each point
+        index = np.zeros(size, dtype=np.int64)
+        nearest = np.maximum(budgets[0], budgets[:, 0])
+        nearest[0] = 0.0
+        seeds = [0]
+        while len(seeds) < MERGED * size:
+            seed = int(nearest.argmax())
+            away = np.maximum(budgets[seed], budgets[:, seed])
+            away[seed] = -1.0  # its own, also where others are at the same place
+            index[away < nearest] = len(seeds)
+            nearest = np.minimum(nearest, np.maximum(away, 0.0))
+            seeds.append(seed)
+        if nearest.max() > _WIDEST:
+            return None
+
+        # 2. in the order of the points, in which close ones are close by
+        order = np.argsort(seeds)
+        index = np.argsort(order)[index]
+        sizes = costs.sum(axis=0)
+        sizes = np.maximum(sizes, _LEAST * sizes.mean())
+        return cls(np.array(seeds)[order], index, sizes / np.bincount(index, sizes)[index])
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    @property
+    def means(self) -> sparse.csr_array:
+        """The matrix `(k, n)` that takes rows to the means of clusters."""
+        return sparse.csr_array((self.shares, (self.index, np.arange(len(self.index)))))
+
+    def spread(self, prices: Array) -> Array:
+        """Return the prices of points `(n,)` for those of clusters `(k,)`."""
+        return self.shares * prices[self.index]
+
+    def below(self, prices: Array) -> Array:
+        """Return the highest prices of clusters `(k,)` whose spread is nowhere above these of points `(n,)`."""
+        least = np.full(len(self), np.inf)
+        np.minimum.at(least, self.index, prices / self.shares)
+        return least
+
+    def coarse(self, costs: Array, budgets: Array) -> tuple[ChannelProgram, Indices]:
+        """Return the coarse program for costs `(m, n)` and budgets `(n, n)`, and which reports it has."""
+        order = np.argsort(self.index, kind="stable")
+        starts = np.searchsorted(self.index[order], np.arange(len(self)))
+        summed = np.add.reduceat(costs[:, order], starts, axis=1).T
+        reports = np.arange(len(costs))
+        if len(costs) > len(self):
+            reports = np.unique(summed.argmin(axis=1))
+        return ChannelProgram(summed[:, reports], budgets[np.ix_(self.seeds, self.seeds)]), reports
