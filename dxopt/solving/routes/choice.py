@@ -125,8 +125,8 @@ def routes(problem: Problem, options: Options) -> tuple[Route, ...]:
 
 
 def is_enough(problem: Problem, options: Options) -> bool:
-    """Tell whether any answer will do: a stop was asked for, or no solver is given so large a linear program."""
-    return options.spanner is None and (options.stop.requested or problem.variables > limits.COLUMNS_LIMIT)
+    """Tell whether any answer will do: a stop was asked for, or the program is too large for an optimum."""
+    return options.spanner is None and (options.stop.requested or problem.variables > limits.OPTIMAL_TO)
 
 
 def by_possible_reports(problem: Problem, options: Options) -> Iterator[Candidate]:
@@ -147,7 +147,7 @@ def by_name(problem: Problem, options: Options) -> Iterator[Candidate]:
     method = options.method
     if problem.beliefs is not None:
         raise MethodRefused(method, "knows of no beliefs")
-    if method == "tight" and problem.variables > limits.COLUMNS_LIMIT and refuses_tight(problem) is None:
+    if method == "tight" and problem.variables > limits.OPTIMAL_TO and refuses_tight(problem) is None:
         mechanism = tight_constraints(problem.space, problem.epsilon)
         yield require_allowed(problem, method, Candidate(mechanism, route=TIGHT))
     elif method == "tight":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dxopt.errors import UnsupportedError
-from dxopt.model.problem import Problem
+from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.spaces.lattices import coordinates_of_line
 
 COLUMNS = "columns"
@@ -28,12 +28,15 @@ GENERAL_TO = 20_000
 """Variables up to which general solvers follow where column generation leaves a gap."""
 GENERAL_LIMIT = 1_000_000
 """Variables that a general solver is given at most."""
-COLUMNS_LIMIT = 20_000_000
-"""Variables that column generation is given at most."""
+COLUMNS_LIMIT = PROBLEM_CELLS
+"""Variables that column generation is given at most, if they fit into memory."""
 BELIEFS_LIMIT = 20_000_000
 """Entries of the rows of pairs of beliefs, in all reports, that a general solver is given at most."""
 WRITTEN_CELLS = 100_000
 """Entries up to which channels of lines and products are written down, and proven entry by entry."""
+OPTIMAL_TO = 20_000_000
+"""Variables up to which a solve is to reach its tolerance; beyond, any private mechanism is an answer, and a mechanism
+that can do without a matrix has none."""
 
 
 def is_line(problem: Problem) -> bool:
@@ -43,7 +46,7 @@ def is_line(problem: Problem) -> bool:
 
 def is_written(problem: Problem) -> bool:
     """Tell whether a matrix is made where a mechanism could do without."""
-    return problem.variables <= (WRITTEN_CELLS if is_line(problem) else COLUMNS_LIMIT)
+    return problem.variables <= (WRITTEN_CELLS if is_line(problem) else OPTIMAL_TO)
 
 
 def require_few(variables: int, limit: int) -> None:

@@ -192,9 +192,9 @@ def solve_by_columns(
     from dxopt.solving.reductions.symmetry import by_symmetry
     from dxopt.solving.solvers.columns import (
         HOST,
+        MERGED,
         ColumnSettings,
         Known,
-        MERGED,
         Memory,
         OnDevice,
         computing,

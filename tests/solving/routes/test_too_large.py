@@ -9,7 +9,6 @@ import pytest
 
 import dxopt as dx
 from dxopt.solving.routes import linear
-from dxopt.solving.routes.limits import COLUMNS_LIMIT
 
 SPACES: dict[str, Callable[[], dx.MetricSpace]] = {
     "grid": lambda: dx.grid((70, 70)),
@@ -29,7 +28,8 @@ def test_nothing_is_made_of_what_is_too_large(name: str, solver: str, monkeypatc
         raise AssertionError("a matrix was made")
 
     space = SPACES[name]()
-    monkeypatch.setattr(linear, "PROBLEM_CELLS", COLUMNS_LIMIT)  # which the spaces are beyond
+    for limit in ("PROBLEM_CELLS", "COLUMNS_LIMIT"):
+        monkeypatch.setattr(linear, limit, 20_000_000)  # which the spaces are beyond
     for matrix in ("costs", "losses", "budgets", "separations"):
         monkeypatch.setattr(dx.Problem, matrix, property(made))
     with pytest.raises(dx.UnsupportedError) as refused:

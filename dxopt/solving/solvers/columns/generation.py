@@ -244,7 +244,7 @@ class Rounds:
         # 1. prices alone, while rows are merged
         whole = self.settings.columns > 0
         if self.pool.clusters is not None:
-            self._approach(max(self.settings.tolerance, _SEPARATE) if whole else self.settings.tolerance)
+            self._approach(max(self.settings.tolerance, _SEPARATE))
             if whole and not self.settings.should_stop():
                 self.pool.separate()
                 self._begin_by_guess(priced=False)
