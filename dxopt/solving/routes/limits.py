@@ -35,8 +35,8 @@ BELIEFS_LIMIT = 20_000_000
 WRITTEN_CELLS = 100_000
 """Entries up to which channels of lines and products are written down, and proven entry by entry."""
 OPTIMAL_TO = 20_000_000
-"""Variables up to which a solve is to reach its tolerance; beyond, any private mechanism is an answer, and a mechanism
-that can do without a matrix has none."""
+"""Variables up to which a solve is to reach its tolerance; beyond, any private mechanism is an answer, and one that
+needs no matrix has none."""
 
 
 def is_line(problem: Problem) -> bool:
