@@ -145,6 +145,7 @@ class Rounds:
     def __init__(
         self, program: ChannelProgram, settings: ColumnSettings, grace: Grace, *, coarse: bool = False
     ) -> None:
+        self.program = program
         self.settings = settings
         self.grace = grace
 
@@ -161,12 +162,11 @@ class Rounds:
         cone = ConeProgram(own, factors, classes, self.shared, program.offset if coupled else 0.0)
         self.dual = DualBound(cone, self.settings.should_stop, settings.pricer)
 
-        # 3. the primal side: the constant alone. Where points are close, rows are merged at first
+        # 3. the primal side, without columns yet. Where points are close, rows are merged at first
         large = len(own.T) >= (_COARSE_FROM if coarse else _LARGE_FROM)
         clustered = large and classes.trivial and not coupled and settings.start is None
         clusters = Clusters.of(own, capped) if clustered else None
         self.pool = Pool(cone, settings.columns or LEAST_COLUMNS, clusters)
-        self.pool.add(np.ones((1, len(own.T))), np.array([own.sum(axis=1).argmin()]))
         self.box: Box | None = None
 
         self.incumbent = Incumbent(factors)
@@ -191,13 +191,12 @@ class Rounds:
         cone = self.pool.program
         begin = self.shared.begin()
         costs = self.dual.costs(begin)
-        limit, centres = starting_limit(costs, -np.log(cone.factors), cone.classes)
+        limit, centres = starting_limit(costs, np.minimum(self.program.budgets, _FAR), cone.classes)
         self.box = (np.zeros(len(limit)), self.pool.differences.combined(limit))
-        # kernels, each for the report where it costs least
+        # the constant and kernels, each for the report where it costs least
         scales = () if self.settings.should_stop() else _KERNELS
-        for scale in scales:
-            kernels = cone.factors[centres] ** scale
-            self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
+        kernels = np.concatenate([np.ones((1, len(costs.T))), *(cone.factors[centres] ** scale for scale in scales)])
+        self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
         # a first pricing far below the end of the box, where it takes few pivots and the bound is best
         if priced and not self.settings.should_stop():
             self._price_first(np.concatenate([FIRST_PRICES * limit, begin]))
@@ -209,9 +208,10 @@ class Rounds:
 
     def _begin_coarsely(self, clusters: Clusters) -> None:
         """Begin with the prices and columns of the coarse program, and a box around these prices."""
-        # 1. solve it
+        # 1. solve it; a constant is the first column of every pool
         costs = self.pool.program.costs
-        program, reports = clusters.coarse(costs, -np.log(self.pool.program.factors))
+        self.pool.add(np.ones((1, len(costs.T))), np.array([costs.sum(axis=1).argmin()]))
+        program, reports = clusters.coarse(costs, np.minimum(self.program.budgets, _FAR))
         self.settings.note(f"{len(clusters):,} of {len(clusters.index):,} points")
         settings = replace(self.settings, tolerance=_COARSE_GAP, progress=_silent, known=None)
         coarse = Rounds(program, settings, self.grace, coarse=True)
