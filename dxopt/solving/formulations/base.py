@@ -9,6 +9,7 @@ raises it at `first`. Where y(x) ≤ r[x, z] for all z, the dual proves that no 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -64,6 +65,15 @@ class Compiled:
     offset: float
     scale: float
     shift: NDArray[np.float64]
+
+    @cached_property
+    def alike(self) -> bool:
+        """True if the points of each class have the same budgets to and from all points, as at the same place."""
+        budgets = self.problem.budgets
+        chosen = self.partition.representatives
+        others = np.setdiff1d(np.arange(len(self.partition.index)), chosen)
+        same = chosen[self.partition.index[others]]
+        return np.array_equal(budgets[others], budgets[same]) and np.array_equal(budgets[:, others], budgets[:, same])
 
     def lift(self, solution: ChannelSolution) -> Candidate:
         """Return the candidate for the problem, with the reductions that changed a size."""
@@ -122,7 +132,10 @@ def dual_of_problem(dual: Dual | None, compiled: Compiled, shift: Array, costs: 
     # 2. a pair of classes is represented by its two closest members, whose budget is that of the classes, so that in
     #    each report the residuals of the members sum to that of the class; prices are 0 here and set in
     #    `_within_classes`
-    first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
+    if compiled.alike:
+        first, second = (partition.representatives[classes] for classes in (dual.first, dual.second))
+    else:
+        first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
     lifted = Dual(np.zeros(len(partition.index)), dual.report, first, second, multiplier)
     return _within_classes(lifted, prices, costs, budgets, partition)
 

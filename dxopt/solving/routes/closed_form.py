@@ -39,7 +39,7 @@ _SHARE = 0.5
 """The part of a time limit that all such mechanisms may take."""
 _CHEAP = 0.05
 """A mechanism that takes no more seconds is made ahead in any case."""
-_PRODUCT = 1e-10
+_PRODUCT = 4e-11
 _SYSTEMS = 4e-10
 _UPDATES = 1.4e-7
 _PROGRAM = 7e-6

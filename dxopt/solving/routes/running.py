@@ -228,10 +228,10 @@ def solve_by_columns(
     if not load(_COLUMNS, stopped):
         return ChannelSolution(Status.FAILED, None, None, message="stopped while its loops were compiled")
 
-    # 2. make the program smaller; column generation relies on the triangle inequality, which merging may have broken,
-    #    and which the edges of a spanner do not have
+    # 2. make the program smaller; column generation relies on the triangle inequality, which merging of points that
+    #    are not at one place may have broken, and which the edges of a spanner do not have
     options.progress("looking for symmetry")
-    metric = compiled.partition.trivial and stage is None
+    metric = compiled.alike and stage is None
     symmetry = partial(by_symmetry, should_stop=stopped)
     reduced = reduce(compiled.smaller, *(() if metric else (shortest_paths,)), symmetry)
     program = reduced.smaller

@@ -25,9 +25,10 @@ from dxopt.solving.programs.program import ChannelProgram
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 MERGED = 0.45
-"""Clusters for each point."""
-_WIDEST = 1.5
-"""The largest budget between a seed and a point of its cluster."""
+"""Clusters for each point, at most."""
+_FEWEST, _CLOSE, _WIDEST = 300, 0.35, 1.5
+"""Fewer clusters do, from the first number on, if no point is farther from its seed than the second, a budget. With a
+point farther away than the third there are none."""
 _LEAST = 1e-9
 """No row's share of the costs counts as less than this times the mean."""
 
@@ -63,7 +64,7 @@ class Clusters:
         nearest = np.maximum(budgets[0], budgets[:, 0])
         nearest[0] = 0.0
         seeds = [0]
-        while len(seeds) < MERGED * size:
+        while len(seeds) < MERGED * size and (len(seeds) < _FEWEST or nearest.max() > _CLOSE):
             seed = int(nearest.argmax())
             away = np.maximum(budgets[seed], budgets[:, seed])
             away[seed] = -1.0  # its own, also where others are at the same place
