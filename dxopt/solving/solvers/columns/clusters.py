@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 MERGED = 0.45
 """Clusters for each point, at most."""
-_FEWEST, _CLOSE, _WIDEST = 300, 0.35, 1.5
+_FEWEST, _CLOSE, _WIDEST = 300, 0.25, 1.5
 """Fewer clusters do, from the first number on, if no point is farther from its seed than the second, a budget. With a
 point farther away than the third there are none."""
 _LEAST = 1e-9
