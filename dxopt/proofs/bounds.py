@@ -131,10 +131,9 @@ def _delta_penalty(problem: Problem, dual: Dual) -> float:
 
 _NOISE = 32 * UNIT
 _NOTHING = 64 * SMALLEST
-_LARGEST = 2.0**960
-"""The largest amount that is moved on, so that no sum of what millions of points have overflows."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows ends as NaN or an infinity at a root: no bound then
 def line_bound(problem: Problem, dual: LineDual) -> float:
     """Bound the expected loss of all private channels on a line from below, given prices of any quality.
 
@@ -143,9 +142,9 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
     gathered at x moves on along the step of length d as λ = ρ on v_x ≥ e^{-εd} v_next where ρ > 0, and as
     λ = |ρ|e^{εd} on v_next ≥ e^{-εd} v_x where ρ < 0, which is the best that multipliers can do. Instead of ρ a
     double L below it is moved, with every rounding counted against it; moving less leaves a residual of 0 or more
-    behind. Where L < 0 is but rounding, or |L|e^{εd} is above `_LARGEST`, L stays at x. The bound is Σ y plus, for
-    each x, the least of 0, what stays there, and what gathers at roots there: what arrives grows with what is moved,
-    so that lower bounds stay lower bounds.
+    behind. Where L < 0 is but rounding, or e^{εd} overflows, L stays at x. The bound is Σ y plus, for each x, the
+    least of 0, what stays there, and what gathers at roots there: what arrives grows with what is moved, so that
+    lower bounds stay lower bounds.
     """
     # For every report z (all arrays of length m): what has gathered at the current point, and at the root of z.
     # For every secret x: the least residual left behind there in any report, at most 0.
@@ -178,14 +177,12 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
                     active = active & ~here
                 if not active.any():
                     continue
-                # 3. negative amounts stay at x where they are no larger than their rounding, or would grow too large;
-                #    the rest moves on to the next point
-                least = _NOISE * (size + np.abs(gathered)) + _NOTHING
-                with np.errstate(over="ignore"):
-                    moved = low * np.where(low < 0, grow[step], shrink[step])
-                stays = (low < 0) & ((low > -least) | (moved < -_LARGEST))
-                left[x] = min(left[x], float(np.min(low, where=active & stays, initial=0.0)))
-                gathered = np.where(active & ~stays, moved, 0.0)
+                # 3. negative amounts no larger than their rounding stay at x; the rest moves on to the next point
+                least = _NOISE * (size + np.abs(gathered)) + _NOTHING if grow[step] < np.inf else np.inf
+                noise = (low < 0) & (low > -least)
+                left[x] = min(left[x], float(np.min(low, where=active & noise, initial=0.0)))
+                moved = np.where(active & ~noise, low, 0.0)
+                gathered = moved * np.where(moved < 0, grow[step] if grow[step] < np.inf else 0.0, shrink[step])
     # Each secret pays at least its price and the least that is left at it.
     np.minimum.at(left, dual.roots, at_root)
     if not np.isfinite(left).all():

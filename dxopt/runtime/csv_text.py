@@ -128,7 +128,8 @@ class CsvText:
         (*best, _), text, rows = max(guesses, key=lambda guess: guess[0])
         fitting = [text for (*rank, _), text, _ in guesses if rank == best]
         cells = text._cells(rows, columns)
-        unlike = said.delimiter is None and text.delimiter == said.decimal and not any(map(has_comma, cells))
+        others = any(equal for (_, _, equal, _), other, _ in guesses if other is not text)
+        unlike = text.delimiter == said.decimal and others and not any(map(has_comma, cells))
         if best[0] and best[2] and (len(fitting) > 1 or unlike):
             raise SpecError("data", "may have more than one delimiter", "name the right one: ", Option("delimiter"))
         below = zip(*(row for row in rows if len(row) == len(text.names)), strict=True)
