@@ -48,17 +48,14 @@ class TestOverBudget(WithLedger):
         assert self.spent() == Counter(found["person"]) | {"p3": 0}
         self.ledger.check()
 
-    def test_a_stopped_run_that_leaves_rows_out_goes_on_with_the_same_ones(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(formats, "ROWS", 2)
-        self.ledger.set(2 * self.level)
+    def stop_at(self, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Begin a run that leaves rows out, and stop it where it writes a chunk."""
         written = csv_files.CsvSink.write
         calls: list[int] = []
 
         def stopped(*arguments: Any) -> None:
             calls.append(1)
-            if len(calls) == 3:
+            if len(calls) == chunk:
                 raise KeyboardInterrupt
             written(*arguments)
 
@@ -66,6 +63,13 @@ class TestOverBudget(WithLedger):
             patched.setattr(csv_files.CsvSink, "write", stopped)
             with pytest.raises(KeyboardInterrupt):
                 self.apply(over_budget="drop")
+
+    def test_a_stopped_run_that_leaves_rows_out_goes_on_with_the_same_ones(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(formats, "ROWS", 2)
+        self.ledger.set(2 * self.level)
+        self.stop_at(3, monkeypatch)
         self.apply(over_budget="drop")
         assert list(pd.read_csv(self.output)["row"]) == list(self.frame["row"].drop(4))
         assert self.spent()["ann"] == 2
@@ -79,19 +83,7 @@ class TestOverBudget(WithLedger):
         """Whoever has more left then has more rows kept, and pays once for each that is."""
         monkeypatch.setattr(formats, "ROWS", 2)
         self.ledger.set(rows * self.level, person="ann")
-        written = csv_files.CsvSink.write
-        calls: list[int] = []
-
-        def stopped(*arguments: Any) -> None:
-            calls.append(1)
-            if len(calls) == after:
-                raise KeyboardInterrupt
-            written(*arguments)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(csv_files.CsvSink, "write", stopped)
-            with pytest.raises(KeyboardInterrupt):
-                self.apply(over_budget="drop")
+        self.stop_at(after, monkeypatch)
         paid = self.spent()
         self.ledger.set(2 * self.level, person="ann") if rows < 2 else self.ledger.set(self.level, person="p7")
         self.apply(over_budget="drop")

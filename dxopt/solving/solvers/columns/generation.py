@@ -213,7 +213,8 @@ class Rounds:
         self.pool.add(np.ones((1, len(costs.T))), np.array([costs.sum(axis=1).argmin()]))
         program, reports = clusters.coarse(costs, np.minimum(self.program.budgets, _FAR))
         self.settings.note(f"{len(clusters):,} of {len(clusters.index):,} points")
-        settings = replace(self.settings, tolerance=_COARSE_GAP, progress=_silent, known=None)
+        own = self.settings  # but for the progress: the bound of the coarse program is none of this one
+        settings = ColumnSettings(_COARSE_GAP, own.should_stop, note=own.note, columns=own.columns, pricer=own.pricer)
         coarse = Rounds(program, settings, self.grace, coarse=True)
         coarse.begin()
         coarse._approach(_COARSE_GAP)
@@ -449,10 +450,6 @@ class Rounds:
         low, high = (-free, free) if box is None else box
         most = self.shared.most
         return np.concatenate([low, np.zeros(len(most))]), np.concatenate([high, most])
-
-
-def _silent(rounds: int, value: float, bound: float) -> None:
-    """Tell nothing: what rounds of the coarse program prove is not about the program."""
 
 
 _ORDERED_FROM = 256
