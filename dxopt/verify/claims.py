@@ -15,7 +15,7 @@ import numpy as np
 from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.cells import Cells
-from dxopt.verify.described import points_of, require_described, require_distances
+from dxopt.verify.described import require_described, require_distances
 from dxopt.verify.entries import (
     NUMBER,
     NUMBER_OR_NULL,
@@ -29,7 +29,7 @@ from dxopt.verify.exact import total
 from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit.spaces import Space
-from dxopt.verify.metrics import Measured, parameters_of, require_measured
+from dxopt.verify.metrics import Measured, parameters_of, points_of, require_measured
 from dxopt.verify.privacy import LEAST_DELTA, ROW_SUM, Levels, Triple, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved

@@ -18,8 +18,8 @@ from dxopt.verify.metrics import (
     ON_EARTH,
     PARAMETERS,
     Measured,
-    Points,
     parameters_of,
+    points_of,
     require_measured,
     require_triangles,
 )
@@ -114,14 +114,6 @@ def require_distances(arrays: Arrays, distances: NDArray[np.float64], secret: Ca
             raise Unproved("there are points, but their metric is not derived here")
     told = "given, not derived from any places" if kind == "distances" else f"those of the {kind}"
     return f"each secret is at 0 from itself; the triangle inequality holds; they are {told}"
-
-
-def points_of(arrays: Arrays, size: int, key: str) -> Points:
-    """Return the points `(n, k)`, numbers or other values; Broken where they are not that."""
-    points = arrays[key]
-    if points.dtype.kind not in "fiuUb" or points.ndim != 2 or len(points) != size:
-        raise Broken(f"{key} is an array {points.shape} of {points.dtype}")
-    return points
 
 
 def _text(arrays: Arrays, key: str) -> str:

@@ -397,6 +397,14 @@ def _radius(parameters: Mapping[str, Any], metric: str) -> float:
     return EARTH_RADIUS[unit] / EARTH_RADIUS["m"]
 
 
+def points_of(arrays: Mapping[str, NDArray[Any]], size: int, key: str) -> Points:
+    """Return the points `(n, k)`, numbers or other values; Broken where they are not that."""
+    points = arrays[key]
+    if points.dtype.kind not in "fiuUb" or points.ndim != 2 or len(points) != size:
+        raise Broken(f"{key} is an array {points.shape} of {points.dtype}")
+    return points
+
+
 def finite_points(points: Points) -> Array:
     """Return points as doubles; Broken where they are no finite numbers."""
     if points.dtype.kind not in "fiu":

@@ -97,10 +97,11 @@ def space_of(arrays: dict[str, Any]) -> np.ndarray:
         points = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
         if str(arrays["space.kind"]) == "torus":
             around = arrays["space.shape"] * float(arrays["space.spacing"])
+    if metric == "hamming":
+        return (points[:, None] != points[None]).sum(axis=2).astype(float)
     apart = np.abs(points[:, None] - points[None])
     apart = np.minimum(apart, around - apart)
-    norms = {"hamming": (apart > 0).sum(axis=2), "manhattan": apart.sum(axis=2)}
-    return np.asarray(norms.get(metric, np.sqrt((apart**2).sum(axis=2))), dtype=float)
+    return apart.sum(axis=2) if metric == "manhattan" else np.sqrt((apart**2).sum(axis=2))
 
 
 def losses_of(folder: Path, arrays: dict[str, Any]) -> np.ndarray:

@@ -66,6 +66,12 @@ def hamming() -> dx.Problem:
     return dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="distance", name="hamming")
 
 
+def named() -> dx.Problem:
+    answers = dx.MetricSpace.from_points([["flu", "yes"], ["flu", "no"], ["none", "no"]], "hamming")
+    space = dx.product(answers, dx.line(3))
+    return dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="distance", name="named")
+
+
 KINDS: dict[str, Callable[[], dx.Problem]] = {
     "line": line,
     "line, binary": lambda: line(loss="binary"),
@@ -75,6 +81,7 @@ KINDS: dict[str, Callable[[], dx.Problem]] = {
     "grid": on_grid,
     "records": records,
     "hamming": hamming,
+    "product with points of text": named,
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import Arrays, indices, number, numbers
-from dxopt.verify.metrics import NORMS, Measured, Points, finite_points, parameters_of
+from dxopt.verify.metrics import NORMS, Measured, Points, finite_points, parameters_of, points_of
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Space:
 
     kind: str
     metric: str = ""
-    points: Array | None = None
+    points: Points | None = None
     shape: tuple[int, ...] = ()
     around: Array | None = None
     parts: tuple[Space, ...] = ()
@@ -65,7 +65,8 @@ class Space:
             return cls(kind, given=_along_edges(size, edges, lengths))
         if kind != "points":
             raise Unproved(f"distances of a {kind} are not derived")
-        points = finite_points(numbers(arrays, f"{prefix}.points", None, None))
+        points = points_of(arrays, len(arrays[f"{prefix}.labels"]), f"{prefix}.points")
+        points = points if points.dtype.kind == "U" else finite_points(points)
         return cls(kind, str(arrays[f"{prefix}.metric"]), points, parameters=parameters_of(arrays, prefix))
 
     def __len__(self) -> int:
@@ -130,7 +131,7 @@ class Space:
         return Measured(self.metric, self.parameters, self.points, others, self.around)
 
     @cached_property
-    def places(self) -> Array | None:
+    def places(self) -> Points | None:
         """The coordinates `(n, k)`; of a product, those of its parts side by side. None where a part has none."""
         if self.kind != "product":
             return self.points
