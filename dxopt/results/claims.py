@@ -101,7 +101,7 @@ class Claims(Typed):
     problem: Posed
     certificate: Proof
     status: Literal["optimal", "feasible", "interrupted", "time limit"]
-    tolerance: Finite
+    tolerance: Annotated[Finite, Field(ge=0, lt=1)]
     found: Found
     table: str | None
     evaluation: dict[str, float]

@@ -287,7 +287,7 @@ def check_gap(result: Result) -> str:
         raise Broken(f"claims.json: status is {status!r}")
     tolerance = as_number(result.claims["tolerance"], "claims.json: tolerance")
     close = _is_within_tolerance(result, value, limit, tolerance, gap)
-    if not 0 <= tolerance < math.inf or (status == "optimal") != close:
+    if not 0 <= tolerance < 1 or (status == "optimal") != close:
         raise Broken(f"claims.json: status {status} does not fit a gap of {gap:.3g}, tolerance {tolerance:.3g}")
     return f"value and bound are {gap:.3g} of the value apart: {status}"
 

@@ -140,8 +140,8 @@ class TableFile:
         return Fraction(found)
 
     def level(self, name: str) -> Fraction:
-        """Return ε or δ; Broken where it is negative, or δ is above 1."""
-        if (found := self.number(name)) < 0 or (name == "delta" and found > 1):
+        """Return ε, δ or the variation; Broken where it is negative, or none but ε is above 1."""
+        if (found := self.number(name)) < 0 or (name != "epsilon" and found > 1):
             raise Broken(f"its {name} is {float(found)}")
         return found
 
@@ -293,6 +293,8 @@ def check_private(table: TableFile) -> str:
     """Check in integers that the counts are private at ε and δ; Broken names the secrets and the report."""
     _check_rows(table)
     epsilon, delta = table.level("epsilon"), table.level("delta")
+    if table.head["variation"] is not None:
+        table.level("variation")
     pairs = table.head["pairs"]
     if pairs not in ("all", "adjacent"):
         raise Broken(f"its pairs are {pairs!r}")

@@ -224,6 +224,8 @@ def _others(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         case int() | float():
             yield from (("times 2", value * 2), ("as text", str(value)), ("to null", None), ("to true", True))
             yield "a little less", value * (1 - 1e-6)
+            if name in ("epsilon", "delta", "cost", "variation"):
+                yield from (("to -1", -1.0), ("to 1e308", 1e308))
         case str():
             yield "upper case", value.upper()
         case list() if value:

@@ -100,7 +100,7 @@ def test_gaps_are_relative(forged: Callable[[str], Path]) -> None:
         dx.load(folder)
 
 
-@pytest.mark.parametrize("tolerance", [float("inf"), float("nan"), -1.0, True])
+@pytest.mark.parametrize("tolerance", [float("inf"), float("nan"), -1.0, 1.0, 1e308, True])
 def test_tolerances_are_numbers(forged: Callable[[str], Path], tolerance: Any) -> None:
     folder = forged("worst")
     _edit(folder / "claims.json", lambda content: content.update(tolerance=tolerance))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,16 @@ def test_what_is_written_holds(names: tuple[str, str], decimal: str, mark: bytes
         output.write_bytes(other)
         said_to_be(output)
         assert verify_published(output, table).exit_code == 1
+
+
+@pytest.mark.parametrize("bits", [32, 64, 128, 256])
+def test_decimals_of_every_width_hold(bits: int, tmp_path: Path) -> None:
+    values = [None, Decimal("1.50"), Decimal("1.50"), Decimal("-2.25")]
+    column = pa.array(values, getattr(pa, f"decimal{bits}")(7, 2))
+    data, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(pa.table({"beds": [1, 2, 3, 4], "cost": column}), data)
+    dx.apply(counts(), data, output, column="beds")
+    assert verify_published(output, counts().save(tmp_path / "beds.dxt")).exit_code == 0
 
 
 def _rewritten(table: Any, **options: Any) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
@@ -13,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, optional
+from dxopt.errors import Option, SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
 from dxopt.release.applying.formats import ROWS, places_of_shapes
 from dxopt.release.applying.place_like import Beside, is_same
+from dxopt.release.applying.plain_cells import plain_array, plain_cell
 from dxopt.release.applying.plan import Needed, Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
 from dxopt.release.applying.sidecar import sidecar
@@ -29,12 +29,6 @@ from dxopt.verify.published.sidecar import Noun
 
 _WITHOUT_ARROW = ("Object", "Int128", "UInt128")
 """Types of Polars that Arrow has not."""
-_PLAIN: dict[type, Callable[[Any], Any]] = {
-    str: str.__str__,
-    bytes: lambda one: b"".join([one, b""]),
-    int: int.__int__,
-    float: float.__float__,
-}
 
 
 class Frame:
@@ -58,7 +52,8 @@ class Frame:
         stored = self._frame.columns
         if not all(isinstance(name, str) for name in stored):
             raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
-        self._frame = _rebuilt(self._frame)
+        odd: dict[str, str] = {}
+        self._frame = _rebuilt(self._frame, odd)
         native = self._native = self._frame.to_native()
         self._shapes: list[str] = []
         if type(native).__module__.startswith("geopandas"):
@@ -67,6 +62,7 @@ class Frame:
         self.names = tuple(named.values())
         require_distinct(self.names)
         self._frame = self._frame.rename(named)
+        self._odd = {named[name]: what for name, what in odd.items()}
         self._levels = {named[name]: level for name, level in self._levels.items()}
         # labels without a name of their own tell rows apart, and not people
         self._numbers = [name for name, level in self._levels.items() if name != level]
@@ -89,6 +85,13 @@ class Frame:
         """Return whether two columns have the same value in every row, whatever their types."""
         columns = [self.column(name, slice(None)) for name in (one, other)]
         return all(map(is_same, *columns))
+
+    def require_plain(self, names: Sequence[str]) -> None:
+        """Raise SpecError if one of these columns has cells that are no plain values."""
+        name = next((name for name in names if name in self._odd), None)
+        if name is not None:
+            fix = ("write numbers or text, or leave it out: ", Option("drop", [name]))
+            raise SpecError("data", f"column {name} has {self._odd[name]}, which cannot be copied", *fix)
 
     def require_points(self) -> None:
         """Raise SpecError unless the geometry is in WGS 84."""
@@ -163,61 +166,76 @@ class Frame:
         return native
 
 
-def _rebuilt(frame: Any) -> Any:
-    """Return a frame whose columns are made of the values of its rows, and have nothing else in them."""
+def _rebuilt(frame: Any, odd: dict[str, str] | None = None) -> Any:
+    """Return a frame whose columns are made of the values of its rows, and have nothing else in them.
+
+    Columns of objects of which no such values are known become empty; `odd` is told what they have, by name.
+    """
     import narwhals as nw
 
     native = frame.to_native()
-    if frame.implementation.is_polars():
-        native = native.with_columns(map(_rebuilt_of_polars, native))
-    elif frame.implementation.is_pyarrow():
+    if frame.implementation.is_pyarrow():
         arrays = [bare_array(native[name]) for name in native.column_names]
         native = type(native).from_arrays(arrays, native.column_names)
+        return nw.from_native(native, eager_only=True)
+    rebuild = _rebuilt_of_polars if frame.implementation.is_polars() else _rebuilt_of_pandas
+    made: dict[str, Any] = {}
+    for name in native.columns:
+        try:
+            made[name] = rebuild(native[name])
+        except SpecError:
+            raise
+        except Exception as error:  # whatever a class of one's own raises
+            made[name] = [None] * len(native)
+            if odd is not None:
+                odd[name] = str(error) if type(error) is TypeError else "values that are damaged"
+    if frame.implementation.is_polars():
+        import polars as pl
+
+        native = native.with_columns(pl.Series(name, values) for name, values in made.items())
     elif frame.implementation.is_pandas():
         native = native.copy(deep=False)
-        for name in native.columns:
-            native[name] = _rebuilt_of_pandas(native[name])
+        for name, values in made.items():
+            native[name] = values
     return nw.from_native(native, eager_only=True)
 
 
 def _rebuilt_of_polars(series: Any) -> Any:
-    """Return a series of Polars, with text in the place of categories."""
+    """Return a series of Polars, with text for categories; TypeError where objects are no plain values."""
     import polars as pl
 
     stored = _arrow_of(series)
-    return pl.Series(series.name, *((_copied(series.to_list()), series.dtype) if stored is None else (stored,)))
-
-
-def _copied(values: Any) -> Any:
-    """Return values in memory of their own, also those that objects have; SpecError where one cannot be copied.
-
-    Text and numbers of classes of their own may hold anything, and become plain.
-    """
-    try:
-        memo: dict[int, Any] = {}
-        copied = deepcopy(values, memo)
-        seen = [one for one in memo.get(id(memo), ()) if not isinstance(one, np.generic)]
-        plain = {id(one): write(one) for one in seen for kind, write in _PLAIN.items() if isinstance(one, kind)}
-        return deepcopy(values, plain) if plain else copied
-    except Exception:
-        raise SpecError("data", "has a column of objects that cannot be copied", "leave it out first") from None
+    if stored is None:
+        return pl.Series(series.name, [*map(plain_cell, series.to_list())], series.dtype)
+    return pl.Series(series.name, stored)
 
 
 def _rebuilt_of_pandas(series: Any) -> Any:
-    """Return the values of a series of pandas, with categories of no others."""
+    """Return the values of a series of pandas, with categories of no others.
+
+    TypeError where objects are no plain values, or the type is none that pandas or GeoPandas have.
+    """
     import pandas as pd
 
     kind = series.dtype
+    if isinstance(kind, np.dtype):
+        # a block of NumPy has the columns beside it, and rows around it
+        values = plain_array(series.to_numpy())
+        return pd.Series(values, getattr(series, "index", None), values.dtype, copy=False)
     if isinstance(kind, pd.CategoricalDtype):
         values = series.array.remove_unused_categories()
         return values.rename_categories(pd.Index(_rebuilt_of_pandas(values.categories)))
+    if isinstance(kind, pd.SparseDtype):
+        values = plain_array(np.asarray(series.array))
+        fill = kind.fill_value if (values == kind.fill_value).any() else None
+        return pd.arrays.SparseArray(values, fill_value=fill)
+    if getattr(kind, "storage", None) == "python":
+        return pd.array(plain_array(series.to_numpy(object)), dtype=kind)
+    if type(kind).__module__.partition(".")[0] not in ("pandas", "geopandas"):
+        raise TypeError(f"values of type {kind}")
     convert = getattr(series.array, "__arrow_array__", None)
-    if convert is None or not hasattr(kind, "__from_arrow__") or getattr(kind, "storage", None) == "python":
-        if not isinstance(kind, np.dtype):
-            python = getattr(kind, "storage", None) == "python"
-            return pd.array(_copied(series.to_numpy(object)), dtype=kind) if python else series.array.copy()
-        # a block of NumPy has the columns beside it, and rows around it
-        return pd.Series(_copied(series.to_numpy()), getattr(series, "index", None), kind, copy=False)
+    if convert is None or not hasattr(kind, "__from_arrow__"):
+        return series.array.copy()
     array = bare_array(convert())
     return (pd.ArrowDtype(array.type) if hasattr(kind, "pyarrow_dtype") else kind).__from_arrow__(array)
 
@@ -264,7 +282,10 @@ def _with_index_as_columns(native: Any) -> tuple[Any, dict[str, Any]]:
         names = [name] * (name is not None) + ["index"] * (index.nlevels == 1) + usual
         column = next(other for other in names if other not in plain.columns)
         plain.insert(place, column, index.get_level_values(place))
-        levels[column] = _copied(name)
+        try:
+            levels[column] = plain_cell(name)
+        except TypeError as error:
+            raise SpecError("data", f"has an index whose name has {error}", "name it in words") from None
     return plain, levels
 
 
@@ -284,6 +305,8 @@ def apply_to_frame(
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
     hidden = frame.hidden(plan)
+    layout = plan.layout(frame.names, hidden)
+    frame.require_plain([*plan.where.names, *([plan.persons.column] if plan.persons else []), *layout.order])
     unnamed = plan.unnamed(frame.names, hidden)
     beside = Beside()
     tally = plan.tally("row")
@@ -308,7 +331,6 @@ def apply_to_frame(
         repeats = Repeats()
         repeats.add(frame.fingerprints()[kept])
         repeats.warn("row")
-    layout = plan.layout(frame.names, hidden)
     settled = Settled(kept, np.concatenate(secrets), persons)
     needed = Needed(plan)
     needed.add(settled)

@@ -37,6 +37,9 @@ _PLACE = re.compile(
     | \d[.,]\d+\W{0,2}[NS]\b\W{0,4}\d{1,3}[.,]\d+\W{0,2}[EWO]\b
     | \bm?lat\w*\W{0,3}\d.{0,20}?\bm?l(on|ng)\w*\W{0,3}\d
     | \d\s*°\s*\d+(\.\d+|\s*['′])                                            # degrees and minutes
+    | (?<![\d.])\d{1,3}\s*[°d:\s]\s*[0-5]?\d\s*['′m:\s]\s*[0-5]?\d([.,]\d+)?\s*["″s]?\s*[NSEWO]\b
+    | \b[NS]\s*\d{1,2}\s*[°d:\s]\s*[0-5]?\d[.,]\d+ | (?<![\d.])\d{4,5}\.\d+\s*,\s*[NSEW]\b
+    | \d[.,]\d+\s*deg(rees?)?\b\W{0,2}[NS](orth|outh)?\b
     | \b(?=\d*[A-Z])([2-9CFGHJMPQRVWX]{4,8}\+[2-9CFGHJMPQRVWX]{2,7}\b|[2-9CFGHJMPQRVWX]{8}\+(?!\w)) # a plus code
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -133,7 +136,7 @@ def _bare(value: Any) -> Any:
 
 @lru_cache(8)
 def _unescaped(text: str) -> str:
-    return unquote(composed(text))
+    return unquote(composed(text)).translate({0xBA: "°", 0x2DA: "°", 0x2212: "-"})
 
 
 def _opened(value: Any) -> Any:

@@ -245,7 +245,9 @@ def _hashed(column: Any) -> Fingerprints:
         if str(column.type) in ("binary", "large_binary"):
             return util.hash_array(column.to_numpy(zero_copy_only=False))
         column = pd.Series(column.to_pylist(), dtype=object)
-    if column.dtype == object:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    if column.dtype in (object, np.longdouble, np.clongdouble):
         # by the text of objects, as lists have no hash; arrays are lists first, as the text of long ones is cut
         texts = [text_of(value.tolist() if isinstance(value, np.ndarray) else value) for value in column]
         return util.hash_array(np.array(texts, dtype=object))

@@ -169,9 +169,10 @@ class IntegerTable(Sampler):
             if sum(row) != self.total:
                 off = f"of secret {label} sum to {sum(row) - self.total:+} off 2^{self.bits}"
                 raise SpecError("counts", off, f"give rows that sum to 2^{self.bits}")
-        for name, most in (("epsilon", sys.float_info.max), ("delta", 1.0)):
+        for name, most in (("epsilon", sys.float_info.max), ("delta", 1.0), ("variation", 1.0)):
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and 0 <= value <= most):
+            unknown = name == "variation" and value != value
+            if not unknown and not (isinstance(value, int | float) and 0 <= value <= most):
                 raise SpecError(name, f"is {value!r}", f"give a number from 0 to {most:g}")
         required_choice("pairs", self.pairs, ("all", "adjacent"))
         counts.flags.writeable = False

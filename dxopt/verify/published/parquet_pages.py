@@ -127,6 +127,8 @@ def _used(reader: Any, group: int, name: str, most: int) -> int:
         column = batch.column(0).drop_null()
         if pa.types.is_dictionary(column.type):
             column = column.dictionary.take(column.indices.unique())
+        if pa.types.is_decimal(column.type):  # of 32 and 64 bits Arrow tells none apart
+            column = column.cast(pa.decimal256(column.type.precision, column.type.scale))
         found = (column if found is None else pa.concat_arrays([found, column])).unique()
         if len(found) >= most:
             break

@@ -62,6 +62,20 @@ PLACES: dict[str, Any] = {
     "degrees and minutes with decimals": "N48° 51.204 E002° 20.928",
     "WKB in base 64": "AQEAAAA5tMh2vqcCQCNKe4MvbUhA",
     "WKB in base 64 of addresses": "AQEAAAA5tMh2vqcCQCNKe4MvbUhA".replace("/", "_"),
+    **{
+        f"degrees, {text}": text
+        for text in (
+            "48º51'23.8\"N 2º21'08.0\"E",
+            "48 51 23.8 N 2 21 8.0 E",
+            "48d51m23s N",
+            "48:51:23.8N",
+            "N 48 51.397 E 002 21.133",
+            "4851.397,N,00221.133,E",
+            "48.8566 degrees north",
+            "48.8566 deg. N",
+            "\u221248.8566, 2.3488",
+        )
+    },
     "a square of MGRS": "31UDQ5222711412",
     "a square of MGRS with blanks": "31U DQ 5222 1141",
     **{
@@ -116,6 +130,11 @@ NO_PLACES: dict[str, Any] = {
     "nothing": None,
     "a number": 48.8534,
     "a year": 2024,
+    "a time and a wind": "10:30 N",
+    "a time of a place": "10:30:00 New York",
+    "an address": "12 45 S Main Street",
+    "a degree": "1.50 degrees, not more",
+    "numbers and a word": "3 4 5 Not known",
     "true": True,
     "whole numbers": [2, 48],
     "three numbers beyond degrees": [1000.5, 2000.5],

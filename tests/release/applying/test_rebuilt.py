@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import pickle
 import struct
@@ -275,12 +276,6 @@ def test_no_memory_is_shared(kind: str, form: str) -> None:
         assert memory.size <= len(found)
 
 
-def test_what_cannot_be_copied_is_refused() -> None:
-    frame = pd.DataFrame({"beds": [1], "k": [(one for one in "a")]})
-    with pytest.raises(dx.SpecError):
-        dx.apply(counts(), frame, column="beds")
-
-
 def test_no_coordinate_system_has_a_name_of_its_own() -> None:
     gpd = pytest.importorskip("geopandas")
     pyproj = pytest.importorskip("pyproj")
@@ -304,24 +299,151 @@ class Count(int): ...
 class Share(float): ...
 
 
-class Holder:
-    def __init__(self, held: Any) -> None:
-        self.held = held
+class Exact(Decimal): ...
 
 
-@pytest.mark.parametrize("value", [Word("a"), Bytes(b"a"), Count(3), Share(0.5)])
-def test_text_and_numbers_of_other_classes_become_plain(value: Any) -> None:
+class Cells(list): ...
+
+
+class Pair(tuple): ...
+
+
+class Record(dict): ...
+
+
+class Group(set): ...
+
+
+class Fixed(frozenset): ...
+
+
+class Text(np.str_): ...
+
+
+class Double(np.float64): ...
+
+
+class Day(dt.date): ...
+
+
+class Moment(dt.datetime): ...
+
+
+class Zone(dt.tzinfo):
+    def utcoffset(self, _: Any) -> Any:
+        return dt.timedelta(0)
+
+
+class Holder: ...
+
+
+def with_canary(value: Any) -> Any:
     value.source = TEXT
-    for given in (value, [value], (value,), {"k": value}, {value: 1}, Holder(value), np.array([value], dtype=object)):
-        cells = np.empty(1, dtype=object)
-        cells[0] = given
-        frames = [pd.DataFrame({"beds": [3], "o": pd.Series(cells)})]
-        if not isinstance(given, np.ndarray):
-            frames.append(pl.DataFrame({"beds": [3], "o": pl.Series([given], dtype=pl.Object)}))
-        for frame in frames:
-            found = dx.apply(counts(), frame, column="beds", columns=dx.Columns(keep=["o"]))["o"][0]
-            assert b"CANARY" not in pickle.dumps(found)
+    return value
+
+
+def cells_of(value: Any) -> Any:
+    cells = np.empty(1, dtype=object)
+    cells[0] = value
+    return cells
+
+
+def objects(value: Any, *, polars: bool = True) -> Iterator[Any]:
+    """Frames in which an object is a cell, is within one, or is a category."""
+    scalar = not isinstance(value, np.ndarray | list | dict | set | pd.Series | pd.DataFrame)
+    for given in (value, [value], (value,), {"k": value}, *([{value: 1}] if scalar else []), cells_of(value)):
+        yield pd.DataFrame({"beds": [3], "o": pd.Series(cells_of(given))})
+        if polars and not isinstance(given, np.ndarray):
+            yield pl.DataFrame({"beds": [3], "o": pl.Series([given], dtype=pl.Object)})
+    if scalar:
+        yield pd.DataFrame({"beds": [3], "o": pd.Categorical.from_codes([0], pd.Index(cells_of(value)))})
+
+
+SUBCLASSES = (
+    *(Word("a"), Bytes(b"a"), Count(3), Share(0.5), Exact(1), Cells([1]), Pair([1]), Record(a=1), Group([1])),
+    *(Fixed([1]), Text("a"), Double(1), Day(2020, 1, 1), Moment(2020, 1, 1)),
+    *(pd.Timestamp("2020"), pd.Timestamp("2020", tz="Europe/Paris"), pd.Timedelta("1s"), pd.Period("2020")),
+)
+
+
+@pytest.mark.parametrize("value", SUBCLASSES, ids=lambda value: type(value).__name__)
+def test_cells_are_made_anew_of_their_values(value: Any) -> None:
+    for frame in objects(with_canary(value)):
+        found = dx.apply(counts(), frame, column="beds", columns=dx.Columns(keep=["o"]))["o"][0]
+        assert b"CANARY" not in pickle.dumps(found)
+        assert np.all(found == frame["o"][0])
     assert value.source == TEXT
+
+
+UNKNOWN: dict[str, Callable[[], Any]] = {
+    "an object": lambda: with_canary(Holder()),
+    "a generator": lambda: (one for one in "a"),
+    "a series": lambda: pd.Series([1]),
+    "a frame": lambda: pd.DataFrame({"a": [1]}),
+    "a masked array": lambda: np.ma.masked_array([1, 2], np.array([False, True])),
+    "several fields": lambda: np.zeros(1, dtype=[("a", "f4")]),
+    "a zone of a class of its own": lambda: dt.time(1, tzinfo=Zone()),
+    "without end": lambda: endless(),
+}
+
+
+def endless() -> list[Any]:
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_columns_of_other_objects_are_refused_unless_they_are_left_out(kind: str) -> None:
+    for frame in objects(UNKNOWN[kind](), polars=kind != "a series"):
+        with pytest.raises(dx.SpecError) as refused:
+            dx.apply(counts(), frame, column="beds", columns=dx.Columns(keep=["o"]))
+        assert refused.value.field == "data"
+        found = dx.apply(counts(), frame, column="beds", columns=dx.Columns(drop=["o"]))
+        assert "o" not in found.columns
+
+
+@pytest.mark.parametrize("place", ["column", "index", "level", "category", "cell"])
+@pytest.mark.parametrize("kind", ["u1", "i8", "f4", "f8", "?", "m8[ns]", "M8[ns]"])
+def test_types_of_numpy_have_no_metadata(kind: str, place: str) -> None:
+    values = np.array([1], dtype=np.dtype(kind, metadata={TEXT: TEXT}))
+    frame = pd.DataFrame({"beds": [3]})
+    if place in ("index", "level"):
+        index = pd.Index(values, name="o")
+        frame.index = index if place == "index" else pd.MultiIndex.from_arrays([index, ["a"]], names=["o", "p"])
+    elif place == "category":
+        frame["o"] = pd.Categorical.from_codes([0], pd.Index(values))
+    else:
+        frame["o"] = cells_of(values) if place == "cell" else pd.Series(values, copy=False)
+    found = dx.apply(counts(), frame, column="beds")
+    assert b"CANARY" not in pickle.dumps(found)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, NUMBER], ["a", "b", TEXT]])
+def test_a_sparse_column_is_filled_with_a_value_that_it_has(values: Any) -> None:
+    for rows in (slice(0, 3), slice(0, 2)):
+        kept = pd.arrays.SparseArray(values, fill_value=values[-1])[rows]
+        frame = pd.DataFrame({"beds": [3, 1, 50][rows], "o": kept})
+        found = dx.apply(counts(), frame, column="beds", within=0, outside="drop")
+        assert found["o"].tolist() == values[:2]
+        assert found["o"].dtype.fill_value != values[-1]
+    frame = pd.DataFrame({"beds": [3], "o": pd.arrays.SparseArray([0.5], fill_value=0.5)})
+    assert dx.apply(counts(), frame, column="beds")["o"].dtype == frame["o"].dtype
+
+
+KEPT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
+    "values of Arrow": (lambda: list(pa.array(["a", "b"])), ["a", "b"]),
+    "lists of Arrow": (lambda: list(pa.array([[1], [2]])), [[1], [2]]),
+    "long doubles": (lambda: np.array([1, 2], dtype=np.longdouble), [1, 2]),
+    "categories that are tuples": (lambda: pd.Categorical([(1, 2), (3,)]), [(1, 2), (3,)]),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_what_is_kept(kind: str) -> None:
+    make, values = KEPT[kind]
+    found = dx.apply(counts(), pd.DataFrame({"beds": [1, 2], "o": make()}), column="beds")
+    assert found["o"].tolist() == values
 
 
 @pytest.mark.parametrize("levels", [1, 2])

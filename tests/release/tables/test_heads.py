@@ -42,8 +42,9 @@ _SAME = "(own metric|product.*|databases)"
 REASONS = (
     Harmless("name", "upper case", "what a mechanism is called"),
     Harmless("cost|variation", "times 2|a little less|to null", "of the mechanism, which a result has"),
+    Harmless("cost", "to (-1|1e308)", "of the mechanism, which a result has"),
     Harmless("cost|variation", "as text|to true", "no draw needs it", "javascript"),
-    Harmless("epsilon", "times 2", "a weaker level"),
+    Harmless("epsilon", "times 2|to 1e308", "a weaker level"),
     Harmless("epsilon", "a little less", "draws prove no level", "javascript"),
     Harmless("pairs", "to 'adjacent'", "without δ all pairs are bound"),
     Harmless("secrets_are_reports", "the other one", "reports may be as good as secrets"),

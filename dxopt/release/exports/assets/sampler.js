@@ -239,6 +239,7 @@ const dxopt = (() => {
     if (Object.keys(head).join(" ") !== HEAD) fail("the head has other entries");
     if (typeof head.secrets_are_reports !== "boolean") fail("whether the secrets are the reports is not said");
     if (![head.cost, head.variation].every((x) => x === null || Number.isFinite(x))) fail("cost or variation is no number");
+    if (head.variation < 0 || head.variation > 1) fail("variation is not from 0 to 1");
     if ([head.epsilon, head.delta, head.cost, head.variation].some((x) => Object.is(x, -0))) fail("a zero is negative");
     if (head.secrets.some((_, i) => head.secrets.some((_, j) => Object.is(distances(head.secrets.length * i + j), -0)))) fail("a zero is negative");
     const given = head.space.kind === "distances";
