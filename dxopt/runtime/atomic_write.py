@@ -62,7 +62,12 @@ def replacing(
 
 
 def _hidden(file: Path) -> Path:
-    """Return a new hidden name beside a file, which nobody can guess; no other hidden file of it has a longer one."""
+    """Return a new hidden name beside a file, which nobody can guess; no other hidden file of it has a longer one.
+
+    OSError where the file has no name, as `.` has none.
+    """
+    if not file.name:
+        raise OSError(errno.EISDIR, "it is a folder")
     return file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
 
 

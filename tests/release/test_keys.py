@@ -44,6 +44,16 @@ def test_a_key_is_shown_nowhere() -> None:
         pickle.dumps(KEY)
 
 
+@pytest.mark.parametrize("name", [".", "..", "/", "/dev/null", "folder"])
+def test_no_folder_and_no_device_becomes_a_key(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Key.new().save(name)
+    assert caught.value.field == "key" and "Path" not in str(caught.value)
+    assert [*tmp_path.iterdir()] == [tmp_path / "folder"]
+
+
 @pytest.mark.parametrize("digits", ["ab" * 32, "0F" * 31, "0x" + "1e" * 32, "folder/" + "77" * 32])
 def test_a_key_given_for_the_name_of_its_file_is_in_no_message(
     digits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

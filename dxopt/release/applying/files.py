@@ -201,6 +201,7 @@ def require_no_csv(said: Dialect) -> None:
 
 def require_output(output: Path, data: Path, *, force: bool) -> None:
     """Raise SpecError unless an output may be written, in the format of the data."""
+    require_free(output, force=True)  # before it is told to be named otherwise, and before a sidecar is named by it
     if FORMATS.get(output.suffix.lower()) is not FORMATS.get(data.suffix.lower()):
         fix = f"name it {output.stem}{data.suffix}"
         raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)

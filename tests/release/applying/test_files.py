@@ -242,6 +242,9 @@ def test_unsafe_outputs_are_refused(tmp_path: Path) -> None:
         "link.csv": "output: .* is the input",
         "there.csv": "output: .* is there already; name another file, or replace it with force=True",
         "folder.csv": "output: .* is a folder",
+        ".": "output: .* is a folder",
+        "..": "output: .* is a folder",
+        "/dev/null": "output: .* is a device or a pipe",
         "no/out.csv": "output: there is no folder",
         "out.parquet": "output: .* cannot convert .*name it out.csv",
     }.items():
