@@ -27,6 +27,7 @@ def ways(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "local":
             patch.setattr(matrices, "_LOCAL_FROM", 1)
+            patch.setattr(matrices, "_FEW", 2.0)
             patch.setattr(generation, "_ORDERED_FROM", 2)
             patch.setattr(local_product, "ROWS", 2)
         if request.param == "clustered":

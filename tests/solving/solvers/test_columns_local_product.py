@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg as sl
 
 import dxopt as dx
+from dxopt.solving.solvers.columns import matrices
 from dxopt.solving.solvers.columns.local_product import ROWS, LocalProduct, near_order
 
 RNG = np.random.default_rng(7)
@@ -29,6 +30,24 @@ def test_what_is_left_out_is_small_beside_the_diagonal(epsilon: float, size: int
         found = upper + np.triu(upper, 1).T
         ratios = sl.eigvalsh(found + np.diag(added), whole + np.diag(added))
         assert 0.9 < ratios.min() <= ratios.max() < 1.1
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 50.0])
+@pytest.mark.parametrize("size", [65, 300])
+def test_solutions_without_a_box_are_refined(epsilon: float, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "_LOCAL_FROM", 1)
+    monkeypatch.setattr(matrices, "_FEW", 2.0)
+    monkeypatch.setattr(matrices, "_NEGLECTED", 1e-3)
+    distances = dx.MetricSpace.from_points(RNG.random((size, 2))).distances
+    columns = np.concatenate([np.exp(-epsilon * distances), np.exp(-epsilon / 2 * distances)], axis=1)
+    scaling = 10.0 ** RNG.uniform(-2, 2, columns.shape[1])
+    whole = (columns * scaling) @ columns.T
+    right = whole @ RNG.random(size)
+    with matrices.HOST.holding(columns, lambda: False) as matrix:
+        found = matrix.solver(scaling, (), 1e-13)(right)
+    assert np.abs(whole @ found - right).max() <= 2e-3 * np.abs(right).max()
+    near = matrices.LocalProduct(columns)
+    assert near.diagonal(scaling) == pytest.approx(np.diag(whole), rel=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 63, 64, 65, 200, 1000])

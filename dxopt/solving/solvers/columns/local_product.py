@@ -62,12 +62,16 @@ class LocalProduct:
         self.blocks = [np.ascontiguousarray(columns[start : start + ROWS].T) for start in starts]
         self.shape = columns.shape
 
-    def upper(self, scaling: Array, diagonal: Array, on_threads: Map) -> Array:
+    def diagonal(self, scaling: Array) -> Array:
+        """Return the diagonal `(n,)` of V diag(scaling) V'."""
+        return np.concatenate([scaling @ block**2 for block in self.blocks])
+
+    def upper(self, scaling: Array, diagonal: Array, on_threads: Map, neglected: float = NEGLECTED) -> Array:
         """Return the upper half of V diag(scaling) V' without what is small beside a diagonal `(n,)`."""
         # 1. the columns that count in each block
         n, k = self.shape
         roots = np.sqrt(scaling)
-        least = NEGLECTED * np.sqrt(diagonal)
+        least = neglected * np.sqrt(diagonal)
         counting = np.empty((len(self.blocks), k), dtype=bool)
         parts = [slice(start, min(start + ROWS, n)) for start in range(0, n, ROWS)]
 

@@ -12,7 +12,7 @@ import operator
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,6 +30,12 @@ _PARALLEL_FROM = 200
 """Rows from which on several threads pay."""
 _LOCAL_FROM = 400
 """Rows from which on it pays to leave out what is small."""
+_FAINT, _FEW = 1e-6, 0.25
+"""Columns are local where less than this share of their entries is above the first."""
+_NEGLECTED = 1e-8
+"""Entries of local columns that are left out where solutions are refined."""
+_REFINED, _MOST_REFINEMENTS = 1e-3, 30
+"""What a refined solution misses, at most, beside the right side."""
 
 
 class Stopped(Exception):
@@ -86,25 +92,34 @@ class HostMatrix:
         """The columns for products of local ones."""
         return LocalProduct(self.columns)
 
+    @functools.cached_property
+    def is_local(self) -> bool:
+        """Whether few entries are more than next to nothing."""
+        return float((self.columns > _FAINT).mean()) < _FEW
+
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
         return _with_diagonals(self._product(scaling), diagonals, ridge)
 
     def solver(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
         """Factor the matrix of `gram` in place, so that no copy of it is needed.
 
-        Where the diagonals bound what a step may change, entries that are small beside them are left out.
+        Where the diagonals bound what a step may change, entries that are small beside them are left out. Without
+        them less is, where columns are local, and solutions are refined.
         """
-        added = np.sum(diagonals, axis=0) if diagonals else np.zeros(1)
-        if len(self.columns) >= _LOCAL_FROM and added.min() > 0:
-            if self.should_stop():
-                raise Stopped
-            product = self.local.upper(scaling, added, self.threads.map)
-        else:
-            product = self._product(scaling)
-        # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
-        gram = _with_diagonals(product, diagonals, ridge)
-        factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
-        return functools.partial(sl.cho_solve, factor, check_finite=False)
+        added = np.sum(diagonals, axis=0) if diagonals else np.zeros(len(self.columns))
+        many = len(self.columns) >= _LOCAL_FROM
+        if many and self.should_stop():
+            raise Stopped
+        if many and added.min() > 0:
+            return _factored(self.local.upper(scaling, added, self.threads.map), diagonals, ridge)
+        if many and self.is_local:
+            with suppress(np.linalg.LinAlgError):
+                whole = self.local.diagonal(scaling) + added
+                near = self.local.upper(scaling, whole, self.threads.map, _NEGLECTED)
+                solve = _factored(near, diagonals, ridge)
+                added = added + ridge * whole.mean()
+                return _refined(lambda x: self.times(scaling * self.priced(x)) + added * x, solve)
+        return _factored(self._product(scaling), diagonals, ridge)
 
     def _product(self, scaling: Array) -> Array:
         """Return V diag(scaling) V', by several threads where that pays; each takes its share of the blocks."""
@@ -133,6 +148,37 @@ def _with_diagonals(product: Array, diagonals: tuple[Array, ...], ridge: float) 
         diagonal += one
     diagonal += ridge * diagonal.mean()
     return product
+
+
+def _factored(product: Array, diagonals: tuple[Array, ...], ridge: float) -> Solve:
+    """Factor a product with diagonals and a ridge, in place; LinAlgError where it has no factor."""
+    # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
+    gram = _with_diagonals(product, diagonals, ridge)
+    factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+    return functools.partial(sl.cho_solve, factor, check_finite=False)
+
+
+def _refined(times: Callable[[Array], Array], near: Solve) -> Solve:
+    """Return solutions of a linear system by conjugate gradients, preconditioned by solutions of one near to it."""
+
+    def solve(right: Array) -> Array:
+        found = near(right)
+        left = right - times(found)
+        enough = _REFINED * np.abs(right).max()
+        along = step = near(left)
+        size = left @ step
+        for _ in range(_MOST_REFINEMENTS):
+            if np.abs(left).max() <= enough or not size > 0:
+                break
+            image = times(along)
+            length = size / (along @ image)
+            found, left = found + length * along, left - length * image
+            step = near(left)
+            before, size = size, left @ step
+            along = step + size / before * along
+        return found
+
+    return solve
 
 
 class Host:
