@@ -222,7 +222,8 @@ def _require_cell(value: Any) -> str | int | float:
 def _require_node(value: Any, *at: int | str) -> str | int:
     """Return the label of a point or node, but refuse true and false, which Python counts as whole numbers."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise bad(f"is {value_in_words(value)}", "give text or a whole number", *at)
+        quoted = "write it in quotes" if isinstance(value, float) else "give text or a whole number"
+        raise bad(f"is {value_in_words(value)}", quoted, *at)  # 8e9651574331487 is a cell of H3, and a number in YAML
     return value
 
 

@@ -145,7 +145,10 @@ def _require_mechanism(given: Any) -> Given:
             "methods", wrong, f"give it by itself, as [{given!r}, ('mine', matrix)], or under its own name"
         )
     wrong = f"something of type {type(given).__name__} is no mechanism"
-    raise SpecError("methods", wrong, "give names, mechanisms, matrices of probabilities, or functions of epsilon")
+    fix = "give names, mechanisms, matrices of probabilities, or functions of epsilon"
+    if hasattr(given, "columns"):
+        fix = "use dx.mechanism_from_frame(space, frame), which matches labels"
+    raise SpecError("methods", wrong, fix)
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:

@@ -109,6 +109,61 @@ def test_parquet(name: str, tmp_path: Path) -> None:
     assert verify_published(output, table).exit_code == (0 if name == "untouched" else 1)
 
 
+def _at(*path: str, to: Any = HOME) -> Callable[[dict[str, Any]], None]:
+    def change(said: dict[str, Any]) -> None:
+        for name in path[:-1]:
+            said = said[name]
+        said[path[-1]] = to
+
+    return change
+
+
+POINTS = ("columns", "geometry")
+SAID: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "untouched": lambda said: None,
+    "no coordinate system": lambda said: said["columns"]["geometry"].pop("crs"),
+    "another version": _at("version"),
+    "another column": _at("columns", "home", to={"encoding": "WKB", "geometry_types": ["Point"]}),
+    "another member": _at("home"),
+    "another member of points": _at(*POINTS, "home"),
+    "another name": _at(*POINTS, "crs", "name", to="45.7, 4.8"),
+    "remarks": _at(*POINTS, "crs", "remarks", to="45.7, 4.8"),
+    "a box": _at(*POINTS, "crs", "bbox", to=HOME),
+    "another ellipsoid": _at(*POINTS, "crs", "datum", "ellipsoid", "semi_major_axis", to=1.0),
+    "another unit": _at(*POINTS, "crs", "coordinate_system", "axis", to=[]),
+    "another code": _at(*POINTS, "crs", "id", "code", to=4267),
+}
+
+
+WITHOUT_SYSTEM = ("untouched", "another version", "another column", "another member", "another member of points")
+
+
+@pytest.mark.parametrize("system", ["EPSG:4326", "OGC:CRS84", None])
+@pytest.mark.parametrize("name", SAID)
+def test_what_a_file_says_of_points(name: str, system: str | None, tmp_path: Path) -> None:
+    gpd = pytest.importorskip("geopandas")
+    rows = people(8)
+    points = gpd.points_from_xy(rows["lon"], rows["lat"], crs=system or "OGC:CRS84")
+    data, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    gpd.GeoDataFrame(geometry=points).to_parquet(data)
+    if system is None:
+        given = pq.read_table(data)
+        said = json.loads(given.schema.metadata[b"geo"])
+        del said["columns"]["geometry"]["crs"]
+        pq.write_table(given.replace_schema_metadata({b"geo": json.dumps(said).encode()}), data)
+    dx.apply(town(), data, output)
+    assert gpd.read_parquet(output).crs == (system or "OGC:CRS84")
+    published = pq.read_table(output)
+    said = json.loads(published.schema.metadata[b"geo"])
+    if system is None and name not in WITHOUT_SYSTEM:
+        return
+    SAID[name](said)
+    pq.write_table(published.replace_schema_metadata({b"geo": json.dumps(said).encode()}), output, **WRITTEN)
+    said_to_be(output)
+    expected = 0 if name in ("untouched", "no coordinate system") else 1
+    assert verify_published(output, town().save(tmp_path / "town.dxt")).exit_code == expected
+
+
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "digits that no double has": lambda text: f"{text}{'0' * 20}45684" if "." in text else f"{text}.{'0' * 20}45684",
     "a zero more": lambda text: f"{text}0" if "." in text else f"{text}.0",

@@ -19,6 +19,7 @@ from dxopt.runtime.arrow import bare_array, bare_type, values_of
 from dxopt.runtime.column_names import as_asked, is_name, require_distinct
 from dxopt.runtime.reading import MOST_CHUNK, MOST_OF_GROUP, MOST_ROW, MOST_UNPACKED, require_few, too_long
 from dxopt.spaces.positions import require_wgs84
+from dxopt.verify.published.geo_parquet import described
 from dxopt.verify.published.parquet_pages import UNIT_OF_INT96, WRITTEN, opened_parquet
 from dxopt.verify.published.sidecar import Noun
 
@@ -115,13 +116,11 @@ class ParquetFile:
 
     def metadata(self, layout: Layout) -> dict[bytes, bytes] | None:
         """Return the metadata of the output, of which nothing is the input's but the code of WGS 84."""
-        if self.geometry not in layout.made:
+        if self.geometry is None or self.geometry not in layout.made:
             return None
-        column: dict[str, Any] = {"encoding": "WKB", "geometry_types": ["Point"]}
-        if self._described.code is not None:
-            column["crs"] = optional("pyproj").CRS.from_authority(*self._described.code).to_json_dict()
-        content = {"version": "1.1.0", "primary_column": self.geometry, "columns": {self.geometry: column}}
-        return {_GEO: json.dumps(content).encode()}
+        code = self._described.code
+        system = None if code is None else (str(code[0]).upper(), str(code[1]).upper())
+        return {_GEO: described(self.geometry, system)}
 
     def require_points(self) -> None:
         """Raise SpecError unless the geometry is in WKB and WGS 84."""

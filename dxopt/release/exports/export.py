@@ -93,7 +93,7 @@ BEGIN
         RAISE EXCEPTION 'dxopt: give {width} random bytes, not %', octet_length(bits);
     END IF;
     SELECT report INTO found FROM {name}_steps
-        WHERE secret = of_secret AND first <= bits ORDER BY first DESC LIMIT 1;
+        WHERE secret = of_secret COLLATE "C" AND first <= bits ORDER BY first DESC LIMIT 1;
     IF found IS NULL THEN
         RAISE EXCEPTION 'dxopt: the label is that of no secret';
     END IF;
@@ -128,14 +128,14 @@ $$;
 -- A text in NFC with single blanks, without marks that nobody sees.
 CREATE FUNCTION {name}_composed(content text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT btrim(regexp_replace(normalize(regexp_replace(regexp_replace(
-        content, '{unseen}', '', 'g'), '{control}', ' ', 'g'), NFC), '{blank}', ' ', 'g'))
+        content COLLATE "C", '{unseen}', '', 'g'), '{control}', ' ', 'g'), NFC), '{blank}', ' ', 'g'))
 $$;
 
 -- The text that stands for a person in every file and language: docs/reference/table-file.md
 CREATE FUNCTION {name}_identity(person text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
-    found text := {name}_composed(person);
-    zone text := substring(found FROM '^{moment}(?:[.][0-9]*)?(Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?)$');
+    found text COLLATE "C" := {name}_composed(person);
+    zone text COLLATE "C" := substring(found FROM '^{moment}(?:[.][0-9]*)?(Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?)$');
 BEGIN
     IF found = '' THEN
         RAISE EXCEPTION 'dxopt: there is no person';
@@ -167,7 +167,7 @@ BEGIN
     IF octet_length(key) <> 32 THEN
         RAISE EXCEPTION 'dxopt: give a key of 32 bytes, not %', octet_length(key);
     END IF;
-    IF release = '' OR release <> {name}_composed(release) THEN
+    IF release = '' OR release <> {name}_composed(release) COLLATE "C" THEN
         RAISE EXCEPTION 'dxopt: the release has no name, or is not written "%"', {name}_composed(release);
     END IF;
     FOR i IN 0..31 LOOP
@@ -241,7 +241,7 @@ def _script(
         "name": name,
         "about": heading(table),
         "digest": table.digest,
-        "text": "text",  # a type, as `bytes` and `coordinates` are; both dialects have it
+        "text": 'text COLLATE "C"',  # a type of both dialects: labels are compared byte by byte, whatever is usual
         "bytes": blob,
         "coordinates": "".join(f", c{axis + 1} {double}" for axis in range(axes)),
         "width": table.bits // 8,

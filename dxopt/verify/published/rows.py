@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.verify.files import unique_entries
-from dxopt.verify.published.bounded import MOST_ROW, bounded_lines, csv_rows, require_few
+from dxopt.verify.published.bounded import bounded_lines, csv_rows, require_few
+from dxopt.verify.published.geo_parquet import all_described
 from dxopt.verify.published.parquet_pages import opened_parquet, require_reachable
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
@@ -350,19 +350,10 @@ def _require_bare(opened: Any) -> None:
     others = [name.decode(errors="replace") for name in stored if name != b"geo"]
     if others:
         raise Broken(f"the file has metadata besides its columns: {', '.join(others)}")
-    if b"geo" not in stored:
-        return
-    if len(stored[b"geo"]) > MOST_ROW:
-        raise Broken(f"the metadata of geometry have more than {MOST_ROW:,} bytes")
-    content = json.loads(stored[b"geo"], object_pairs_hook=unique_entries)
-    _require_members(content, {"version": str, "primary_column": str, "columns": dict}, "the metadata of geometry")
-    for name, column in content["columns"].items():
-        code = column.pop("crs", {"id": {"authority": "OGC", "code": "CRS84"}}).get("id")
-        if column != {"encoding": "WKB", "geometry_types": ["Point"]} or code not in _WGS84:
-            raise Broken(f"the metadata of geometry say more of column {name!r} than its encoding")
+    may = (one for column in opened.schema_arrow.names for one in all_described(column))
+    if b"geo" in stored and stored[b"geo"] not in may:
+        raise Broken("the metadata of geometry say something else than its column and its coordinate system")
 
-
-_WGS84 = ({"authority": "OGC", "code": "CRS84"}, {"authority": "EPSG", "code": 4326})
 
 _READERS: dict[str, Callable[[Path, Sequence[str]], Rows]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), _read_csv),

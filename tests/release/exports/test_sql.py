@@ -214,6 +214,49 @@ def test_postgresql_draws_once_for_each_row(postgres: Server, query: str) -> Non
     check_draws([row[0] for row in postgres.ask(f"{made}{asked};")])
 
 
+def of_cases() -> dx.IntegerTable:
+    """Secrets that only differ by case."""
+    space = dx.MetricSpace.from_points([0.0, 1.0, 2.0], labels=["a", "A", "b"])
+    return dx.integer_table(dx.classic.exponential(space, epsilon=1.0))
+
+
+def test_postgresql_compares_labels_byte_by_byte(postgres: Server) -> None:
+    table = of_cases()
+    made = (
+        "CREATE COLLATION IF NOT EXISTS ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
+        "CREATE TEMP TABLE visits (place text COLLATE ci, person text COLLATE ci, release text COLLATE ci);"
+    )
+    postgres.ask(postgresql(table, "cases"))
+    key, zeros = rf"'\x{'07' * 32}'", rf"'\x{'00' * (table.bits // 8)}'"
+    for secret in table.space.labels:
+        plain = postgres.ask(f"SELECT cases_draw_for({key}, 'P 1', '{secret}', 'r');")
+        asked = f"cases_draw_for({key}, person, place, release), cases_report(place, {zeros})"
+        found = postgres.ask(f"{made}INSERT INTO visits VALUES ('{secret}', 'P 1', 'r'); SELECT {asked} FROM visits;")
+        assert found == [[plain[0][0], "a"]]
+    with pytest.raises(AssertionError, match="of no secret"):
+        postgres.ask(f"{made}INSERT INTO visits VALUES ('B'); SELECT cases_report(place, {zeros}) FROM visits;")
+
+
+def test_duckdb_compares_labels_byte_by_byte() -> None:
+    table = of_cases()
+    with engine.connect() as database:
+        database.execute("SET default_collation = nocase")
+        database.execute(duckdb(table, "cases"))
+        database.execute("CREATE TABLE visits AS SELECT unnest(['a', 'A', 'b']) AS place")
+        last = "from_hex('" + "ff" * (table.bits // 8) + "')"
+        found = database.execute(f"SELECT place, cases_report(place, {last}) FROM visits").fetchall()
+        assert found == [("a", "b"), ("A", "b"), ("b", "b")]
+        half = "from_hex('" + "80" + "00" * (table.bits // 8 - 1) + "')"
+        found = database.execute(f"SELECT place, cases_report(place, {half}) FROM visits").fetchall()
+        assert [report for _, report in found] == [draw_at_half(table, label) for label in ("a", "A", "b")]
+
+
+def draw_at_half(table: dx.IntegerTable, label: str) -> str:
+    row = table.counts[table.space.index(label)].tolist()
+    sums = [sum(row[: z + 1]) for z in range(len(row))]
+    return table.reports.labels[next(z for z, total in enumerate(sums) if total > table.total // 2)]
+
+
 def _zeros(name: str) -> str:
     return f"from_hex('{'00' * (tables()[name].bits // 8)}')"
 
