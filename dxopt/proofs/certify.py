@@ -19,7 +19,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
-from dxopt.model.privacy import LEAST
+from dxopt.model.privacy import level_to_prove
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta
@@ -272,7 +272,7 @@ def read_matrix(arrays: Arrays) -> Mechanism:
     reports = unpack_reports(arrays, space)
     privacy = None
     if "epsilon" in arrays:
-        epsilon = max(float(arrays["epsilon"]), LEAST)
+        epsilon = level_to_prove(float(arrays["epsilon"]))
         problem = privacy_alone(space, reports, epsilon, float(arrays["delta"]), str(arrays["pairs"]))
         privacy = replace(proven_privacy(problem, matrix), how=str(arrays["how"]))
     return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)
