@@ -23,7 +23,7 @@ from dxopt.model.privacy import level_to_prove
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, digits_up
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
@@ -209,7 +209,7 @@ def proven_repair(problem: Problem, raw: Array, channel: Array, name: str) -> tu
     """
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
     privacy = proven_privacy(problem, channel)
-    privacy = replace(privacy, how=f"repair moved entries by at most {moved:.1e}; {privacy.how}")
+    privacy = replace(privacy, how=f"repair moved entries by at most {digits_up(moved, 2):.1e}; {privacy.how}")
     proof = privacy if problem.private else None
     return Mechanism.from_matrix(problem.space, channel, problem.reports, name=name, privacy=proof), privacy
 
