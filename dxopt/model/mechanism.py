@@ -21,7 +21,7 @@ from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.coerce import as_distributions, as_numbers, as_weights
 from dxopt.numerics.draws import by_rows
-from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
+from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.runtime.reading import as_path
 from dxopt.spaces.archive import pack
@@ -214,14 +214,21 @@ class Mechanism(Sampler):
     def _proven_again(self, channel: NDArray[np.float64]) -> Privacy | None:
         """Prove the level of this mechanism for what was made of its reports, which rounding may raise a little.
 
-        None where this one has none, or the channel has more entries for each secret than are looked at.
+        Of a positive δ and ε that one is raised which is raised by the smaller part: where excesses hardly fall with
+        ε, roundings would multiply it. None where this one has no level, or the channel has more entries for each
+        secret than are looked at.
         """
         if self.privacy is None or len(self.space) * channel.size > _PROVEN_TRIPLES:
             return None
-        distances, delta, pairs = self.space.distances, self.privacy.delta, self.privacy.pairs
-        epsilon = least_epsilon(channel, distances, delta, bound_pairs(distances, pairs))
+        distances, before = self.space.distances, self.privacy
+        bound = bound_pairs(distances, before.pairs)
+        epsilon, delta = least_epsilon(channel, distances, before.delta, bound), before.delta
+        if delta and epsilon > before.epsilon:
+            raised = least_delta(channel, distances, before.epsilon, bound)
+            if raised < 1 and raised * before.epsilon < epsilon * delta:
+                epsilon, delta = before.epsilon, raised
         how = "post-processing, proven again with rounding counted"
-        return Privacy(epsilon, how, delta, pairs) if math.isfinite(epsilon) else None
+        return Privacy(epsilon, how, delta, before.pairs) if math.isfinite(epsilon) else None
 
     def __repr__(self) -> str:
         return f"<Mechanism {self._summary()}>"
