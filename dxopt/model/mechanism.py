@@ -19,7 +19,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
-from dxopt.numerics.coerce import as_distributions, as_numbers, as_weights
+from dxopt.numerics.coerce import as_distributions, as_numbers, as_weights, require_values
 from dxopt.numerics.draws import by_rows
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
 from dxopt.runtime.archive import Arrays, read, write
@@ -110,7 +110,8 @@ class Mechanism(Sampler):
         >>> print(mechanism.privacy, round(dx.certify(mechanism, mechanism.space, 1.1).privacy.epsilon, 4))
         None 1.0986
         """
-        return MatrixMechanism(space, reports or Reports.of(space), np.asarray(matrix, dtype=float), name, privacy)
+        fix = "give rows of probabilities"
+        return MatrixMechanism(space, reports or Reports.of(space), as_numbers(matrix, "matrix", fix), name, privacy)
 
     def save(self, file: str | Path) -> Path:
         """Write the mechanism to a file `*.npz`: its matrix, or what its rows follow from. `load` reads it back.
@@ -254,6 +255,7 @@ class Mechanism(Sampler):
         >>> print(dx.classic.geometric(dx.line(9), epsilon=1.0).rows(np.array([0, 8])).shape)
         (2, 9)
         """
+        require_values(secrets, "secrets")
         chosen = np.atleast_1d(np.asarray(secrets))
         if chosen.ndim != 1 or not (chosen.dtype.kind in "iu" or not chosen.size):
             raise SpecError("secrets", "are no list of indices", "give whole numbers; `row` takes labels as well")
