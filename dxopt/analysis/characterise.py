@@ -15,7 +15,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_level
 from dxopt.model.sampling import required_mechanism
-from dxopt.numerics.coerce import as_list, as_weights
+from dxopt.numerics.coerce import as_list, as_weights, require_values
 from dxopt.numerics.number_syntax import Written
 from dxopt.runtime.display import Shown
 from dxopt.spaces.chains import EQUAL, TightChains
@@ -508,6 +508,7 @@ def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
 
 def _checked_hiding(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
     """Return a hiding function φ as indices `(n,)`; SpecError unless each secret has one to replace it."""
+    require_values(hiding, "hiding")
     try:
         images = np.asarray(hiding)
     except ValueError:

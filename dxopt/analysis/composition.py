@@ -25,7 +25,7 @@ from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.coerce import POSITIVE, as_number, as_numbers, checked_counts
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.numerics.number_syntax import Written, six_digits_up
+from dxopt.numerics.number_syntax import Written, digits_down, six_digits_up
 from dxopt.numerics.rounding import UNIT
 from dxopt.runtime.display import Shown
 from dxopt.spaces.space import MetricSpace
@@ -227,7 +227,8 @@ class Composed(Shown):
         else:
             said = f"epsilon at most {six_digits_up(self.epsilon, _ROUNDING)} at delta {self.delta:.6g}"
         pair = "" if self.worst is None else f"; worst pair {self.worst[0]} and {self.worst[1]}"
-        return f"{several} together, {among}: {said} (and at least {self.least:.6g}){pair}; delta 0 {pure}"
+        least = f"(and at least {digits_down(self.least, 6):.6g})"
+        return f"{several} together, {among}: {said} {least}{pair}; delta 0 {pure}"
 
 
 MOST_RELEASES = 1_000_000

@@ -15,7 +15,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.coerce import FROM_0, NONNEGATIVE, as_number, as_weights, checked_count
-from dxopt.numerics.number_syntax import ordered_texts
+from dxopt.numerics.number_syntax import digits_down, ordered_texts
 from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
@@ -184,7 +184,8 @@ class RateDistortion(Shown):
     status: Status
 
     def _summary(self) -> str:
-        return f"{self.rate:.3g} bits at a loss of {self.loss:.3g}: {self.status}, at least {self.bound:.3g} bits"
+        bound = digits_down(self.bound, 3)
+        return f"{self.rate:.3g} bits at a loss of {self.loss:.3g}: {self.status}, at least {bound:.3g} bits"
 
 
 def rate_distortion(

@@ -14,6 +14,7 @@ from dxopt.analysis.composition import require_same
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.privacy import level_to_prove
 from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.coerce import as_flag, as_numbers
 from dxopt.proofs.user_channel import certify
@@ -77,7 +78,8 @@ def _level_to_prove(epsilon: float, delta: float, levels: Sequence[Privacy]) -> 
     """Return ε, δ rounded up, and the pairs for `certify` to prove what is made of mechanisms of these levels."""
     # Where one of them has a δ for adjacent pairs alone, nothing is known of other pairs at that δ.
     pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
-    return {"epsilon": epsilon, "delta": math.nextafter(delta, 1.0) if delta else 0.0, "pairs": pairs}
+    above = math.nextafter(delta, 1.0) if delta else 0.0
+    return {"epsilon": level_to_prove(epsilon), "delta": above, "pairs": pairs}
 
 
 def _require_few_cells(cells: int) -> None:

@@ -16,6 +16,7 @@ from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.reports import pack_reports, unpack_reports
 from dxopt.numerics.coerce import as_weights
 from dxopt.numerics.draws import uniforms
+from dxopt.numerics.number_syntax import digits_up
 from dxopt.numerics.rounding import UNIT, deficit, row_sums
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.spaces.archive import unpack
@@ -379,7 +380,7 @@ def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: fl
     return Privacy(
         epsilon,
         f"triangle inequality at a level lowered by {1 - lowered / epsilon:.1e}, against the rounding of entries; "
-        f"row sums within {high - low:.1e}; at most {most:.1e} of each row to one report",
+        f"row sums within {digits_up(high - low, 2):.1e}; at most {digits_up(most, 2):.1e} of each row to one report",
     )
 
 

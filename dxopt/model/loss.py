@@ -74,7 +74,7 @@ def plugin_losses(name: str, space: MetricSpace, reports: Reports) -> tuple[Plug
     if not found.method:
         return found.plugin, evaluated(found.call, space, reports, whose)
     try:
-        return found.plugin, np.array(found.call(space, reports), dtype=float)
+        return found.plugin, as_numbers(found.call(space, reports), "loss", "mend the package")
     except Exception as error:  # whatever a package of others raises
         raise SpecError("loss", f"{whose}gives no losses ({error_text(error)})", "mend the package") from error
 

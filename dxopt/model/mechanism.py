@@ -19,9 +19,9 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.reports import pack_reports
 from dxopt.model.sampling import Sampler
-from dxopt.numerics.coerce import as_distributions, as_numbers, as_weights
+from dxopt.numerics.coerce import as_distributions, as_numbers, as_weights, require_values
 from dxopt.numerics.draws import by_rows
-from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
+from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.runtime.reading import as_path
 from dxopt.spaces.archive import pack
@@ -110,7 +110,8 @@ class Mechanism(Sampler):
         >>> print(mechanism.privacy, round(dx.certify(mechanism, mechanism.space, 1.1).privacy.epsilon, 4))
         None 1.0986
         """
-        return MatrixMechanism(space, reports or Reports.of(space), np.asarray(matrix, dtype=float), name, privacy)
+        fix = "give rows of probabilities"
+        return MatrixMechanism(space, reports or Reports.of(space), as_numbers(matrix, "matrix", fix), name, privacy)
 
     def save(self, file: str | Path) -> Path:
         """Write the mechanism to a file `*.npz`: its matrix, or what its rows follow from. `load` reads it back.
@@ -214,14 +215,21 @@ class Mechanism(Sampler):
     def _proven_again(self, channel: NDArray[np.float64]) -> Privacy | None:
         """Prove the level of this mechanism for what was made of its reports, which rounding may raise a little.
 
-        None where this one has none, or the channel has more entries for each secret than are looked at.
+        Of a positive δ and ε that one is raised which is raised by the smaller part: where excesses hardly fall with
+        ε, roundings would multiply it. None where this one has no level, or the channel has more entries for each
+        secret than are looked at.
         """
         if self.privacy is None or len(self.space) * channel.size > _PROVEN_TRIPLES:
             return None
-        distances, delta, pairs = self.space.distances, self.privacy.delta, self.privacy.pairs
-        epsilon = least_epsilon(channel, distances, delta, bound_pairs(distances, pairs))
+        distances, before = self.space.distances, self.privacy
+        bound = bound_pairs(distances, before.pairs)
+        epsilon, delta = least_epsilon(channel, distances, before.delta, bound), before.delta
+        if delta and epsilon > before.epsilon:
+            raised = least_delta(channel, distances, before.epsilon, bound)
+            if raised < 1 and raised * before.epsilon < epsilon * delta:
+                epsilon, delta = before.epsilon, raised
         how = "post-processing, proven again with rounding counted"
-        return Privacy(epsilon, how, delta, pairs) if math.isfinite(epsilon) else None
+        return Privacy(epsilon, how, delta, before.pairs) if math.isfinite(epsilon) else None
 
     def __repr__(self) -> str:
         return f"<Mechanism {self._summary()}>"
@@ -247,6 +255,7 @@ class Mechanism(Sampler):
         >>> print(dx.classic.geometric(dx.line(9), epsilon=1.0).rows(np.array([0, 8])).shape)
         (2, 9)
         """
+        require_values(secrets, "secrets")
         chosen = np.atleast_1d(np.asarray(secrets))
         if chosen.ndim != 1 or not (chosen.dtype.kind in "iu" or not chosen.size):
             raise SpecError("secrets", "are no list of indices", "give whole numbers; `row` takes labels as well")

@@ -99,11 +99,13 @@ class Fitting(PriorSet):
         return {"forms": self.forms, "low": self.low, "high": self.high, "within": self.within}
 
     def worst(self, losses: Any) -> Array:
-        found = self._program(np.where(self.reach, np.asarray(losses, dtype=float), 0.0))
+        found = self._program(
+            np.where(self.reach, as_numbers(losses, "losses", "give a number for each secret"), 0.0)
+        )
         return self.centre if found is None else self._member(found[0])
 
     def largest(self, losses: Any) -> float:
-        known = np.where(self.reach, np.asarray(losses, dtype=float), 0.0)
+        known = np.where(self.reach, as_numbers(losses, "losses", "give a number for each secret"), 0.0)
         return self.ceiling(known, self.multipliers(known))
 
     def multipliers(self, losses: Array) -> Array:

@@ -16,7 +16,7 @@ from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
 from dxopt.model.observations import check_ins_outside, frequencies, require_some_within, weights_of_each
 from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.coerce import FROM_0, SHARE, SUM, as_number, as_numbers, as_weights
+from dxopt.numerics.coerce import FROM_0, SHARE, SUM, as_list, as_number, as_numbers, as_weights
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.positions import names_of
 from dxopt.spaces.space import MetricSpace, required_space
@@ -185,8 +185,7 @@ class Prior:
         required_space(space)
         observed: Any = data
         if not names_of(data):
-            required("samples", data, Iterable, "give a list of observations")
-            observed = list(data)
+            observed = as_list(data, "samples", "give a list of observations")
         if not len(observed):
             raise SpecError("samples", "are empty", "give at least one")
         return cls.from_weights(space, frequencies(space, observed), name="samples", smoothing=smoothing)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import SUM, as_distributions
+from dxopt.numerics.coerce import SUM, as_distributions, as_numbers
 from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.runtime.archive import names_in
 from dxopt.spaces.space import MetricSpace
@@ -57,12 +57,14 @@ class PriorSet(ABC):
 
     def worst(self, losses: ArrayLike) -> Array:
         """Return the prior of the set `(n,)` under which most is lost, given what each secret loses `(n,)`."""
-        known = np.asarray(losses, dtype=float)
+        known = as_numbers(losses, "losses", "give a number for each secret")
         return self.mixtures.prior(self.mixtures.extremes(np.where(self.reach, known, 0.0)))
 
     def largest(self, losses: ArrayLike) -> float:
         """Return the largest expected loss over the set, given what each secret loses `(n,)`."""
-        return self.mixtures.largest(np.where(self.reach, np.asarray(losses, dtype=float), 0.0))
+        return self.mixtures.largest(
+            np.where(self.reach, as_numbers(losses, "losses", "give a number for each secret"), 0.0)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

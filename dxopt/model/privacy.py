@@ -28,6 +28,11 @@ def checked_level(epsilon: Written | None, field: str = "epsilon") -> float:
     return level
 
 
+def level_to_prove(epsilon: float) -> float:
+    """Return a proven ε, perhaps 0 as of a constant mechanism, as one that `checked_level` takes."""
+    return max(epsilon, LEAST)
+
+
 def checked_delta(delta: float) -> float:
     """Return δ as a float; SpecError unless it is from 0 to below 1."""
     return as_number(delta, "delta", *BELOW_1)

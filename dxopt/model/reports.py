@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, required
+from dxopt.numerics.coerce import require_values
 from dxopt.runtime.archive import Arrays, names_in
 from dxopt.runtime.display import Shown
 from dxopt.spaces.geo.areas import inside
@@ -40,6 +41,8 @@ class Reports(Shown):
     axes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
+        require_values(self.labels, "labels")
+        require_values(self.points, "points")
         if self.points is not None and (np.ndim(self.points) != 2 or len(self.points) != len(self.labels)):
             wrong = f"have shape {np.shape(self.points)} for {len(self.labels)} reports"
             raise SpecError("points", wrong, "give a row of coordinates for each report")

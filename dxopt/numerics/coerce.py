@@ -48,10 +48,21 @@ def short_repr(given: Any) -> str:
         return "a number of thousands of digits"
 
 
-def require_eager(given: Any, field: str) -> None:
-    """Raise SpecError for a frame that has not been computed, as those of Polars that are lazy."""
+def require_values(given: Any, field: str) -> None:
+    """Raise SpecError for a frame that is not computed, as lazy ones of Polars, or masked entries of an array."""
     if hasattr(given, "collect") and not hasattr(given, "shape"):
         raise SpecError(field, f"is of type {type(given).__name__}", "collect it first, as by frame.collect()")
+    if _is_masked(given):
+        raise SpecError(
+            field, "has masked entries, which are no values", "fill them, as by array.filled(0), or drop them"
+        )
+
+
+def _is_masked(given: Any) -> bool:
+    """Return whether some entry of a masked array is masked, or of one in lists."""
+    if isinstance(given, list | tuple):
+        return any(isinstance(one, list | tuple | np.ma.MaskedArray) and _is_masked(one) for one in given)
+    return isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
 
 
 def as_number(
@@ -89,7 +100,7 @@ def keep_number(record: Any, field: str, fix: str, good: Callable[[float], bool]
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
     """Copy numbers to an array of doubles; SpecError names the entry that is none, or rows of different lengths."""
-    require_eager(given, field)
+    require_values(given, field)
     try:
         array = np.asarray(given)
         if given is not None and array.dtype.kind != "c":
@@ -108,6 +119,7 @@ def as_flag(given: Any, field: str) -> bool:
 
 def as_list(given: Any, field: str, fix: str) -> list[Any]:
     """Return several as a list; SpecError where they are none, as text is not."""
+    require_values(given, field)
     scalar = isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0
     if scalar or not isinstance(given, Iterable):
         raise SpecError(field, f"is {short_repr(given)}", fix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from dxopt.errors import SpecError
 
@@ -81,8 +81,7 @@ def ordered_texts(low: float, high: float) -> tuple[str, str]:
     """
     for digits in range(_FEWEST, _EVERY):
         if float(f"{low:.{digits}g}") < float(f"{high:.{digits}g}"):
-            above = float(Context(digits, ROUND_CEILING).create_decimal(repr(float(high))))
-            return f"{low:.{digits}g}", f"{above:.{digits}g}"
+            return f"{low:.{digits}g}", f"{digits_up(high, digits):.{digits}g}"
     return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
 
 
@@ -114,8 +113,17 @@ def six_digits_up(value: float, slack: float = 0.0) -> str:
     """Format a number to six digits, rounded up, but not for an excess of less than the share `slack` of it."""
     if not 0 < value < math.inf:
         return f"{value:g}"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
-    return f"{math.ceil(value / unit * (1 - slack)) * unit:.6g}"
+    return f"{digits_up(value * (1 - slack), 6):.6g}"
+
+
+def digits_up(number: float, digits: int) -> float:
+    """Round up to a few decimal digits, so that an upper bound is one as it is printed."""
+    return float(Context(digits, ROUND_CEILING).create_decimal(repr(float(number))))
+
+
+def digits_down(number: float, digits: int) -> float:
+    """Round down to a few decimal digits, so that a lower bound is one as it is printed."""
+    return float(Context(digits, ROUND_FLOOR).create_decimal(repr(float(number))))
 
 
 def texts_apart(low: float, high: float) -> tuple[str, str]:

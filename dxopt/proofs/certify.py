@@ -19,11 +19,11 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
-from dxopt.model.privacy import LEAST
+from dxopt.model.privacy import level_to_prove
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, digits_up
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
@@ -209,7 +209,7 @@ def proven_repair(problem: Problem, raw: Array, channel: Array, name: str) -> tu
     """
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
     privacy = proven_privacy(problem, channel)
-    privacy = replace(privacy, how=f"repair moved entries by at most {moved:.1e}; {privacy.how}")
+    privacy = replace(privacy, how=f"repair moved entries by at most {digits_up(moved, 2):.1e}; {privacy.how}")
     proof = privacy if problem.private else None
     return Mechanism.from_matrix(problem.space, channel, problem.reports, name=name, privacy=proof), privacy
 
@@ -272,7 +272,7 @@ def read_matrix(arrays: Arrays) -> Mechanism:
     reports = unpack_reports(arrays, space)
     privacy = None
     if "epsilon" in arrays:
-        epsilon = max(float(arrays["epsilon"]), LEAST)
+        epsilon = level_to_prove(float(arrays["epsilon"]))
         problem = privacy_alone(space, reports, epsilon, float(arrays["delta"]), str(arrays["pairs"]))
         privacy = replace(proven_privacy(problem, matrix), how=str(arrays["how"]))
     return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
 from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import digits_up
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.numerics.tropical import product
 
@@ -56,7 +57,9 @@ def require_channel(channel: Array) -> None:
         raise CertificateError("the channel has entries that are no probabilities")
     off = [abs(math.fsum([-1.0, *row])) for row in channel]
     if max(off) > ROW_SUM_ERROR:
-        raise CertificateError(f"row {int(np.argmax(off))} of the channel sums to 1 only within {max(off):.1e}")
+        raise CertificateError(
+            f"row {int(np.argmax(off))} of the channel sums to 1 only within {digits_up(max(off), 2):.1e}"
+        )
 
 
 def _worst_ratios(channel: Array) -> Array:

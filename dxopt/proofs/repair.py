@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
+from dxopt.model.impossible import joined_secrets
 from dxopt.model.problem import Problem
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, relaxed_closure
 from dxopt.numerics.partition import Partition
@@ -108,9 +109,8 @@ def bring_within_budget(problem: Problem, channel: Array, within: Array | None) 
 def _repair_with_delta(problem: Problem, raw: Array) -> Array:
     """Return the repair where δ > 0: entries may stay below their closure as long as the total shortfall is within δ.
 
-    The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
-    rounding still leaves a pair above δ, a constant report is mixed in: the excess of a mixture is at most its share.
-    Where even that is not enough, the repair is that for δ = 0.
+    Groups of secrets that privacy does not join are repaired each by itself, as not all of them may make all reports.
+    A δ below what rounding adds to measured excesses gives the repair for δ = 0.
     """
     bound = bound_pairs(problem.separations, problem.pairs)
     delta = problem.delta
@@ -122,32 +122,51 @@ def _repair_with_delta(problem: Problem, raw: Array) -> Array:
     # a channel that is private without δ is kept as well: what rounding adds to its measured excess may be above δ
     if off <= 2 * ROOM and np.array_equal(close(rows, factor_above(problem.level, problem.separations)), rows):
         return rows
+    for group in _members(joined_secrets(problem)):
+        rows[group] = _relaxed(problem, rows[group], group, bound)
+    if least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
+        return rows
+    return _repair_without_delta(problem, rows)
+
+
+def _relaxed(problem: Problem, rows: Array, group: NDArray[np.int64] | slice, bound: NDArray[np.bool_]) -> Array:
+    """Return the rows of a group of secrets, with excesses within δ; nearly so where rounding adds more than δ.
+
+    The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
+    rounding still leaves a pair above δ, a constant report is mixed in: the excess of a mixture is at most its share.
+    """
+    delta = problem.delta
+    separations, bound = problem.separations[group][:, group], bound[group][:, group]
+    costs = problem.costs[group]
+    constant = constant_channel(costs)
     # 2. raise entries until the excess of each bound pair is within δ
     short = rows.sum(axis=1) < 0.5  # nearly empty rows, of which nothing is to be kept
-    rows[short] = constant_channel(problem.costs)[short]
-    factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
+    rows[short] = constant[short]
+    factors = np.where(bound, np.maximum(factor_above(problem.level, separations), FAINTEST), 0.0)
     rows = relaxed_closure(rows, factors, delta)
     # 3. make rows sum to 1 by one report; budgets that leave no room for the scale are left to step 4
     rows *= scale_into_cone(rows.sum(axis=1), np.where(1 - factors > max(delta, 2 * ROOM), factors, 0.0), ROOM)
-    missing = np.array([math.fsum([1.0, *(-row)]) for row in rows])
-    rows[:, int((missing @ problem.costs).argmin())] += np.maximum(missing, 0.0)
+    missing = np.maximum([math.fsum([1.0, *(-row)]) for row in rows], 0.0)
+    rows[:, int((missing @ costs).argmin())] += missing
     # 4. mix in a constant report until the excess is proven to be within δ
-    constant = constant_channel(problem.costs)
     for attempt in range(_ATTEMPTS):
-        excess = least_delta(rows, problem.separations, problem.epsilon, bound)
+        excess = least_delta(rows, separations, problem.epsilon, bound)
         if excess <= delta:
-            return rows
+            break
         part = min(max(1 - delta / excess, UNIT) * (1 + 4.0**attempt * 2.0**-20), 1.0)
         rows = (1 - part) * rows + part * constant
         rows += np.array([math.fsum([1.0, *(-row)]) for row in rows])[:, None] * constant
-    # 5. a δ below what rounding adds even to the mixture: private without it
-    return _repair_without_delta(problem, rows)
+    return rows
 
 
 def _groups(factors: Array) -> list[NDArray[np.int64]] | list[slice]:
     """Return groups of rows that chains of finite budgets join; rows of different groups share no constraint."""
-    islands = Partition.joining(factors > 0)
-    return [slice(None)] if islands.size == 1 else [islands.members(which) for which in range(islands.size)]
+    return _members(Partition.joining(factors > 0))
+
+
+def _members(groups: Partition) -> list[NDArray[np.int64]] | list[slice]:
+    """Return the members of each group; all of them as a slice where there is one."""
+    return [slice(None)] if groups.size == 1 else [groups.members(which) for which in range(groups.size)]
 
 
 def _normalise(rows: Array, factors: Array, costs: Array) -> Array:

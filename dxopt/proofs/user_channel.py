@@ -18,7 +18,7 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.model.reports import required_reports
 from dxopt.numerics.coerce import as_flag, as_numbers
 from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
-from dxopt.numerics.number_syntax import Written, six_digits_up
+from dxopt.numerics.number_syntax import Written, digits_up, ordered_texts, six_digits_up
 from dxopt.numerics.rounding import UNIT
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certificate_of_matrix, privacy_alone, proven_privacy, proven_repair
@@ -48,17 +48,19 @@ def refusal(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
         require_channel(matrix)
     except CertificateError:
         off = np.array([abs(math.fsum([-1.0, *row])) for row in matrix])
-        wrong = f"row {int(off.argmax())} sums to 1 only within {off.max():.1e}; {ROW_SUM_ERROR:.1e} is allowed"
+        within = f"sums to 1 only within {digits_up(off.max(), 2):.1e}"
+        wrong = f"row {int(off.argmax())} {within}; {ROW_SUM_ERROR:.1e} is allowed"
         return SpecError("matrix", wrong, _either("divide each row by its sum", repair_advice))
     if problem.delta:
         bound = bound_pairs(problem.separations, problem.pairs)
         least = least_delta(matrix, problem.separations, problem.epsilon, bound)
         apart = excesses(matrix, problem.separations, problem.epsilon, bound)
         x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
-        told = f"{x} is told from {other} by delta {six_digits_up(min(least, 1.0))}"
+        allowed, found = ordered_texts(problem.delta, min(least, 1.0))
+        told = f"{x} is told from {other} by delta {found}"
         wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
         fix = _either(f"give delta {six_digits_up(least)} or more" if least < 1 else "", repair_advice)
-        return SpecError("matrix", f"{wrong}, above {problem.delta:.6g}", fix)
+        return SpecError("matrix", f"{wrong}, above {allowed}", fix)
     return _level_refusal(problem, matrix, repair_advice)
 
 
@@ -253,7 +255,7 @@ def without_dust(given: Mechanism | ArrayLike) -> Mechanism | ArrayLike:
         wrong = f"entry {np.argwhere(matrix == least)[0].tolist()} is {least:.6g}"
         raise SpecError("matrix", wrong, f"give probabilities, from {-DUST:g} on")
     sums = matrix.sum(axis=1)
-    if (off := np.abs(sums - 1)).max() > DUST:
+    if (off := np.abs(sums - 1)).max() > DUST + _ROUNDINGS:
         worst = int(off.argmax())
         wrong = f"row {worst} sums to {sums[worst]:.9g}, off by more than {DUST:g}"
         raise SpecError("matrix", wrong, "divide each row by its sum")

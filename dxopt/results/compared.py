@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dxopt.numerics.number_syntax import at_most, three_digits
+from dxopt.numerics.number_syntax import at_most, digits_up, three_digits
 from dxopt.results.figures.tables import cell, privacy_cell
 from dxopt.spaces.units import with_unit
 
@@ -47,7 +47,7 @@ def describe_refinements(refinements: Iterable[Refined]) -> list[str]:
         )
         if refined:
             most = max(one.shortfall or 0.0 for one in asked if one.holds)
-            exact = f", up to {most:.1g} for losses from 0 to 1" if most else ""
+            exact = f", up to {digits_up(most, 1):.1g} for losses from 0 to 1" if most else ""
             good = f"after the best remaps it is at least as good for every prior and every loss{exact}"
             lines.append(f"{better} refines {refined}: {good}")
         if worse:

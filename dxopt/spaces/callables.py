@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
-from dxopt.numerics.coerce import short_repr
+from dxopt.numerics.coerce import as_numbers, short_repr
 from dxopt.runtime.plugins import Plugin, error_text
 from dxopt.spaces.distances import TRIANGLE_SLACK, BrokenTriangle, checked_matrix, metric_matrix, require_few
 from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
@@ -75,7 +75,7 @@ class InBlocks(Called):
 
     def values_between(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         try:
-            distances = np.array(self.function(rows, columns), dtype=float)
+            distances = as_numbers(self.function(rows, columns), "metric", "mend the package")
         except Exception as error:  # whatever a package of others raises
             wrong = f"{self.whose}gives no distances ({error_text(error)})"
             raise SpecError("metric", wrong, "mend the package") from error

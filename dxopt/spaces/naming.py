@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
-from dxopt.numerics.coerce import VALUE, require_eager
+from dxopt.numerics.coerce import VALUE, require_values
 from dxopt.runtime.identity import CommaError, each, identity, shortest
 from dxopt.spaces.labels import Numbers, Tuples
 
@@ -189,7 +189,7 @@ class Naming:
             wrong = "is given twice" if given else "is missing"
             raise SpecError(called, wrong, "give a label, ", Option("index"), " or ", Option("point"))
         ((value, read),) = given
-        require_eager(value, called)
+        require_values(value, called)
         try:
             return read(value)
         except SpecError as error:
@@ -390,6 +390,7 @@ def plain(part: Any) -> Any:
 def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
     """Return labels as text; SpecError where their number is not that of the points, or two points have the same."""
     required("labels", labels, Iterable, "give one label per point")
+    require_values(labels, "labels")
     names = tuple(map(written, each(list(labels) if isinstance(labels, str) else labels, "labels")))
     if len(names) != size:
         raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import VALUE, as_numbers, ragged, require_eager
+from dxopt.numerics.coerce import VALUE, as_numbers, ragged, require_values
 from dxopt.runtime.column_names import in_degrees as degrees_in
 from dxopt.runtime.column_names import latitude_first, means
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine, OnEarth
@@ -102,7 +102,7 @@ def to_corners(found: Positions) -> NDArray[np.float64] | None:
 
 def coordinates_of(given: ArrayLike) -> NDArray:
     """Return points as a new read-only array `(n, k)`; SpecError unless there is a row of coordinates for each."""
-    require_eager(given, "points")
+    require_values(given, "points")
     try:
         located = np.array(given, order="C")
     except ValueError:

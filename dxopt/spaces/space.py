@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, required
+from dxopt.numerics.coerce import require_values
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.distances import (
     Paths,
@@ -358,6 +359,7 @@ class MetricSpace:
 
     def _indices(self, given: ArrayLike, field: str) -> NDArray[np.int64]:
         """Return indices `(p,)` of points; SpecError where one is none."""
+        require_values(given, field)
         found = np.asarray(given)
         whole = found.ndim == 1 and found.dtype.kind in "iu"
         if found.shape == (0,) or (whole and found.min() >= 0 and found.max() < len(self)):
@@ -396,6 +398,7 @@ class MetricSpace:
         points = self._located()
         if points.dtype.kind == "f":
             return coordinates(given, points.shape[1], "targets")
+        require_values(given, "targets")
         found = np.asarray(given)
         if found.ndim != 2 or found.shape[1] != points.shape[1]:
             fix = f"give rows of {points.shape[1]} coordinates"

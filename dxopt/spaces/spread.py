@@ -41,7 +41,7 @@ class Spread:
     def typical(self) -> float:
         """The median distance to the nearest point; infinite where no point has any at a finite distance."""
         found = self.nearest[np.isfinite(self.nearest)]
-        return float(np.median(found)) if len(found) else float("inf")
+        return float(np.quantile(found, 0.5)) if len(found) else float("inf")
 
     @property
     def telling(self) -> float:

@@ -25,7 +25,7 @@ from dxopt.verify.entries import (
     require_posed,
     require_types,
 )
-from dxopt.verify.exact import total
+from dxopt.verify.exact import total, two_digits_up
 from dxopt.verify.files import CLAIMS, DESCRIPTION, TABLE, plain_file
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit.spaces import Space
@@ -115,7 +115,7 @@ def check_prior(result: Result) -> str:
         raise Unproved(f"the prior is named {name!r}, which may be taken for uniform")
     if name == "uniform" and np.ptp(prior) > 1e-12 * prior.max():
         raise Broken(f"it is not uniform, but {prior.min():.17g} to {prior.max():.17g}")
-    return f"{len(prior):,} probabilities, which sum to 1 within {abs(float(off)):.1e}"
+    return f"{len(prior):,} probabilities, which sum to 1 within {two_digits_up(abs(off))}"
 
 
 def check_distances(result: Result) -> str:
@@ -176,7 +176,7 @@ def check_rows(result: Result) -> str:
     for x, off in enumerate(offs):
         if abs(off) > ROW_SUM:
             raise Broken(f"the row of secret {result.secret(x)} sums to 1 {float(off):+.3g}")
-    return f"{result.matrix.size:,} probabilities; rows sum to 1 within {float(max(map(abs, offs))):.1e}"
+    return f"{result.matrix.size:,} probabilities; rows sum to 1 within {two_digits_up(max(map(abs, offs)))}"
 
 
 def check_privacy(result: Result) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from operator import mul
@@ -65,6 +66,12 @@ def total(array: Array) -> Fraction:
     """Return the sum of an array of finite doubles `(k,)`."""
     exact = Exact.of(array)
     return Fraction(sum(exact.rows[0]), 1 << exact.bits)
+
+
+def two_digits_up(number: Fraction) -> str:
+    """Format a rational number of 0 or more to two digits, rounded up, so that an upper bound stays one."""
+    context = Context(2, ROUND_CEILING)
+    return f"{float(context.divide(Decimal(number.numerator), Decimal(number.denominator))):.1e}"
 
 
 def weighted_sum(weights: Sequence[float], values: Sequence[Fraction]) -> Fraction:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.numerics.number_syntax import factor
+from dxopt.numerics.number_syntax import digits_up, factor
 from dxopt.spaces.units import per, with_unit
 from dxopt.verify.files import is_file
 from dxopt.verify.published.sidecar import ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of
@@ -29,9 +29,10 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
         once = one_report(privacy.epsilon * near.apart, two_positions(near.radius, privacy.unit), unless)
         yield "positions", f"{once}; after n independent reports of one person it is that to the power n."
     unit = f" (in {privacy.unit})" if privacy.unit else ""
+    level_up = digits_up(privacy.epsilon, 10)
     yield (
         "one report",
-        f"For two secrets at distance d{unit} every report is at most exp({privacy.epsilon:.10g} d) times as likely "
+        f"For two secrets at distance d{unit} every report is at most exp({level_up:.10g} d) times as likely "
         f"for one as for the other{unless}.",
     )
     yield "several reports", "n independent reports of one person together cost n times as much: the levels add up."

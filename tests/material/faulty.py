@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,14 @@ PROPERTIES = {
     "digits of coordinates": f"[{'9' * 400}, 1.5]",
     "text that is deep": f'"{"[" * 900}"',
 }
+_TYPES = [4, 5, 6, 7, 9, 11, 12, 1007, 3007, 0x20000007, 0x10007]
+NESTED = {
+    f"type {kind}, {order}": b"".join([struct.pack(f"{order}BII", order == "<", kind, 1)] * 20_000)
+    + shapely.to_wkb(POINT)
+    for kind in _TYPES
+    for order in "<>"
+}
+"""Geometries in WKB within geometries, deeper than GEOS can read."""
 METADATA = {
     "no object": b"[]",
     "no text": b"\xff",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -36,6 +37,28 @@ def test_delta_adds_up() -> None:
     level = joint.privacy.epsilon
     truth = dx.compose([response, GEOMETRIC]).delta(level)
     assert truth.delta <= joint.privacy.delta * (1 + 1e-3) + 1e-15
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.2])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda one: dx.together([one, one]),
+        lambda one: dx.choice([one, one]),
+        lambda one: dx.choice([one, one], [1, 2], visible=False),
+        lambda one: dx.together([dx.integer_table(one)] * 2),
+        lambda one: dx.classic.remapped(one, [0.5, 0.3, 0.2]),
+        lambda one: dx.together([dx.together([one, one]), one]),
+    ],
+)
+def test_constant_mechanisms_stay_at_the_least_level(
+    made: Callable[[dx.Mechanism], dx.Mechanism], delta: float
+) -> None:
+    found = dx.classic.randomised_response(SPACE, epsilon=0.5, delta=delta).remap([1, 1, 1])
+    assert found.privacy is not None and found.privacy.epsilon == 0
+    joint = made(found)
+    assert joint.privacy is not None and joint.privacy.epsilon <= 1e-299 and joint.privacy.delta == 0
+    assert np.ptp(joint.matrix, axis=0).max() == 0
 
 
 def test_pairs_that_one_of_them_leaves_free_are_free() -> None:

@@ -119,6 +119,28 @@ def test_compose(mechanism: dx.Mechanism) -> None:
         mechanism.compose([[2.0, -1.0], [1.0, 0.0], [1.0, 0.0]])
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_post_processing_keeps_epsilon_and_delta_up_to_rounding() -> None:
+    seen = set()
+    for seed in range(270, 290):
+        rng = np.random.default_rng(seed)
+        reports = dx.Reports(["a", "b", "c"])
+        loss = rng.uniform(0, 3, size=(2, 3))
+        problem = dx.Problem(
+            dx.line(2), epsilon=0.01, delta=0.2, prior=rng.dirichlet([1, 1]), loss=loss, reports=reports
+        )
+        solved = dx.solve(problem).mechanism
+        assert solved.privacy is not None
+        for made in (solved.remap([0, 1, 2]), solved.remap([1, 1, 0]), solved.compose(rng.dirichlet(np.ones(3), 3))):
+            assert made.privacy is not None
+            assert made.privacy.epsilon <= solved.privacy.epsilon * (1 + 1e-12)
+            assert made.privacy.delta <= solved.privacy.delta * (1 + 1e-12)
+            found = dx.certify(made, made.space, max(made.privacy.epsilon, 1e-300), delta=made.privacy.delta)
+            assert found.privacy is not None and found.privacy.delta <= made.privacy.delta
+            seen.add(made.privacy.epsilon == solved.privacy.epsilon)
+    assert seen == {False, True}
+
+
 def test_says_what_it_is(mechanism: dx.Mechanism) -> None:
     assert "handmade" in repr(mechanism)
     assert "2 secrets, 3 reports" in repr(mechanism)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dxopt.numerics.number_syntax import at_most, factor, floor_of, ordered_texts, texts_apart
+from dxopt.numerics.number_syntax import at_most, digits_down, digits_up, factor, floor_of, ordered_texts, texts_apart
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,13 @@ def test_a_factor_that_was_rounded_shows_its_digits(value: float, text: str) -> 
 def test_bounds_to_three_digits_are_bounds_however_small(value: float) -> None:
     assert float(at_most(value)) >= value * (1 - 1e-9)
     assert 0 < floor_of(value) <= value * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("digits", [1, 2, 7, 10])
+def test_a_printed_bound_is_one(digits: int) -> None:
+    rng = np.random.default_rng(5)
+    for value in [0.0, 0.1, 1e-6, 5e-324, 1e300, *(rng.random(200) * 10.0 ** rng.integers(-300, 300, 200)).tolist()]:
+        below, above = digits_down(value, digits), digits_up(value, digits)
+        assert float(f"{below:.{digits}g}") == below <= value <= above == float(f"{above:.{digits}g}")
+        assert above - below <= value * 10.0 ** (1 - digits) * (1 + 1e-12)
+    assert digits_up(math.inf, digits) == math.inf

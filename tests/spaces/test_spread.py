@@ -68,3 +68,9 @@ def test_spaces_without_neighbours() -> None:
     assert (alone.diameter, alone.typical) == (0.0, np.inf)
     cut_off = spread_of(dx.MetricSpace.from_distances(np.where(np.eye(3) > 0, 0.0, np.inf)))
     assert (cut_off.diameter, cut_off.typical) == (0.0, np.inf)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("apart", [1e308, 3e-320])
+def test_the_typical_distance_is_one_of_doubles_without_overflow(apart: float) -> None:
+    assert spread_of(dx.MetricSpace.from_distances([[0, apart], [apart, 0]])).typical == apart

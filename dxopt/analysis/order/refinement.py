@@ -19,6 +19,7 @@ from dxopt.analysis.order.evidence import exact_channel, minimised, shortfall_ab
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.coerce import BELOW_1, as_number
+from dxopt.numerics.number_syntax import digits_down, digits_up
 from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]
@@ -234,11 +235,14 @@ class Refinement(Shown):
 
     def __str__(self) -> str:
         if self.holds:
-            return f"refines: for no prior and gain from 0 to 1 is it worse by more than {self.high:.2g}"
+            return (
+                f"refines: for no prior and gain from 0 to 1 is it worse by more than {digits_up(self.high, 2):.2g}"
+            )
         if self.holds is None:
-            return f"undecided: the shortfall is between {self.low:.2g} and {self.high:.2g}"
-        some = f"worse by {self.low:.6g} for some prior and gain from 0 to 1"
-        return f"does not refine: {some}, by {self.high:.6g} at most"
+            low, high = digits_down(self.low, 2), digits_up(self.high, 2)
+            return f"undecided: the shortfall is between {low:.2g} and {high:.2g}"
+        some = f"worse by {digits_down(self.low, 6):.6g} for some prior and gain from 0 to 1"
+        return f"does not refine: {some}, by {digits_up(self.high, 6):.6g} at most"
 
 
 def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) -> Refinement:

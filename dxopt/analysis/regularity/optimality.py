@@ -15,7 +15,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.privacy import checked_level
 from dxopt.model.sampling import required_mechanism
 from dxopt.numerics.coerce import FROM_0, as_number
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, digits_up
 from dxopt.numerics.rounding import factor_above
 
 Array = NDArray[np.float64]
@@ -106,7 +106,9 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
     diagonal = np.bincount(guesses, weights=channel[guesses, np.arange(channel.shape[1])], minlength=len(channel))
     shortfall = float(np.maximum(1.0 - kernel.T @ diagonal, 0.0).max())
     if shortfall <= tolerance:
-        return RegionVerdict("optimal", guesses, shortfall, f"a remap makes it tight, up to {shortfall:.1e}")
+        return RegionVerdict(
+            "optimal", guesses, shortfall, f"a remap makes it tight, up to {digits_up(shortfall, 2):.1e}"
+        )
     # No remap will do if the column of some report is proportional to no tight column, by more than rounding.
     for report, column in enumerate(channel.T):
         # for each x some y has v_y > e^{-εd(x, y)} v_x by more than rounding

@@ -20,6 +20,7 @@ from dxopt.errors import UnsupportedError
 from dxopt.model.factors import product_parts
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.coerce import POSITIVE, as_number, checked_count
+from dxopt.numerics.number_syntax import digits_up
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.runtime.display import Shown
 from dxopt.runtime.progress import Progress, or_silence, shows
@@ -228,7 +229,7 @@ def sample_threshold(
     # One proof on the other side, if a weight just below the answer is negative beyond its error.
     below = value * (1 - 2 * tolerance)
     low = below if len(weights(space, below, probabilities).negative) else 0.0
-    reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
+    reason = f"proven from {digits_up(high, 7):.7g} on, only sampled from {value:.7g} to there"
     return Threshold(value, low, high, False, least.count, reason)
 
 
@@ -436,7 +437,9 @@ def _descend(quotient: Quotient, start: float, tolerance: float, bottom: float, 
             low = next((epsilon for epsilon in below if status_at(quotient, epsilon) == "not regular"), 0.0)
             break
     if high <= bottom:
-        return Threshold(high, 0.0, high, False, 0, f"regular from {high:.3g} on: proven; below it was not examined")
+        return Threshold(
+            high, 0.0, high, False, 0, f"regular from {digits_up(high, 3):.3g} on: proven; below it was not examined"
+        )
     if high - low <= tolerance * high:
         return Threshold(high, low, high, True, 0, f"proven regular from here on, and not regular at {low:.10g}")
     return _sample_downwards(quotient, low, high, bottom, tolerance)
@@ -466,5 +469,5 @@ def _sample_downwards(quotient: Quotient, low: float, high: float, bottom: float
         else:
             above = middle
     below = f"not regular at {low:.10g}" if low > 0 else f"not examined below {bottom:.3g}"
-    reason = f"proven from {high:.7g} on, only sampled from {above:.7g} to there; {below}"
+    reason = f"proven from {digits_up(high, 7):.7g} on, only sampled from {above:.7g} to there; {below}"
     return Threshold(above, low, high, False, count, reason)

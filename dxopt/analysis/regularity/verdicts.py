@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Quotien
 from dxopt.errors import SpecError
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import checked_level
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, digits_down, digits_up
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
 from dxopt.runtime.display import Shown
 from dxopt.spaces.kernels.systems import system
@@ -209,19 +208,14 @@ def status_of_signs(values: Array, errors: Array) -> Status:
 def _reason(space: MetricSpace, status: Status, mu: Array, error: Array) -> str:
     """Return the reason of a status in one line, whose printed numbers are rounded so that it stays true."""
     if status == "regular":
-        return f"every entry of μ is at least {_rounded(max(0.0, float((mu - error).min())), 3, ROUND_FLOOR):g}"
+        return f"every entry of μ is at least {digits_down(max(0.0, float((mu - error).min())), 3):g}"
     if status == "not regular":
         worst = int((mu + error).argmin())
         shown = float(f"{mu[worst]:.6g}")
-        within = _rounded(abs(shown - float(mu[worst])) + 2 * float(error[worst]), 2, ROUND_CEILING)
+        within = digits_up(abs(shown - float(mu[worst])) + 2 * float(error[worst]), 2)
         return f"μ is {shown:g} at {space.labels[worst]}, within {within:.1e}"
     unsure = np.flatnonzero((mu - error < 0) & (mu + error >= 0))
     return f"μ cannot be told from 0 at {space.labels[unsure[0]]} and {len(unsure) - 1} other points"
-
-
-def _rounded(number: float, digits: int, how: str) -> float:
-    """Round to a few decimal digits, down or up (`how`, as in `decimal`), so that a printed bound stays a bound."""
-    return float(Context(prec=digits, rounding=how).create_decimal_from_float(number))
 
 
 def separates(low: Array, high: Array) -> bool:

@@ -11,7 +11,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.model.privacy import LEAST
+from dxopt.model.privacy import level_to_prove
 from dxopt.model.problem import Problem
 from dxopt.model.reports import required_reports
 from dxopt.model.sampling import required_mechanism
@@ -143,6 +143,6 @@ def _prove(mechanism: Mechanism, made: Candidate, losses: Loss, prior: PriorLike
     """Prove the result of post-processing at the level of its mechanism, as rounding may have changed it."""
     privacy = mechanism.privacy
     assert privacy is not None
-    level = {"epsilon": max(privacy.epsilon, LEAST), "delta": privacy.delta, "pairs": privacy.pairs}
+    level = {"epsilon": level_to_prove(privacy.epsilon), "delta": privacy.delta, "pairs": privacy.pairs}
     problem = Problem(mechanism.space, prior=prior, loss=losses, objective=objective, **level)
     return certify(problem, made).mechanism

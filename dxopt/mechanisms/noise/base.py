@@ -96,8 +96,8 @@ class LineNoise(Noise):
 
     def mass_between(self, low: ArrayLike, high: ArrayLike) -> Array:
         """Return the probability of an offset between low ≤ high, which may be infinite; accurate also far from 0."""
-        lowest = np.asarray(low, dtype=float)
-        highest = np.asarray(high, dtype=float)
+        lowest = as_numbers(low, "low", "give numbers")
+        highest = as_numbers(high, "high", "give numbers")
         # Half of the errors are on either side of 0: what the interval covers above 0, and what it covers below.
         above = self._errors(np.maximum(lowest, 0.0), np.maximum(highest, 0.0))
         return 0.5 * (above + self._errors(np.maximum(-highest, 0.0), np.maximum(-lowest, 0.0)))
@@ -105,7 +105,7 @@ class LineNoise(Noise):
     def cdf(self, offsets: ArrayLike) -> Array:
         """Return the probability of an offset of at most `offsets`, of the same shape."""
         # The tail beyond |offset| is accurate however far it is; above 0 it is taken from 1.
-        at = np.asarray(offsets, dtype=float)
+        at = as_numbers(offsets, "offsets", "give numbers")
         beyond = 0.5 * self._errors(np.abs(at), np.full(at.shape, np.inf))
         return np.where(at < 0, beyond, 1 - beyond)
 
@@ -118,7 +118,7 @@ class LineNoise(Noise):
         return np.copysign(self._radius(exponent), probable - 0.5)
 
     def error_cdf(self, radius: ArrayLike) -> Array:
-        reach = np.maximum(np.asarray(radius, dtype=float), 0.0)
+        reach = np.maximum(as_numbers(radius, "radius", "give numbers"), 0.0)
         return self._errors(np.zeros(reach.shape), reach)
 
     def error_quantile(self, probability: ArrayLike) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.mechanisms.noise.base import Noise, checked_probability, exponents
-from dxopt.numerics.coerce import POSITIVE, keep_number
+from dxopt.numerics.coerce import POSITIVE, as_numbers, keep_number, require_values
 from dxopt.numerics.draws import generator
 
 Array = NDArray[np.float64]
@@ -141,11 +141,13 @@ class Geometric(Noise):
 
     def mass(self, indices: ArrayLike) -> Array:
         """Return the probability of whole numbers j - i, of the same shape."""
-        return math.tanh(self._exponent / 2) * np.exp(-self._exponent * np.abs(np.asarray(indices, dtype=float)))
+        return math.tanh(self._exponent / 2) * np.exp(
+            -self._exponent * np.abs(as_numbers(indices, "indices", "give numbers"))
+        )
 
     def cdf(self, indices: ArrayLike) -> Array:
         """Return the probability of a whole number j - i of at most `indices`, of the same shape."""
-        at = np.floor(np.asarray(indices, dtype=float))
+        at = np.floor(as_numbers(indices, "indices", "give numbers"))
         beyond = np.exp(-self._exponent * np.where(at < 0, -at, at + 1)) / (1 + math.exp(-self._exponent))
         return np.where(at < 0, beyond, 1 - beyond)
 
@@ -168,6 +170,7 @@ class Geometric(Noise):
         SpecError
             If they are not all whole numbers from -2^62 to 2^62.
         """
+        require_values(values, "values")
         try:
             indices = np.asarray(values)
         except ValueError:
@@ -183,7 +186,7 @@ class Geometric(Noise):
 
     def error_cdf(self, radius: ArrayLike) -> Array:
         # The number of whole steps within the radius; the quotient may have been rounded below a whole number.
-        reach = np.asarray(radius, dtype=float)
+        reach = as_numbers(radius, "radius", "give numbers")
         steps = np.floor(reach / self.step)
         steps += (steps + 1) * self.step <= reach
         return np.where(steps < 0, 0.0, self._within(np.maximum(steps, 0.0)))

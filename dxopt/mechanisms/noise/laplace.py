@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.mechanisms.noise.base import LineNoise, Noise, checked_numbers, checked_probability
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import as_numbers, checked_count
 from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Laplace(LineNoise):
     epsilon: float
 
     def density(self, offsets: ArrayLike) -> Array:
-        return 0.5 * self.epsilon * np.exp(-self.epsilon * np.abs(np.asarray(offsets, dtype=float)))
+        return 0.5 * self.epsilon * np.exp(-self.epsilon * np.abs(as_numbers(offsets, "offsets", "give numbers")))
 
     @property
     def mean_error(self) -> float:
@@ -88,7 +88,7 @@ class _PointNoise(Noise):
     def error_cdf(self, radius: ArrayLike) -> Array:
         from scipy.special import gammainc
 
-        return gammainc(self.dimensions, self.epsilon * np.maximum(np.asarray(radius, dtype=float), 0.0))
+        return gammainc(self.dimensions, self.epsilon * np.maximum(as_numbers(radius, "radius", "give numbers"), 0.0))
 
     def error_quantile(self, probability: ArrayLike) -> Array:
         from scipy.special import gammaincinv

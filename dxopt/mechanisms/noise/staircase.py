@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.mechanisms.noise.base import LineNoise
-from dxopt.numerics.coerce import POSITIVE, keep_number
+from dxopt.numerics.coerce import POSITIVE, as_numbers, keep_number
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class Staircase(LineNoise):
 
     def density(self, offsets: ArrayLike) -> Array:
         # Beyond the share γ of a step, the density is that of the next one.
-        steps, part = np.divmod(np.abs(np.asarray(offsets, dtype=float)) / self.sensitivity, 1.0)
+        steps, part = np.divmod(np.abs(as_numbers(offsets, "offsets", "give numbers")) / self.sensitivity, 1.0)
         peak = -math.expm1(-self.epsilon) / (2 * self.sensitivity * self._total)
         return peak * np.exp(-self.epsilon * (steps + (part >= self._share)))
 

@@ -20,7 +20,7 @@ from dxopt.mechanisms.noise import Laplace, PlanarLaplace
 from dxopt.mechanisms.noise.geometric import Coins
 from dxopt.mechanisms.traces.closeness import checked_base, checked_whole
 from dxopt.model.mechanism import Mechanism
-from dxopt.numerics.coerce import as_numbers, checked_count
+from dxopt.numerics.coerce import as_numbers, checked_count, require_values
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 
@@ -114,6 +114,7 @@ class Continuous:
         return Laplace(level) if self.dimension == 1 else PlanarLaplace(level)
 
     def secrets(self, trace: ArrayLike) -> list[Hashable]:
+        require_values(trace, "trace")
         try:
             points = np.array(trace, dtype=float)
         except (TypeError, ValueError, OverflowError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dxopt.errors import SpecError, required
 from dxopt.model.mechanism import Mechanism
+from dxopt.numerics.number_syntax import digits_up
 from dxopt.release.applying.column_mapping import Where
 from dxopt.release.applying.files import apply_to_file, held, opened, require_no_csv
 from dxopt.release.applying.frames import Frame, apply_to_frame
@@ -133,7 +134,7 @@ class Applied(Shown):
 
     def _moved(self) -> str:
         """Return how many values were no secrets, and how far they were moved, in words."""
-        furthest = with_unit(f"{self.moved.furthest:.4g}", self.record.secret.within_unit)
+        furthest = with_unit(f"{digits_up(self.moved.furthest, 4):.4g}", self.record.secret.within_unit)
         return f"{self.moved.values:,}, taken for the nearest secret, at most {furthest} away"
 
     def _summary(self) -> str:

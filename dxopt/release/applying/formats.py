@@ -14,19 +14,36 @@ from dxopt.errors import SpecError, optional
 from dxopt.runtime.reading import MOST_CHUNK
 
 _POINT = struct.Struct("<BIdd")
+_LONGEST_POINT = 41
+"""Bytes of a point in WKB with an SRID and four coordinates."""
+_WITH_PARTS = range(4, 18)
+"""Types of WKB whose parts are geometries, to any depth: GEOS reads them by recursion, and overflows the stack."""
 
 
-def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def places_of(column: Sequence[bytes | str | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return latitudes and longitudes of points in well-known binary (WKB), `(k,)`; NaN for whatever is no point.
 
     UnsupportedError if shapely is not installed; SpecError if it is no well-known binary.
     """
     shapely = optional("shapely")
     try:
-        shapes = shapely.from_wkb(np.array(column, dtype=object))
+        shapes = shapely.from_wkb(np.array([_without_parts(shape) for shape in column], dtype=object))
     except (shapely.GEOSException, TypeError, ValueError):
         raise SpecError("geometry", "is no well-known binary", "write points as WKB") from None
     return places_of_shapes(shapes)
+
+
+def _without_parts(shape: bytes | str | None) -> bytes | None:
+    """Return well-known binary, perhaps in hexadecimal, as bytes; None where parts of it are geometries.
+
+    TypeError or ValueError if it is neither.
+    """
+    if isinstance(shape, str):
+        shape = bytes.fromhex(shape)
+    if shape is None or len(shape) <= _LONGEST_POINT:
+        return shape
+    kind = int.from_bytes(shape[1:5], "little" if shape[0] else "big")
+    return None if (kind & 0xFFFF) % 1000 in _WITH_PARTS else shape
 
 
 def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

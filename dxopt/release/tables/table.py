@@ -23,6 +23,7 @@ from dxopt.model.sampling import Returns, Sampler
 from dxopt.numerics.coerce import as_flag
 from dxopt.numerics.draws import places_of_each, words
 from dxopt.numerics.hockey_stick import bound_pairs
+from dxopt.numerics.number_syntax import digits_up
 from dxopt.release.keys import Key, require_release
 from dxopt.release.tables import files as portable
 from dxopt.release.tables.files import DXT, load_table
@@ -344,11 +345,11 @@ class IntegerTable(Sampler):
 
     def __str__(self) -> str:
         promise = f"epsilon {self.epsilon:.6g}" + (f", delta {self.delta:.3g}" if self.delta else "")
-        cost = "" if math.isnan(self.cost) else f", expected loss within {abs(self.cost):.1e}"
+        cost = "" if math.isnan(self.cost) else f", expected loss within {digits_up(abs(self.cost), 2):.1e}"
         size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
         return (
             f"{self.name}: {size} in integers out of 2^{self.bits}\n"
-            f"private at {promise}; rows within {self.variation:.1e} of the mechanism{cost}"
+            f"private at {promise}; rows within {digits_up(self.variation, 2):.1e} of the mechanism{cost}"
         )
 
     def _summary(self) -> str:
@@ -361,9 +362,13 @@ class IntegerTable(Sampler):
         lines = [
             *super()._lines(),
             ("integers", f"each row sums to 2^{self.bits}"),
-            ("rows", f"within {self.variation:.1e} of the mechanism"),
+            ("rows", f"within {digits_up(self.variation, 2):.1e} of the mechanism"),
         ]
-        cost = [] if math.isnan(self.cost) else [("expected loss", f"within {abs(self.cost):.1e} of the mechanism's")]
+        cost = (
+            []
+            if math.isnan(self.cost)
+            else [("expected loss", f"within {digits_up(abs(self.cost), 2):.1e} of the mechanism's")]
+        )
         return [*lines, *cost]
 
     def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:

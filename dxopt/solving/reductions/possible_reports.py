@@ -45,12 +45,9 @@ def without_impossible(whole: Problem) -> Reduced[Problem]:
         channel = np.zeros(whole.shape)
         np.add.at(channel, (np.arange(len(place))[:, None], place), found.mechanism.matrix)
         name = found.mechanism.name
-        # what is proven of the smaller one is as true of the same numbers at other places, but not of their sums
-        made = (
-            Mechanism.from_matrix(whole.space, channel, whole.reports, name=name)
-            if counts.min() == width
-            else channel
-        )
+        # what is proven of ratios is as true of the same numbers at other places, but not of roundings of their sums
+        same = counts.min() == width and not whole.delta
+        made = Mechanism.from_matrix(whole.space, channel, whole.reports, name=name) if same else channel
         records = (record, *found.reductions)
         return Candidate(made, lifted(found.dual), found.claim, found.route, records, name)
 

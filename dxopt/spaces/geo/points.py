@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.numerics.coerce import POSITIVE, as_flag, as_number, keep_number, short_repr
+from dxopt.numerics.coerce import POSITIVE, as_flag, as_number, keep_number, require_values, short_repr
 from dxopt.spaces.labels import Numbers, Tuples
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
 from dxopt.spaces.positions import Positions, in_degrees, local_plane, unrolled_places
@@ -255,6 +255,7 @@ def bounding_grid(
 
 def _checked_shape(shape: ArrayLike | None, key: str = "shape") -> Shape:
     """Return rows and columns; SpecError about `key` for too many cells, about the shape for no positive numbers."""
+    require_values(shape, "shape")
     counts = np.array(None)
     with suppress(Exception):  # whatever a type of others raises
         counts = np.asarray(shape)

@@ -53,7 +53,7 @@ def test_some_of_these_refine_and_some_do_not() -> None:
     found = dx.evaluate.refines(mechanism(np.full((3, 1), 1.0)), mechanism(np.eye(3)))
     assert found.low == pytest.approx(2 / 3, abs=1e-9)
     assert found.high == pytest.approx(2 / 3, abs=1e-9)
-    assert str(found).startswith("does not refine: worse by 0.666667 ")
+    assert str(found).startswith("does not refine: worse by 0.666666 ")
     assert str(dx.evaluate.refines(mechanism(np.eye(3)), mechanism(channel))).startswith("refines: for no prior")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -93,6 +94,17 @@ def test_metadata_of_geoparquet(name: str, tmp_path: Path, ledger: dx.Budgets) -
     table = pa.table({"person": ["a"], "geometry": points}).replace_schema_metadata({b"geo": faulty.METADATA[name]})
     faulty.pq.write_table(table, tmp_path / "data.parquet")
     assert applied(town(), tmp_path / "data.parquet", ledger) in ("", "data", "geometry", "columns")
+
+
+@pytest.mark.parametrize(("name", "text"), [*product(faulty.NESTED, [False, True])])
+def test_deep_geometries_are_no_points(name: str, text: bool, tmp_path: Path, ledger: dx.Budgets) -> None:
+    shapes = [faulty.NESTED[name], faulty.shapely.to_wkb(faulty.POINT)]
+    column = pa.array([shape.hex() for shape in shapes] if text else shapes)
+    meant = json.dumps({"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}})
+    rows = pa.table({"person": ["a", "b"], "geometry": column}).replace_schema_metadata({"geo": meant})
+    faulty.pq.write_table(rows, tmp_path / "data.parquet")
+    assert applied(town(), tmp_path / "data.parquet", ledger) == "data"
+    assert applied(town(), tmp_path / "data.parquet", ledger, outside="drop") == ""
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300, "/".join(["y" * 200] * 30), ""])

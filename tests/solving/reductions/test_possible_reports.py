@@ -10,6 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 import dxopt as dx
+from dxopt.proofs.certify import proven_privacy
+from dxopt.proofs.repair import repair
 from dxopt.verify.proving import verify
 from dxopt.verify.verdict import Outcome
 from tests.material.spec_files import task_of
@@ -186,3 +188,48 @@ def test_values_next_to_zero_are_optimal() -> None:
     steep = dx.solve(dx.Problem(dx.line(5), epsilon=25, prior="uniform", loss="squared"))
     free = dx.solve(dx.Problem(dx.line(5), epsilon=None, prior="uniform", objective=dx.AdversaryError(0.0)))
     assert {steep.status.value, free.status.value} == {"optimal"}
+
+
+def grouped(seed: int, delta: float) -> dx.Problem:
+    """A random problem with δ of groups of secrets at infinite distance, with reports that each must not make."""
+    rng = np.random.default_rng(seed)
+    size, reports = (int(number) for number in rng.integers(3, 7, 2))
+    group = np.arange(size) % int(rng.integers(1, 4))
+    places = rng.uniform(0, 3, size=(size, 1))
+    distances = np.where(group[:, None] == group, np.abs(places - places.T), np.inf)
+    loss = rng.integers(0, 5, size=(size, reports)).astype(float)
+    for which in range(group.max() + 1):
+        forbidden = rng.permutation(reports)[: int(rng.integers(1, reports))]
+        loss[np.ix_(group == which, forbidden)] = np.inf
+    return dx.Problem(
+        dx.MetricSpace.from_distances(distances),
+        epsilon=float(rng.choice([0.01, 0.1, 1.0])),
+        delta=delta,
+        pairs=str(rng.choice(["all", "adjacent"])),
+        prior=rng.dirichlet(np.ones(size)),
+        loss=loss,
+        reports=dx.Reports([*"abcdef"[:reports]]),
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("solver", ["auto", "clarabel", "highs"])
+@pytest.mark.parametrize("delta", [0.7, 0.3, 0.2, 0.05])
+def test_rounding_puts_no_delta_above_the_one_asked(solver: str, delta: float) -> None:
+    for seed in range(20):
+        problem = grouped(seed, delta)
+        report = dx.solve(problem, solver=solver)
+        assert report.status == "optimal"
+        assert report.certificate.delta <= delta
+        assert not report.mechanism.matrix[np.isinf(problem.losses)].any()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999, 1.001])
+def test_repair_with_delta_makes_no_report_that_must_not_be_made(share: float) -> None:
+    for seed in range(40):
+        problem = grouped(seed, 0.05)
+        assert problem.impossible is not None
+        raw = np.random.default_rng(seed).random(problem.shape) * ~problem.impossible
+        channel = repair(problem, share * raw / raw.sum(axis=1, keepdims=True))
+        assert not channel[problem.impossible].any()
+        assert proven_privacy(problem, channel).delta <= 0.05
