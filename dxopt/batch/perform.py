@@ -12,7 +12,7 @@ from pathlib import Path
 from dxopt.batch.answering import Answer, Tell, answer_task, refuse_comparison, task_warnings
 from dxopt.batch.jobs import Job, unreadable
 from dxopt.batch.outcome import Done, Line
-from dxopt.batch.resume import require_replaceable, why_other_result, write_record
+from dxopt.batch.resume import require_replaceable, was_better, why_other_result, write_record
 from dxopt.errors import DxoptError, Option, SpecError
 from dxopt.model.plausibility import every_kind
 from dxopt.results.announcing import unannounced
@@ -75,6 +75,9 @@ def perform(
         done = Done(line, interrupted=interrupted)
         if task.expect is not None:
             done = _compare_expected(done, answer, task.expect)
+        if interrupted and was_better(job, line):
+            kept = f"{job.name}: stopped; {job.folder} keeps the finished result of an earlier run"
+            return replace(done, error=done.error or kept)
         _save(answer, job, done)
     except SpecError as error:
         return Done(

@@ -69,6 +69,17 @@ def finished_before(job: Job) -> Done | None:
         return None
 
 
+def was_better(job: Job, line: Line) -> bool:
+    """Return whether the folder of a job has a finished result of the same problem, at least as good as a line."""
+    recorded = _read_record(job.folder)
+    earlier = recorded.get("line")
+    if recorded.get("digest") is None or not isinstance(earlier, dict) or why_other_result(job):
+        return False
+    gap = earlier.get("gap")
+    known = isinstance(gap, float) and (line.gap is None or gap <= line.gap)
+    return earlier.get("delivered") is True or known
+
+
 def other_version(job: Job) -> str | None:
     """Return the version of dxopt that an earlier result is from, where it is another one."""
     version = _read_record(job.folder).get("version", dxopt.__version__)

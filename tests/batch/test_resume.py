@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
+from dxopt.batch import perform as performing
 from dxopt.batch.jobs import Job, jobs_of
 from dxopt.batch.resume import finished_before
 from dxopt.cli.application import app
 from dxopt.errors import SpecError
+from dxopt.runtime.stopping import Status
 from dxopt.verify import verify
 from tests.material.batches import FAMILY, SMALL, arrays, start, times, told, write
 
@@ -105,6 +108,31 @@ SPOIL: dict[str, Callable[[Path], object]] = {
     "other bit": lambda file: file.write_bytes(bytes([file.read_bytes()[0] ^ 1]) + file.read_bytes()[1:]),
 }
 """What a crash of the machine, or somebody, does to a file."""
+
+
+@pytest.mark.parametrize(("gap", "delivered", "stays"), [(0.0, True, True), (0.3, False, True), (0.9, False, False)])
+def test_a_stopped_run_keeps_a_finished_result_that_is_as_good(
+    gap: float, delivered: bool, stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, folder = write(tmp_path, a=SMALL), tmp_path / "out" / "a"
+    batch.run(paths, tmp_path / "out")
+    record = json.loads((folder / "input.json").read_text(encoding="utf-8"))
+    record["line"] |= {"gap": gap, "delivered": delivered}
+    (folder / "input.json").write_text(json.dumps(record), encoding="utf-8")
+    before = (folder / "input.json").read_bytes()
+    answer = performing.answer_task
+
+    def stopped(*asked: Any) -> Any:
+        report = answer(*asked)
+        certificate = replace(report.certificate, bound=report.certificate.value / 2, gap=0.5)
+        return replace(report, status=Status.INTERRUPTED, certificate=certificate)
+
+    monkeypatch.setattr(performing, "answer_task", stopped)
+    outcome = batch.run(paths, tmp_path / "out")
+    assert [line.status for line in outcome.lines] == ["interrupted"]
+    assert outcome.exit_code == 1
+    assert ((folder / "input.json").read_bytes() == before) == stays
+    assert len(outcome.errors) == stays
 
 
 def test_a_result_that_has_lost_something_is_not_finished(tmp_path: Path) -> None:

@@ -184,7 +184,8 @@ _BLANK = r"[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 
 _DUCKDB = """
 -- The report of a secret at {width} random bytes, from a source fit for cryptography. They are bound
--- to a variable, so that an expression which draws them is evaluated once for each row.
+-- to a variable, so that an expression which draws them is evaluated once for each row. Variables have names that
+-- no table has: a column of a table of the same name would be taken in their place.
 CREATE MACRO {name}_report(of_secret, bits) AS (
     list_transform(
         [{{
@@ -197,11 +198,13 @@ CREATE MACRO {name}_report(of_secret, bits) AS (
                 )
             )[of_secret]
         }}],
-        lambda one: CASE
-            WHEN one.secret IS NULL THEN NULL
-            WHEN octet_length(one.bits) IS DISTINCT FROM {width} THEN error('dxopt: give {width} random bytes')
+        lambda {name}_asked: CASE
+            WHEN {name}_asked.secret IS NULL THEN NULL
+            WHEN octet_length({name}_asked.bits) IS DISTINCT FROM {width} THEN error('dxopt: give {width} random bytes')
             ELSE coalesce(
-                list_last(list_filter(one.steps, lambda step: step.first <= one.bits)).report,
+                list_last(
+                    list_filter({name}_asked.steps, lambda {name}_step: {name}_step.first <= {name}_asked.bits)
+                ).report,
                 error('dxopt: the label is that of no secret')
             )
         END

@@ -251,6 +251,22 @@ def test_duckdb_compares_labels_byte_by_byte() -> None:
         assert [report for _, report in found] == [draw_at_half(table, label) for label in ("a", "A", "b")]
 
 
+@pytest.mark.parametrize("column", ["first", "report", "secret", "bits", "steps", "of_secret"])
+def test_duckdb_takes_no_column_of_the_tables_of_a_query(column: str) -> None:
+    table = tables()["line"]
+    with engine.connect() as database:
+        database.execute(duckdb(table, "line"))
+        names = {*re.findall(r"\b([a-z_]+)\b", duckdb(table, "line").partition("CREATE MACRO")[2])}
+        reserved = "select|from|group|by|order|as|case|when|then|else|end|distinct|is|null|lambda|create|macro|commit"
+        zeros = _zeros("line")
+        expected = database.execute(f"SELECT line_report('1', {zeros})").fetchall() * 3
+        for name in sorted(names - {*reserved.split("|"), "line_steps", "line_report", "line_step", "line_asked"}):
+            database.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT range AS id, 'x' AS {column} FROM range(3)")
+            found = database.execute(f"SELECT line_report('1', {zeros}) FROM {name}").fetchall()
+            assert found == expected, name
+            database.execute(f"DROP TABLE {name}")
+
+
 def draw_at_half(table: dx.IntegerTable, label: str) -> str:
     row = table.counts[table.space.index(label)].tolist()
     sums = [sum(row[: z + 1]) for z in range(len(row))]
