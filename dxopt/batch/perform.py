@@ -75,8 +75,8 @@ def perform(
         done = Done(line, interrupted=interrupted)
         if task.expect is not None:
             done = _compare_expected(done, answer, task.expect)
-        if interrupted and was_better(job, line):
-            kept = f"{job.name}: stopped; {job.folder} keeps the finished result of an earlier run"
+        if not line.delivered and was_better(job, line):
+            kept = f"{job.name}: not solved to its tolerance; {job.folder} keeps the result of an earlier run"
             return replace(done, error=done.error or kept)
         _save(answer, job, done)
     except SpecError as error:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.runtime.archive import compress
 from dxopt.runtime.display import Shown
 from dxopt.runtime.locking import locked
 from dxopt.runtime.reading import as_path, is_file, is_folder
@@ -214,7 +215,7 @@ def _write_mapping(path: Path, content: Mapping[str, Any]) -> None:
     """Write arrays or entries in the format of the file's ending; a name without an ending becomes a folder."""
     match path.suffix:
         case ".npz":
-            np.savez_compressed(path, **content)
+            compress(path, content)
         case ".json":
             write_json(path, content)
         case ".yaml":

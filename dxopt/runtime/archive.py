@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 from zipfile import BadZipFile
 from zlib import error as Garbled
 
@@ -48,8 +48,18 @@ def write(file: Path, arrays: Arrays, version: int) -> Path:
     if file.suffix != SUFFIX:
         raise SpecError("file", f"{file} has no ending {SUFFIX}", f"name it {file.name}{SUFFIX}")
     with replacing(file, "file") as stream:
-        np.savez_compressed(stream, format=version, **arrays)
+        compress(stream, {"format": version, **arrays})
     return file
+
+
+def compress(target: Path | IO[bytes], arrays: Mapping[str, Any]) -> None:
+    """Write arrays as `*.npz`; an interrupt ends it as one, which the end of a ZIP file in the middle would hide."""
+    try:
+        np.savez_compressed(target, **arrays)
+    except ValueError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise error.__context__ from None
+        raise
 
 
 def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], version: int, kind: str) -> Content:

@@ -110,9 +110,10 @@ SPOIL: dict[str, Callable[[Path], object]] = {
 """What a crash of the machine, or somebody, does to a file."""
 
 
+@pytest.mark.parametrize("status", [Status.INTERRUPTED, Status.TIME_LIMIT])
 @pytest.mark.parametrize(("gap", "delivered", "stays"), [(0.0, True, True), (0.3, False, True), (0.9, False, False)])
 def test_a_stopped_run_keeps_a_finished_result_that_is_as_good(
-    gap: float, delivered: bool, stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gap: float, delivered: bool, stays: bool, status: Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths, folder = write(tmp_path, a=SMALL), tmp_path / "out" / "a"
     batch.run(paths, tmp_path / "out")
@@ -123,13 +124,13 @@ def test_a_stopped_run_keeps_a_finished_result_that_is_as_good(
     answer = performing.answer_task
 
     def stopped(*asked: Any) -> Any:
-        report = answer(*asked)
+        report: Any = answer(*asked)
         certificate = replace(report.certificate, bound=report.certificate.value / 2, gap=0.5)
-        return replace(report, status=Status.INTERRUPTED, certificate=certificate)
+        return replace(report, status=status, certificate=certificate)
 
     monkeypatch.setattr(performing, "answer_task", stopped)
     outcome = batch.run(paths, tmp_path / "out")
-    assert [line.status for line in outcome.lines] == ["interrupted"]
+    assert [line.status for line in outcome.lines] == [str(status)]
     assert outcome.exit_code == 1
     assert ((folder / "input.json").read_bytes() == before) == stays
     assert len(outcome.errors) == stays

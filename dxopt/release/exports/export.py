@@ -200,7 +200,8 @@ CREATE MACRO {name}_report(of_secret, bits) AS (
         }}],
         lambda {name}_asked: CASE
             WHEN {name}_asked.secret IS NULL THEN NULL
-            WHEN octet_length({name}_asked.bits) IS DISTINCT FROM {width} THEN error('dxopt: give {width} random bytes')
+            WHEN octet_length({name}_asked.bits) IS DISTINCT FROM {width}
+            THEN error('dxopt: give {width} random bytes')
             ELSE coalesce(
                 list_last(
                     list_filter({name}_asked.steps, lambda {name}_step: {name}_step.first <= {name}_asked.bits)
