@@ -244,7 +244,8 @@ class Loss(Shown):
         Raises
         ------
         SpecError
-            If the shape does not fit, an entry is NaN or minus infinity, or the unit is no short text.
+            If the shape does not fit, an entry is NaN or minus infinity, or the unit is no short text, or another
+            one than that of the distances that a named loss follows from.
 
         Examples
         --------
@@ -256,7 +257,10 @@ class Loss(Shown):
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 1.0, 0.0]]
         """
         if unit is not None:
-            return replace(cls.of(loss, space, reports), unit=checked_unit(unit))
+            found, unit = cls.of(loss, space, reports), checked_unit(unit)
+            if found.unit not in ("", unit) and not isinstance(loss, Loss):
+                raise SpecError("unit", f"is {unit!r}, but the {found.name} is in {found.unit!r}", "leave it out")
+            return replace(found, unit=unit)
         if isinstance(loss, Loss):
             return loss
         required_space(space)

@@ -16,7 +16,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.model.reports import required_reports
-from dxopt.numerics.coerce import as_flag, as_numbers
+from dxopt.numerics.coerce import as_flag, as_numbers, require_values
 from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
 from dxopt.numerics.number_syntax import Written, digits_up, ordered_texts, six_digits_up
 from dxopt.numerics.rounding import UNIT
@@ -289,6 +289,7 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
         if reports is not None and not (given.reports.secrets and reports.secrets):
             _require_same("reports", given, given.reports.labels, reports.labels)
         return given
+    require_values(given, "matrix")
     if hasattr(given, "columns"):
         fix = "use dx.mechanism_from_frame(space, frame), which matches labels, and certify what it returns"
         raise SpecError("matrix", f"is a {type(given).__name__}, which has labels of its own", fix)

@@ -64,7 +64,7 @@ class Posed(Typed):
 
     name: str
     objective: str
-    pairs: str
+    pairs: Literal["all", "adjacent"]
     prior: str
     loss: str
     loss_by_distance: bool

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dxopt.errors import SpecError
+from dxopt.errors import CertificateError, SpecError
 from dxopt.proofs.certify import gap
 from dxopt.results.claims import FORMAT, SweepFile, read_typed
 from dxopt.results.compared import FIGURES, Compared
 from dxopt.results.comparison import OPTIMAL
+from dxopt.results.comparison_folder import difference
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.figures.tables import Grid, cell
 from dxopt.results.folder import PARTS, SWEEP, SWEEP_TABLE, Contents, parts
-from dxopt.results.packing import level_axis, value_axis
+from dxopt.results.packing import level_axis, unit_names, value_axis
 from dxopt.results.reading import load
 from dxopt.results.series import Array, Series
 from dxopt.runtime.reading import as_path, is_file
@@ -147,7 +148,7 @@ class EpsilonSweep(Series):
         SpecError
             If the folder is no result of a sweep, misses a file, or has another format version.
         CertificateError
-            If a report does not hold, or is not at the level that sweep.json names.
+            If a report does not hold, or is about another problem than that of the first level.
 
         Examples
         --------
@@ -163,6 +164,12 @@ class EpsilonSweep(Series):
         reports = tuple(load(folder / PARTS / f"{position:03}") for position in range(len(content.epsilons)))
         if not reports or [report.problem.epsilon for report in reports] != content.epsilons:
             raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
+        first = reports[0].problem
+        for report in reports[1:]:
+            level = report.problem.epsilon
+            differs = difference(first.at(level), report.problem.at(level))
+            if differs or unit_names(first) != unit_names(report.problem):
+                raise CertificateError(f"{folder} has levels of problems with {differs or 'other units'}")
         return cls(reports[0].problem, reports, tuple(content.asked), Status(content.status))
 
     def _summary(self) -> str:

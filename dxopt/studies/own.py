@@ -12,6 +12,7 @@ import numpy as np
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
+from dxopt.numerics.coerce import require_values
 from dxopt.proofs.repair import expected_above
 from dxopt.proofs.user_channel import proven_or_mended
 from dxopt.results.comparison import OPTIMAL
@@ -146,6 +147,7 @@ def _require_mechanism(given: Any) -> Given:
         )
     wrong = f"something of type {type(given).__name__} is no mechanism"
     fix = "give names, mechanisms, matrices of probabilities, or functions of epsilon"
+    require_values(given, "methods")
     if hasattr(given, "columns"):
         fix = "use dx.mechanism_from_frame(space, frame), which matches labels"
     raise SpecError("methods", wrong, fix)

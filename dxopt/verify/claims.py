@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from fractions import Fraction
 from types import NoneType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.verify import beliefs
 from dxopt.verify.bounds.dual import bound
@@ -34,6 +36,7 @@ from dxopt.verify.privacy import LEAST_DELTA, ROW_SUM, Levels, Triple, excess, i
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
+Array = NDArray[np.float64]
 _OBJECT = (dict,)
 _ENTRIES: dict[tuple[str, ...], dict[str, tuple[type, ...]]] = {
     (): {
@@ -96,9 +99,21 @@ def check_schema(result: Result) -> str:
         unit = require_described(result.mechanism, prefix)
         if prefix == "space" and units["distance"] != unit:
             raise Broken(f"claims.json: distances are said to be in {units['distance']!r}, not {unit!r}")
+    if result.named["pairs"] not in ("all", "adjacent"):
+        raise Broken(f"{CLAIMS}: pairs are {result.named['pairs']!r:.40}")
+    require_units(result)
+    return "every entry is known"
+
+
+def require_units(result: Result) -> None:
+    """Broken unless losses that follow from distances are in their unit, and the value is in that of losses."""
+    units = result.named["units"]
+    own = units["distance"]
+    derived = {"distance": (own,), "squared": (f"{own}²", f"({own})²")}.get(_capped(result)[0], ())
+    if own and derived and units["loss"] not in derived:
+        raise Broken(f"claims.json: losses are said to be in {units['loss']!r}, distances in {own!r}")
     if result.objective != "adversary_error" and units["value"] != units["loss"]:
         raise Broken(f"claims.json: the value is said to be in {units['value']!r}, losses in {units['loss']!r}")
-    return "every entry is known"
 
 
 def check_prior(result: Result) -> str:
@@ -123,10 +138,19 @@ def check_distances(result: Result) -> str:
     return require_distances(result.mechanism, result.distances, result.secret)
 
 
+def _capped(result: Result) -> tuple[str, float]:
+    """Return the name of the loss, and the largest loss that is finite: "distance up to 2" has both."""
+    name, _, most = str(result.named.get("loss")).partition(" up to ")
+    with suppress(ValueError):
+        if name in NAMED and most == f"{float(most):.10g}":
+            return name, float(most)
+    return str(result.named.get("loss")), math.inf
+
+
 def check_losses(result: Result) -> str:
     """Check that losses are finite where reports are made, and as their name defines them."""
     losses = result.losses
-    name = result.named.get("loss")
+    name, most = _capped(result)
     for x, z in np.argwhere(np.isinf(result.all_losses) & (result.matrix > 0))[:1].tolist():
         raise Broken(f"it is infinite in secret {result.secret(x)} and report {result.report(z)}, which is made")
     shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
@@ -135,7 +159,7 @@ def check_losses(result: Result) -> str:
             raise Unproved(f"{name!r} is no loss that is derived, but may be taken for one")
         return f"{shape} losses, as they were given"
     if not result.secrets:
-        _check_losses_to_reports(result, name)
+        _check_losses_to_reports(result, name, most)
         return f"{shape} losses, each the {name} between the points"
     if losses.shape[0] != losses.shape[1]:
         raise Broken(f"{shape}, but the reports are the secrets")
@@ -143,8 +167,9 @@ def check_losses(result: Result) -> str:
     if name != "binary":
         named = result.distances ** (2 if name == "squared" else 1)
     losses = result.all_losses
+    named = _up_to(most, named, losses)
     with np.errstate(invalid="ignore"):
-        off = (losses != named) & ~(np.abs(losses - named) <= 1e-12 * named)
+        off = (losses != named) & ~(np.isfinite(named) & (np.abs(losses - named) <= 1e-12 * named))
     if off.any():
         x, z = np.argwhere(off)[0].tolist()
         where = f"in secret {result.secret(x)} and report {result.report(z)}"
@@ -152,7 +177,14 @@ def check_losses(result: Result) -> str:
     return f"{shape} losses, each as {name!r} defines it"
 
 
-def _check_losses_to_reports(result: Result, name: str) -> None:
+def _up_to(most: float, named: Array, losses: Array) -> Array:
+    """Return what losses are by their name, infinite above a largest one, which is known to ten digits."""
+    above = named > most * (1 + _ROUNDING)
+    doubtful = np.abs(named - most) <= 2 * _ROUNDING * abs(most) if math.isfinite(most) else np.zeros_like(above)
+    return np.where(np.where(doubtful, np.isinf(losses), above), np.inf, named)
+
+
+def _check_losses_to_reports(result: Result, name: str, most: float) -> None:
     """Check losses by the points of secrets and reports; Unproved where there are no such points."""
     arrays = result.mechanism
     if name == "binary" or "report_points" not in arrays:
@@ -166,6 +198,11 @@ def _check_losses_to_reports(result: Result, name: str) -> None:
     losses = result.all_losses
     if (losses < 0).any():
         raise Broken(f"the {name} is negative")
+    if math.isfinite(most):
+        lengths = np.stack([measured.lengths(x) for x in range(len(losses))])
+        if (np.isinf(losses) != np.isinf(_up_to(most, lengths ** (2 if name == "squared" else 1), losses))).any():
+            raise Broken(f"other losses are infinite than those above {most:.10g}")
+        losses = np.where(np.isinf(losses), lengths ** (2 if name == "squared" else 1), losses)
     claimed = np.sqrt(losses) if name == "squared" else losses
     require_measured(measured, claimed, result.secret, lambda z: f"report {result.report(z)}")
 

@@ -449,6 +449,8 @@ def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts
     """Check the resolution, the widest place of the band as a share of the whole, and that the status fits it."""
     # 1. The resolution, which counts as 0 where nothing falls or rises.
     claimed = _finite_number(content, "resolution", FRONTIER)
+    if not 0 <= claimed <= 1:
+        raise Broken(f"{FRONTIER}: resolution is {claimed:.17g}, no share")
     known = max(max(band.widths) / band.whole, Fraction(0)) if band.whole > 0 else Fraction(0)
     size = max(known, Fraction(1)) * (1 + band.size / band.whole if band.whole > 0 else 1)
     _require_close(FRONTIER, "resolution", claimed, known, size)

@@ -170,7 +170,8 @@ def _repeated(tell: Tell) -> Iterator[Tell]:
 
 
 def require_named(result: Result) -> None:
-    """Broken where a prior or a loss with a known name is not the one of that name."""
+    """Broken where a prior or a loss with a known name is not the one of that name, or has another unit."""
+    claims.require_units(result)
     losses = claims.check_losses if result.written else implicit.check_losses
     for check in (claims.check_prior, losses):
         with suppress(Unproved):

@@ -123,7 +123,7 @@ def test_no_reader_takes_another_space_in_full(kind: str, tmp_path: Path) -> Non
 
 def test_units_of_losses_are_those_that_were_given(tmp_path: Path) -> None:
     space = dx.line(4, unit="people")
-    asked = dx.Problem(space, epsilon=1.0, prior="uniform", loss=dx.Loss.of("distance", space, unit="EUR"))
+    asked = dx.Problem(space, epsilon=1.0, prior="uniform", loss=dx.Loss.of(space.distances, space, unit="EUR"))
     folder = dx.solve(asked).save(tmp_path / "out")
     assert dx.load(folder).problem.loss.unit == "EUR"
     assert verify_all(folder).exit_code == 0

@@ -18,7 +18,7 @@ STEPS = 4
 
 Edits = list[tuple[str, str]]
 MENDED: dict[str, Edits] = {
-    "edge with a bad end": (("1.5", "'1.5'"),),
+    "edge with a bad end": [("1.5", "'1.5'")],
     "two documents": [("---\n" + GOOD, "")],
     "open bracket": [("[x, y", "[x, y]")],
     "tab": [("\tfile", "  file")],

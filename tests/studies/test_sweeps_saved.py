@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,3 +143,14 @@ def test_the_figure_shows_the_figures(found: dx.EpsilonSweep, tmp_path: Path) ->
 def test_a_wide_range_is_logarithmic(problem: dx.Problem) -> None:
     loss, leakage = dx.sweep(problem, [1e-6, 1e-3, 1, 8]).figure().axes
     assert (loss.get_xscale(), loss.get_yscale(), leakage.get_yscale()) == ("log", "log", "linear")
+
+
+@pytest.mark.parametrize("changes", [{"loss": "squared"}, {"prior": [0.7, 0.1, 0.1, 0.1]}, {"delta": 0.1}], ids=str)
+def test_levels_are_of_one_problem(changes: dict[str, Any], tmp_path: Path) -> None:
+    asked = dx.Problem(dx.line(4), epsilon=1.0, prior="uniform")
+    folder = dx.sweep(asked, [0.5, 1.0]).save(tmp_path / "sweep")
+    assert dx.EpsilonSweep.load(folder).epsilons.tolist() == [0.5, 1.0]
+    shutil.rmtree(folder / "parts" / "001")
+    dx.solve(asked.but(**changes)).save(folder / "parts" / "001")
+    with pytest.raises(dx.CertificateError):
+        dx.EpsilonSweep.load(folder)

@@ -107,6 +107,16 @@ def test_tolerances_are_numbers(forged: Callable[[str], Path], tolerance: Any) -
     assert _status(folder, "gap") is Outcome.FAILS
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (60, 60)])
+def test_pairs_are_all_or_adjacent(shape: tuple[int, int], tmp_path: Path) -> None:
+    space = dx.grid(shape, metric="manhattan")
+    folder = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform")).save(tmp_path / "out")
+    change_claims(folder, pairs="ann, 45.7")
+    assert verify(folder).exit_code == 1
+    with pytest.raises((dx.SpecError, dx.CertificateError)):
+        dx.load(folder)
+
+
 def test_rows_of_a_line_have_levels_of_their_own(tmp_path: Path) -> None:
     """The level in mechanism.npz is that of the optimum, which may be below that of another row."""
     space = dx.line(4, step=1e-5)
