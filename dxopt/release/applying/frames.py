@@ -17,7 +17,7 @@ from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
 from dxopt.release.applying.formats import ROWS, places_of_shapes
 from dxopt.release.applying.place_like import Beside, is_same
-from dxopt.release.applying.plain_cells import plain_array, plain_cell
+from dxopt.release.applying.plain_cells import NotPlain, plain_array, plain_cell
 from dxopt.release.applying.plan import Needed, Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
 from dxopt.release.applying.sidecar import sidecar
@@ -188,7 +188,7 @@ def _rebuilt(frame: Any, odd: dict[str, str] | None = None) -> Any:
         except Exception as error:  # whatever a class of one's own raises
             made[name] = [None] * len(native)
             if odd is not None:
-                odd[name] = str(error) if type(error) is TypeError else "values that are damaged"
+                odd[name] = str(error) if isinstance(error, NotPlain) else "values that are damaged"
     if frame.implementation.is_polars():
         import polars as pl
 
@@ -201,7 +201,7 @@ def _rebuilt(frame: Any, odd: dict[str, str] | None = None) -> Any:
 
 
 def _rebuilt_of_polars(series: Any) -> Any:
-    """Return a series of Polars, with text for categories; TypeError where objects are no plain values."""
+    """Return a series of Polars, with text for categories; NotPlain where objects are no plain values."""
     import polars as pl
 
     stored = _arrow_of(series)
@@ -213,7 +213,7 @@ def _rebuilt_of_polars(series: Any) -> Any:
 def _rebuilt_of_pandas(series: Any) -> Any:
     """Return the values of a series of pandas, with categories of no others.
 
-    TypeError where objects are no plain values, or the type is none that pandas or GeoPandas have.
+    NotPlain where objects are no plain values, or the type is none that pandas or GeoPandas have.
     """
     import pandas as pd
 
@@ -232,7 +232,7 @@ def _rebuilt_of_pandas(series: Any) -> Any:
     if getattr(kind, "storage", None) == "python":
         return pd.array(plain_array(series.to_numpy(object)), dtype=kind)
     if type(kind).__module__.partition(".")[0] not in ("pandas", "geopandas"):
-        raise TypeError(f"values of type {kind}")
+        raise NotPlain(f"values of type {kind}")
     convert = getattr(series.array, "__arrow_array__", None)
     if convert is None or not hasattr(kind, "__from_arrow__"):
         return series.array.copy()
@@ -284,7 +284,7 @@ def _with_index_as_columns(native: Any) -> tuple[Any, dict[str, Any]]:
         plain.insert(place, column, index.get_level_values(place))
         try:
             levels[column] = plain_cell(name)
-        except TypeError as error:
+        except NotPlain as error:
             raise SpecError("data", f"has an index whose name has {error}", "name it in words") from None
     return plain, levels
 

@@ -22,16 +22,20 @@ _DEEPEST = 100
 """Lists in lists."""
 
 
+class NotPlain(TypeError):
+    """Raised for a cell of whose type it is not known what its value is; the text says so after "it has"."""
+
+
 def plain_cell(value: Any, depth: int = 0) -> Any:
-    """Return a cell made anew of its value alone; TypeError where that is not known of its type."""
+    """Return a cell made anew of its value alone; NotPlain where that is not known of its type."""
     kind: Any = type(value)
     if depth > _DEEPEST:
-        raise TypeError("lists in lists without end")
-    if kind in _SINGLE or kind.__name__ in ("NaTType", "NAType"):
+        raise NotPlain("lists in lists without end")
+    if kind in _SINGLE:
         return value
     if kind.__module__ == "numpy" and isinstance(value, np.generic) and not isinstance(value, np.void):
         return kind(value)
-    if kind.__module__ == "pyarrow.lib":  # a scalar; TypeError for what else it has
+    if kind.__module__ == "pyarrow.lib":  # a scalar, or something that becomes an object
         return plain_cell(getattr(value, "as_py", object)(), depth + 1)
     if kind.__module__.partition(".")[0] == "pandas":
         return _of_pandas(value)
@@ -46,13 +50,13 @@ def plain_cell(value: Any, depth: int = 0) -> Any:
     for collection in (list, tuple, set, frozenset):
         if isinstance(value, collection):
             return collection(plain_cell(one, depth + 1) for one in collection.__iter__(value))
-    raise TypeError(f"values of type {kind.__name__}")
+    raise NotPlain(f"values of type {kind.__name__}")
 
 
 def plain_array(values: NDArray[Any], depth: int = 0) -> NDArray[Any]:
-    """Return an array in memory of its own, of a type without metadata, whose objects are made anew; TypeError."""
+    """Return an array in memory of its own, of a type without metadata, whose objects are made anew; NotPlain."""
     if values.dtype.kind == "V":
-        raise TypeError("values of several fields")
+        raise NotPlain("values of several fields")
     made = np.empty(values.shape, np.dtype(values.dtype.str))
     made[...] = values
     if made.dtype == object:
@@ -62,9 +66,11 @@ def plain_array(values: NDArray[Any], depth: int = 0) -> NDArray[Any]:
 
 
 def _of_pandas(value: Any) -> Any:
-    """Return a time, a span or an interval of pandas made anew; TypeError for anything else that it has."""
+    """Return a time, a span or an interval of pandas made anew; NotPlain for anything else that it has."""
     import pandas as pd
 
+    if value is pd.NaT or value is pd.NA:
+        return value
     if isinstance(value, pd.Timestamp):
         zone = _zone(value.tzinfo)
         made = pd.Timestamp(value.tz_localize(None).to_numpy() if zone is None else value.tz_convert(None).to_numpy())
@@ -75,13 +81,13 @@ def _of_pandas(value: Any) -> Any:
         return pd.Period(ordinal=value.ordinal, freq=value.freqstr)
     if isinstance(value, pd.Interval):
         return pd.Interval(plain_cell(value.left), plain_cell(value.right), value.closed)
-    raise TypeError(f"values of type {type(value).__name__}")
+    raise NotPlain(f"values of type {type(value).__name__}")
 
 
 def _zone(zone: dt.tzinfo | None) -> dt.tzinfo | None:
-    """Return a time zone; TypeError where its class is not one of those that all share."""
+    """Return a time zone; NotPlain where its class is not one of those that all share."""
     if zone is not None and type(zone).__module__.partition(".")[0] not in _ZONES:
-        raise TypeError("times of a zone of a class of its own")
+        raise NotPlain("times of a zone of a class of its own")
     return zone
 
 
