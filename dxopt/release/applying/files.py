@@ -306,7 +306,7 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
     if not is_file(partial) or partial.is_symlink() or beside_it.is_symlink():
         return None
     try:
-        said = _said(beside_it) or _said(sidecar_of(output))
+        said = _said(beside_it if beside_it.exists() else sidecar_of(output))
         if said is None or said.budgets is None or said.budgets.run is None or said.output is None:
             return None
         claim = tuple(said.budgets.run)

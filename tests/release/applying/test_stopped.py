@@ -461,3 +461,32 @@ def test_an_interrupt_at_any_step_of_a_transaction_leaves_a_frame_unpaid_and_the
         if stop.left > 0:
             break
     assert after > 50
+
+
+@pytest.mark.parametrize("written", [0, 40])
+def test_a_sidecar_that_a_kill_left_torn_replaces_none(written: int, tmp_path: Path) -> None:
+    """Of a draw with a key, whose output is the same again, beside the sidecar of the run that was published."""
+    data, output = csv_of(tmp_path, ROWS), tmp_path / "out.csv"
+    with opened(tmp_path) as ledger:
+        apply(data, output, ledger, key=KEY, release="autumn")
+        spent = ledger.account("ann").spent
+        sidecar = output.with_name("out.csv.dxopt.json")
+        own = hidden_names(tmp_path, data, output, ledger)
+        (tmp_path / f".out.csv.{own}.part").write_bytes(output.read_bytes())
+        (tmp_path / f".out.csv.dxopt.json.{own}.part").write_bytes(sidecar.read_bytes()[:written])
+        apply(data, dx.Output(output, force=True), ledger, key=KEY, release="autumn")
+        assert belong(output)
+        assert ledger.account("ann").spent == spent
+        assert not hidden(tmp_path)
+
+
+def hidden_names(folder: Path, data: Path, output: Path, ledger: dx.Budgets) -> str:
+    """The part of the names of hidden files that is that of a run, from one that is stopped as it pays."""
+    found: list[str] = []
+
+    def looked(line: str, share: float) -> None:
+        found.extend(path.name.split(".")[-2] for path in folder.glob(f".out.csv.{12 * '?'}.part"))
+
+    apply(data, dx.Output(output, force=True), ledger, key=KEY, release="autumn", progress=looked)
+    assert len({*found}) == 1
+    return found[0]
