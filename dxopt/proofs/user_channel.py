@@ -255,7 +255,7 @@ def without_dust(given: Mechanism | ArrayLike) -> Mechanism | ArrayLike:
         wrong = f"entry {np.argwhere(matrix == least)[0].tolist()} is {least:.6g}"
         raise SpecError("matrix", wrong, f"give probabilities, from {-DUST:g} on")
     sums = matrix.sum(axis=1)
-    if (off := np.abs(sums - 1)).max() > DUST + _ROUNDINGS:
+    if (off := np.abs(sums - 1)).max() > DUST:
         worst = int(off.argmax())
         wrong = f"row {worst} sums to {sums[worst]:.9g}, off by more than {DUST:g}"
         raise SpecError("matrix", wrong, "divide each row by its sum")

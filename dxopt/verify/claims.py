@@ -200,9 +200,10 @@ def _check_losses_to_reports(result: Result, name: str, most: float) -> None:
         raise Broken(f"the {name} is negative")
     if math.isfinite(most):
         lengths = np.stack([measured.lengths(x) for x in range(len(losses))])
-        if (np.isinf(losses) != np.isinf(_up_to(most, lengths ** (2 if name == "squared" else 1), losses))).any():
+        named = lengths**2 if name == "squared" else lengths
+        if (np.isinf(losses) != np.isinf(_up_to(most, named, losses))).any():
             raise Broken(f"other losses are infinite than those above {most:.10g}")
-        losses = np.where(np.isinf(losses), lengths ** (2 if name == "squared" else 1), losses)
+        losses = np.where(np.isinf(losses), named, losses)
     claimed = np.sqrt(losses) if name == "squared" else losses
     require_measured(measured, claimed, result.secret, lambda z: f"report {result.report(z)}")
 

@@ -23,7 +23,7 @@ _DEEPEST = 100
 
 
 class NotPlain(TypeError):
-    """Raised for a cell of whose type it is not known what its value is; the text says so after "it has"."""
+    """Raised for a cell of whose type no plain value is known; its text names what there is."""
 
 
 def plain_cell(value: Any, depth: int = 0) -> Any:
@@ -112,4 +112,4 @@ _WRITTEN: dict[type, Callable[[Any], Any]] = {
     dt.time: lambda one: dt.time(one.hour, one.minute, one.second, one.microsecond, _zone(one.tzinfo), fold=one.fold),
     dt.timedelta: lambda one: dt.timedelta(one.days, one.seconds, one.microseconds),
 }
-"""How the value of a type is written, also that of a subclass; a type comes after its own subclasses."""
+"""Functions that write the value of a type, also that of a subclass; a type comes after its own subclasses."""

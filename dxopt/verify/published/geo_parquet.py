@@ -1,4 +1,4 @@
-"""What a published file of GeoParquet says of its points, word by word: a description may say nothing else."""
+"""Metadata of the points of a published file of GeoParquet, word by word: nothing else may be said."""
 
 from __future__ import annotations
 

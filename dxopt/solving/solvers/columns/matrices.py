@@ -35,7 +35,7 @@ _FAINT, _FEW = 1e-6, 0.25
 _NEGLECTED = 1e-8
 """Entries of local columns that are left out where solutions are refined."""
 _REFINED, _MOST_REFINEMENTS = 1e-3, 30
-"""What a refined solution misses, at most, beside the right side."""
+"""Largest miss of a refined solution beside the right side, and most steps to it."""
 
 
 class Stopped(Exception):
@@ -94,7 +94,7 @@ class HostMatrix:
 
     @functools.cached_property
     def is_local(self) -> bool:
-        """Whether few entries are more than next to nothing."""
+        """True where few entries are more than next to nothing."""
         return float((self.columns > _FAINT).mean()) < _FEW
 
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
