@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -177,9 +176,9 @@ TABLES: dict[str, tuple[str, str, Callable[[Path], None]]] = {
 
 
 def ask(*names: str) -> None:
-    """Print the field of the error of a problem file that reads a file, or "", and the seconds and MB it took."""
+    """Print the field of the error of a problem file that reads a file, or "", and the MB it took."""
     for name in names:
-        file, started = Path(name), time.process_time()
+        file = Path(name)
         kind = TABLES[file.name][0]
         said = "column: lat" if kind == "column" else "columns: [lat, lon]"
         space = "{kind: points, values: [[48, 2], [49, 2]], metric: haversine}"
@@ -193,34 +192,34 @@ def ask(*names: str) -> None:
             found = ""
         except dx.SpecError as error:
             found = error.field
-        print(json.dumps([file.name, found, time.process_time() - started, most_memory()]), flush=True)
+        print(json.dumps([file.name, found, most_memory()]), flush=True)
 
 
 def read(*names: str) -> None:
     """Print what `main` does for files as `verify` reads them: "Broken", or how many rows there are."""
     for name in names:
-        file, started = Path(name), time.process_time()
+        file = Path(name)
         made = ["beds", "t"] if file.suffix == ".parquet" else ["beds"]
         try:
             found: str | int = sum(1 for _ in read_rows(file, made).entries(made))
         except Broken as error:
             assert len(str(error)) < 3_000
             found = "Broken"
-        print(json.dumps([file.name, found, time.process_time() - started, most_memory()]), flush=True)
+        print(json.dumps([file.name, found, most_memory()]), flush=True)
 
 
 def main(*names: str) -> None:
-    """Print for each file the field of the error, or how many rows were published, and the seconds and MB it took."""
+    """Print for each file the field of the error, or how many rows were published, and the MB it took."""
     warnings.simplefilter("ignore")
     for name in names:
-        file, started = Path(name), time.process_time()
+        file = Path(name)
         columns = dx.Columns(keep=[]) if file.suffix == ".parquet" else dx.Columns()
         output = dx.Output(file.with_name(f"out{file.suffix}"), force=True)
         try:
             found: str | int = dx.apply(counts(), file, output, column="beds", columns=columns).record.rows.out
         except dx.SpecError as error:
             found = error.field
-        print(json.dumps([file.name, found, time.process_time() - started, most_memory()]), flush=True)
+        print(json.dumps([file.name, found, most_memory()]), flush=True)
 
 
 if __name__ == "__main__":
