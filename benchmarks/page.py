@@ -10,6 +10,7 @@ from benchmarks.contract import INSTANCES
 from benchmarks.growth import panels
 from benchmarks.instances.cities import absent
 from benchmarks.objective.verdict import PROVEN
+from benchmarks.published import beside, of_streets, plot
 from benchmarks.results import EVERYONE, Cell, Run, cells
 from benchmarks.table import markdown
 from dxopt.errors import SpecError
@@ -31,9 +32,19 @@ def publish(runs: Sequence[Run], page: Path) -> list[Path]:
     before, after = around(page)
     found = cells(runs)
     drawn = panels(found, page.parent, page.stem)
-    plot = f"[![Seconds against points]({page.stem}.png)]({page.stem}.svg)\n\n" if drawn else ""
-    page.write_text(f"{before}{BEGIN}\n\n{plot}{tables(found)}\n\n{END}{after}", encoding="utf-8")
+    parts = [_shown("Seconds against points", page.stem)] if drawn else []
+    if of_streets(found):
+        rome = f"{page.stem}-rome"
+        drawn += plot(found, page.parent, rome)
+        parts += ["### Beside what papers print", _shown("Metres of loss against crossings", rome), beside(found)]
+    text = "\n\n".join([before + BEGIN, *parts, tables(found), END + after])
+    page.write_text(text, encoding="utf-8")
     return [page, *drawn]
+
+
+def _shown(title: str, name: str) -> str:
+    """Return a picture that leads to its drawing."""
+    return f"[![{title}]({name}.png)]({name}.svg)"
 
 
 def around(page: Path) -> tuple[str, str]:

@@ -109,6 +109,21 @@ def test_a_page_has_one_plot_of_all_families_with_two_sizes(tmp_path: Path) -> N
     assert (tmp_path / "page.png").stat().st_size > 10_000
 
 
+def test_crossings_of_a_city_stand_beside_those_of_rome(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(MARKED, encoding="utf-8")
+    of_city = replace(PROVEN, points=1_000, value=191.4, bound=190.2)
+    runs = [
+        replace(ran(candidate, replace(of_city, value=value), "streets-1000"), family="streets")
+        for candidate, value in (("dxopt", 191.4), ("plain-exponential", 1101.2), ("classic-exponential", 1018.8))
+    ]
+    assert {file.name for file in publish(runs, page)} == {"page.md", "page-rome.svg", "page-rome.png"}
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| 1,000 ")]
+    cells_of = [cell.strip() for cell in lines[0].strip("|").split("|")]
+    assert cells_of == ["1,000", "1,214", "1,101", "1,078", "1,019", "275", "191", "190"]
+    assert (tmp_path / "page-rome.png").stat().st_size > 10_000
+
+
 def test_a_page_without_markers_is_left_as_it_is(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     for text in ("# Before\n", f"{BEGIN}\n", f"{END}\n{BEGIN}\n"):
