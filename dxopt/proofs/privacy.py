@@ -11,7 +11,7 @@ from dxopt.errors import CertificateError
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import digits_up
 from dxopt.numerics.rounding import UNIT, factor_above
-from dxopt.numerics.tropical import product
+from dxopt.proofs.on_workers import product
 
 Array = NDArray[np.float64]
 

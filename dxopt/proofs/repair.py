@@ -20,8 +20,9 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, relaxed_closure
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
-from dxopt.numerics.tropical import close, scale_into_cone
+from dxopt.numerics.tropical import scale_into_cone
 from dxopt.proofs.beliefs import mix_for_beliefs
+from dxopt.proofs.on_workers import close
 
 Array = NDArray[np.float64]
 

@@ -81,7 +81,8 @@ def solve(
         before its end. Column generation begins with its row prices and columns; every other way does without.
     cluster : str, optional
         Address of a scheduler of Dask, or "local:4" for four workers here, which price the reports of column
-        generation. The answer is the same; a worker that dies loses time only. Opened when column generation begins.
+        generation, and prove large answers. The answer is the same; a worker that dies loses time only. Opened when
+        column generation begins.
     device : {"gpu", "cpu"}, optional
         What computes the linear algebra of the master problem of column generation where that has 200 rows or more: a
         GPU, by CuPy. The answer is as good, and may differ in its last digits; where the GPU fails, this machine goes
