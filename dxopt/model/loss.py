@@ -68,7 +68,7 @@ def evaluated(
 def plugin_losses(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:
     """Return the plug-in of a name, and the losses `(n, m)` that it gives; SpecError where it fails."""
     if not LOSS_PLUGINS.offered(name):
-        raise SpecError("loss", f"there is no {name!r}", LOSS_NAMES.fix())
+        raise SpecError("loss", f"there is no {name!r}", LOSS_NAMES.fix(name))
     found = LOSS_PLUGINS.find(name)
     whose = f"{name} of {found.plugin.where} "
     if not found.method:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.analysis import evaluate
 from dxopt.analysis.held_out import HeldOut
@@ -25,6 +29,7 @@ from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
 from dxopt.results.explanation import cost_fields, promise_fields
+from dxopt.results.figures.plots import saved_if_asked
 from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
@@ -56,6 +61,7 @@ from dxopt.words.report import Lines
 from dxopt.words.result import Explanation, value_sentence
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import RenderableType
 
     from dxopt.release.tables import IntegerTable
@@ -189,6 +195,68 @@ class Report(Result):
             next_best=next_best,
             next_excess=next_excess,
         )
+
+    @property
+    def value(self) -> float:
+        """Value of the objective: `certificate.value`."""
+        return self.certificate.value
+
+    @property
+    def bound(self) -> float:
+        """Proven bound on the value of every private mechanism: `certificate.bound`."""
+        return self.certificate.bound
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of the value from the bound: `certificate.gap`."""
+        return self.certificate.gap
+
+    @property
+    def epsilon(self) -> float:
+        """Proven level per unit of distance, at most that of the problem; infinite where no privacy was asked for."""
+        return self.certificate.epsilon
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """All probabilities, `(n, m)`: `mechanism.matrix`, with its error."""
+        return self.mechanism.matrix
+
+    @property
+    def sample(self) -> Callable[..., NDArray[Any]]:
+        """Function that draws reports: `mechanism.sample`."""
+        return self.mechanism.sample
+
+    @property
+    def row(self) -> Callable[..., NDArray[np.float64]]:
+        """Function that returns the distribution of reports for one secret: `mechanism.row`."""
+        return self.mechanism.row
+
+    def plot(self, save: str | Path | None = None) -> Figure:
+        """Draw where secrets are and what is reported on a map, or the probabilities where there are no places.
+
+        Parameters
+        ----------
+        save : str or Path, optional
+            A file to write, `*.svg`, `*.png` or `*.pdf`; without an ending, both of the first two. Its folder is made
+            where it is missing.
+
+        Raises
+        ------
+        SpecError
+            If the ending is another one, or the file cannot be written.
+        UnsupportedError
+            Where the matrix would have more than 200 million entries.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
+        >>> print(report.plot().axes[0].get_xlabel())
+        report
+        """
+        from dxopt.results.page.figures import result_figure
+
+        return saved_if_asked(result_figure(self), save)
 
     @property
     def members(self) -> tuple[Report, ...]:

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dxopt.errors import SpecError
+from dxopt.runtime.likely_names import hint
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -190,9 +191,11 @@ class OrPlugins(Container[str]):
         """Return the names that a message offers: of plug-ins those whose package can be found, without an import."""
         return [*self._own, *self._plugins.importable()]
 
-    def fix(self, besides: str = "") -> str:
+    def fix(self, name: object, besides: str = "") -> str:
         """Return the fix for a name that is none of these; `besides` is what else could be given."""
-        return f"choose one of {', '.join(self.listed())}{besides}, or install the package that brings it"
+        known = self.listed()
+        meant = hint(name, known) if isinstance(name, str) else ""
+        return f"choose one of {', '.join(known)}{besides}, or install the package that brings it{meant}"
 
 
 def error_text(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from dxopt.errors import SpecError
+from dxopt.runtime.likely_names import hint
 
 T = TypeVar("T")
 Entry = TypeVar("Entry")
@@ -39,7 +40,7 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """Return the entry of a name, importing its module if need be; SpecError with all names if none is it."""
         if name not in self:
-            raise SpecError(self.field, f"there is no {name!r}", f"choose one of {', '.join(self)}")
+            raise SpecError(self.field, f"there is no {name!r}", f"choose one of {', '.join(self)}{hint(name, self)}")
         if name not in self._entries:
             import_module(self._homes[name])
         return self._entries[name]

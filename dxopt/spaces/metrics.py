@@ -242,7 +242,7 @@ def metric_named(metric: str | Metric, unit: str = "") -> Metric:
     checked_unit(unit)
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise SpecError("metric", f"there is no {metric!r}", METRIC_NAMES.fix())
+            raise SpecError("metric", f"there is no {metric!r}", METRIC_NAMES.fix(metric))
         kind = METRICS.get(metric)
         return kind(unit) if unit and issubclass(kind, OnEarth) else kind()
     if isinstance(metric, type) or not all(hasattr(metric, part) for part in ("block", "prepare")):

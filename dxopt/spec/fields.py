@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -33,52 +32,13 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 from dxopt.errors import SpecError
 from dxopt.numerics.number_syntax import EXPRESSION, is_expression, number_of, shortened
 from dxopt.runtime.csv_text import Dialect
+from dxopt.runtime.likely_names import hint, likely_name
 from dxopt.runtime.plugins import RENAME, OrPlugins
 from dxopt.spaces.metrics import METRIC_NAMES, METRICS_ON_EARTH, NORMS, OnEarth
 from dxopt.spaces.units import LONGEST
 
-_CLOSE = 0.7
-_CLOSER = 0.8
-"""The least likeness, by difflib from 0 to 1, of names that begin with the same letter, and of others."""
-_SHORTEST = 3
-"""Letters that a name must have to be taken for the beginning of another."""
-_MEANT = {
-    **dict.fromkeys(("eps", "ε", "budget", "privacy_budget"), ("epsilon", "level", "max_loss")),
-    **dict.fromkeys(("factor", "level", "epsilon"), ("level", "epsilon")),
-    **dict.fromkeys(("distance", "dist"), ("radius", "metric")),
-    **dict.fromkeys(("utility", "cost", "error"), ("loss",)),
-    **dict.fromkeys(("mechanism", "algorithm"), ("method",)),
-    **dict.fromkeys(("belief", "weights", "frequencies"), ("prior", "weight")),
-    **dict.fromkeys(("secrets", "domain", "points"), ("space", "values")),
-    **dict.fromkeys(("output", "outputs"), ("reports",)),
-    **dict.fromkeys(("n", "length", "count"), ("size", "records")),
-    **dict.fromkeys(("spacing", "step"), ("spacing", "step")),
-    **dict.fromkeys(("timeout", "seconds"), ("time_limit",)),
-    **dict.fromkeys(("path", "csv"), ("file",)),
-    **dict.fromkeys(("counts", "data", "observations"), ("samples",)),
-    "type": ("kind",),
-    "title": ("name",),
-    "l2": ("euclidean",),
-    "l1": ("manhattan",),
-}
-"""For a name that others use, the names that it may have here: the first that is known at its place is meant."""
 _SUGGESTIONS_FORMS = {"factor": "a factor of 2 is {}: ln(2)"}
 """A way to write, under the key that is meant, what the name stands for."""
-
-
-def likely_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a synonym, a misspelling or a beginning means; None where none is close."""
-    listed = list(dict.fromkeys(known))
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    same = [other for other in (plain, *_MEANT.get(plain, ())) if other in listed]
-    if same:
-        return same[0]
-    # misspellings seldom change the first letter: without it more likeness is needed
-    close = difflib.get_close_matches(plain, [other for other in listed if other[:1] == plain[:1]], 1, _CLOSE)
-    if close := close or difflib.get_close_matches(plain, listed, 1, _CLOSER):
-        return close[0]
-    begun = [other for other in listed if len(plain) >= _SHORTEST and other.startswith(plain)]
-    return begun[0] if len(begun) == 1 else None
 
 
 def advice(name: str, known: Iterable[str]) -> str:
@@ -190,14 +150,12 @@ class OneOf:
     def _require_known(self, name: str) -> str:
         """Return a known name; refuse another one, with the name that it probably means."""
         if name not in self.names:
-            names, fix = self.names, f"choose one of {', '.join(self.names)}{self.besides}"
-            if isinstance(names, OrPlugins):  # packages may add to these names
-                if wrong := names.refused(name):
+            if isinstance(self.names, OrPlugins):  # packages may add to these names
+                if wrong := self.names.refused(name):
                     raise bad(wrong, RENAME)
-                names, fix = names.listed(), names.fix(self.besides)
-            close = likely_name(name, names)
-            hint = "" if close is None else f" (did you mean {close}?)"
-            raise bad(f"there is no {name!r}", f"{fix}{hint}")
+                raise bad(f"there is no {name!r}", self.names.fix(name, self.besides))
+            fix = f"choose one of {', '.join(self.names)}{self.besides}{hint(name, self.names)}"
+            raise bad(f"there is no {name!r}", fix)
         return name
 
 

@@ -87,7 +87,7 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
         if isinstance(method, str):
             if method not in COMPARABLE:
                 if not MECHANISM_PLUGINS.offered(method):
-                    fix = COMPARABLE_NAMES.fix(", give a mechanism of your own")
+                    fix = COMPARABLE_NAMES.fix(method, ", give a mechanism of your own")
                     raise SpecError("methods", f"there is no {method!r}", fix)
                 MECHANISM_PLUGINS.find(method)
             found.setdefault(method, method)

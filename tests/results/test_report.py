@@ -53,6 +53,37 @@ def folder(report: dx.Report, tmp_path: Path) -> Path:
     return report.save(tmp_path / "out")
 
 
+def test_an_answer_has_what_people_ask_of_it(report: dx.Report, tmp_path: Path) -> None:
+    proof, mechanism = report.certificate, report.mechanism
+    assert (report.value, report.bound, report.gap, report.epsilon) == (
+        proof.value,
+        proof.bound,
+        proof.gap,
+        proof.epsilon,
+    )
+    assert report.epsilon <= report.problem.epsilon
+    assert report.matrix is mechanism.matrix
+    assert np.array_equal(report.row(index=4), mechanism.matrix[4])
+    drawn = report.sample(index=[0, 8], size=3, rng=np.random.default_rng(1))
+    assert np.array_equal(drawn, mechanism.sample(index=[0, 8], size=3, rng=np.random.default_rng(1)))
+
+    # a map where there are places, and the channel where there are none
+    assert len(report.plot(tmp_path / "new" / "map.svg").axes) == 3
+    assert (tmp_path / "new" / "map.svg").is_file()
+    assert [axes.get_ylabel() for axes in dx.solve(graph()).plot().axes] == ["secret", "probability"]
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "meant"),
+    [("solver", "colums", "columns"), ("method", "optiml", "optimal"), ("solver", "highz", "highs")],
+)
+def test_a_name_close_to_a_known_one_is_answered_with_it(option: str, name: str, meant: str) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        dx.solve(points(), **{option: name})
+    assert caught.value.field == option
+    assert f"{meant}?" in caught.value.fix
+
+
 ROUTES = [(maker, "auto") for maker in MAKERS] + [
     (maker, "exponential") for maker in MAKERS if maker is not asymmetric
 ]

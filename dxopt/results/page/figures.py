@@ -67,12 +67,23 @@ def _figures(entries: Sequence[Entry], tell: Callable[[str], None]) -> Iterator[
             continue
         tell(f"drawing {number} of {len(entries)}: {entry.name}")
         yield f"{name}-channel", channel_figure(report)
-        if known(report.mechanism.space) is not None and report.mechanism.reports.secrets:
-            yield f"{name}-map", draw_map(report)
-        elif known(report.mechanism.space) is None and (plane := Plane.of(report)) is not None:
-            yield f"{name}-map", plane_figure(report, plane)
+        if (drawn := map_figure(report)) is not None:
+            yield f"{name}-map", drawn
     for number, group in enumerate(families(entries), 1):
         yield f"against-epsilon-{number}", family_figure(group)
+
+
+def result_figure(report: Report) -> Figure:
+    """Draw the map of a result, or its channel where it has none."""
+    return map_figure(report) or channel_figure(report)
+
+
+def map_figure(report: Report) -> Figure | None:
+    """Draw the map of locations on the Earth or in a plane; None for other secrets."""
+    if known(report.mechanism.space) is not None:
+        return draw_map(report) if report.mechanism.reports.secrets else None
+    plane = Plane.of(report)
+    return None if plane is None else plane_figure(report, plane)
 
 
 def channel_figure(report: Report) -> Figure:

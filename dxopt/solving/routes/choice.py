@@ -91,11 +91,11 @@ def require_method(method: str) -> None:
     """Raise SpecError unless there is a mechanism of a name, or that of a plug-in which loads."""
     if not isinstance(method, str):
         own = "; dx.compare takes a mechanism of your own, and dx.certify proves one"
-        raise SpecError("method", f"is of type {type(method).__name__}", METHOD_NAMES.fix() + own)
+        raise SpecError("method", f"is of type {type(method).__name__}", METHOD_NAMES.fix(method) + own)
     if method in METHODS:
         return
     if not MECHANISM_PLUGINS.offered(method):
-        raise SpecError("method", f"there is no {method!r}", METHOD_NAMES.fix())
+        raise SpecError("method", f"there is no {method!r}", METHOD_NAMES.fix(method))
     MECHANISM_PLUGINS.find(method)
 
 

@@ -11,7 +11,7 @@ def require_solver(name: str) -> None:
     """Raise SpecError unless `name` is a solver that is installed, or that of a plug-in which loads."""
     if name not in SOLVERS:
         if not SOLVER_PLUGINS.offered(name):
-            raise SpecError("solver", f"there is no {name!r}", SOLVER_NAMES.fix())
+            raise SpecError("solver", f"there is no {name!r}", SOLVER_NAMES.fix(name))
         SOLVER_PLUGINS.find(name)
         return
     if name in THROUGH_CVXPY:
