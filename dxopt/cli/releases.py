@@ -15,6 +15,8 @@ from dxopt.cli.shared import Json
 
 if TYPE_CHECKING:
     from dxopt.release.keys import Key
+    from dxopt.release.tables import IntegerTable
+    from dxopt.results.report import Report
 
 commands = typer.Typer()
 
@@ -57,6 +59,46 @@ def _load_key(file: Path | None, release: str | None, ledger: Path | None) -> Ke
             return None
         raise SpecError("release", "needs a key", f"leave --release out, or give --key-file FILE or set {VARIABLE}")
     return Key.from_environment()
+
+
+def _with_table(result: Path) -> Path | Report:
+    """Return the path of a table, or a result folder without one as its report, whose table is made now."""
+    from dxopt.results.folder import TABLE, holds_report
+    from dxopt.results.reading import load
+    from dxopt.runtime.progress import Live
+
+    if not holds_report(result) or (result / TABLE).exists():
+        return result
+    report = load(result)
+    with Live(after=2.0) as progress:
+        report.make_table(progress=lambda line: progress.tell(str(result), line))
+    return report
+
+
+def _table_of(result: Path) -> IntegerTable:
+    """Return the table of a path, made now if a result folder has none."""
+    from dxopt.release.tables import IntegerTable
+
+    given = _with_table(result)
+    return IntegerTable.load(given) if isinstance(given, Path) else given.make_table()
+
+
+@commands.command("table", epilog="Example: dxopt table results/town -o town.dxt")
+def make_table(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result folder that `solve` wrote.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="By default RESULT.dxt.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Make the integer table of a result, from which reports are drawn exactly, and prove it.
+
+    What rounding costs in expected loss is printed. `apply`, `export` and
+    `verify` take the file in place of the result, and need not make it.
+    """
+    from dxopt.release.exports import export
+
+    table = _table_of(result)
+    written = export(table, "dxt", output or Path(f"{result}.dxt"), force=force)
+    typer.echo(f"{written}: {table.bits} bits; rounding costs {table.cost:.1e} of expected loss")
 
 
 @commands.command("apply", epilog="Example: dxopt apply results/town people.csv -o public.csv --lat lat --lon lon")
@@ -111,7 +153,7 @@ def apply_table(
         key_of_ledger = None if ledger_key is None else Key.load(ledger_key)
         with nullcontext() if ledger is None else Budgets.open(ledger, key=key_of_ledger) as budgets:
             done = apply(
-                result,
+                _with_table(result),
                 data,
                 Output(output, force=force, command=["dxopt", *sys.argv[1:]]),
                 lat=lat,
@@ -156,9 +198,8 @@ def export_table(
 ) -> None:
     """Write the integer table of a result for another language; its privacy is proven first."""
     from dxopt.release.exports import export
-    from dxopt.release.tables import IntegerTable
 
-    typer.echo(export(IntegerTable.load(result), to, output, force=force))
+    typer.echo(export(_table_of(result), to, output, force=force))
 
 
 @commands.command("key", epilog="Example: dxopt key people.key")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -123,13 +124,12 @@ def explain_results(
     raise typer.Exit(1 if stop.interrupted else 0)
 
 
-def _made_again(file: Path, result: Path, folder: Path) -> Path | None:
+def _made_again(file: Path, result: Path, folder: Path, tell: Callable[[str], None]) -> Path | None:
     """Save the table that a published file names, made of the mechanism of a result folder without one; None if not.
 
-    Such results keep a formula, of which whoever applies them makes a table: it is proven as any other that is named.
+    Whoever applies such a result makes the table: it is proven as any other that is named.
     """
     from dxopt.errors import DxoptError
-    from dxopt.release.tables import integer_table
     from dxopt.results.folder import TABLE, holds_report
     from dxopt.results.reading import load
     from dxopt.verify.published.sidecar import read_sidecar, sidecar_of
@@ -138,7 +138,7 @@ def _made_again(file: Path, result: Path, folder: Path) -> Path | None:
     if not holds_report(result) or (result / TABLE).exists():
         return None
     try:
-        table = integer_table(load(result).mechanism)
+        table = load(result).make_table(progress=tell)
         return (
             table.save(folder / TABLE)
             if table.digest == read_sidecar(sidecar_of(file)).mechanism.table_sha256
@@ -168,7 +168,7 @@ def verify_results(
         if result is None:
             verdict = verify_all(path, tell=tell)
         else:
-            verdict = verify_published(path, result, table=_made_again(path, result, Path(made)), tell=tell)
+            verdict = verify_published(path, result, table=_made_again(path, result, Path(made), tell), tell=tell)
         promised = ()
         if result is not None and verdict.exit_code == 0:
             from dxopt.words.published import published

@@ -54,6 +54,7 @@ from dxopt.results.packing import (
 )
 from dxopt.runtime.display import as_html
 from dxopt.runtime.plugins import Plugin
+from dxopt.runtime.progress import Progress
 from dxopt.runtime.stopping import Status
 from dxopt.words import report as say
 from dxopt.words.phrases import aligned, exact
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 
 
 TABLE_TRIPLES = 50_000_000
-"""There is an integer table up to this n²·m, which is what it takes to prove one private."""
+"""An integer table is made with the result up to this n²·m, which is what it takes to prove one private."""
 WRITTEN_PAIRS = 5_000_000
 """Distances and losses of what is proven by structure are written out up to this n·max(n, m)."""
 
@@ -265,22 +266,65 @@ class Report(Result):
 
     @cached_property
     def table(self) -> IntegerTable | str:
-        """The mechanism as integers, for exact sampling; or why there is no such table."""
+        """The mechanism as integers, for exact sampling; or why there is none (`make_table` makes large ones)."""
+        if missing := self.why_no_table:
+            return missing
+        try:
+            return self._made_table(None)
+        except (UnsupportedError, CertificateError) as error:
+            return str(error)
+
+    @property
+    def why_no_table(self) -> str:
+        """Reason why there is no table before `make_table` is called; "" where one is made when it is looked at."""
         problem = self.problem
-        if not isinstance(self.mechanism, MatrixMechanism):
-            return "the mechanism is kept as a formula; no table was made"
         if problem.beliefs is not None:
             return NO_TABLE
         if not problem.private:
             return "no privacy was asked for"
-        if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:  # the work of proving it private
-            return f"n²·m is over {TABLE_TRIPLES:,}"
+        secrets, reports = len(problem.space), len(problem.reports)
+        if isinstance(self.mechanism, MatrixMechanism) and secrets**2 * reports <= TABLE_TRIPLES:
+            return ""
+        from dxopt.release.tables.making import MOST_TRIPLES, seconds_to_make
+
+        if secrets**2 * reports > MOST_TRIPLES:
+            return say.no_table_of(secrets, reports)
+        return say.table_to_be_made(seconds_to_make(secrets, reports))
+
+    def make_table(self, *, progress: Progress | bool | None = None) -> IntegerTable:
+        """Make the table however long that takes, and keep it: `table` is it from then on.
+
+        Parameters
+        ----------
+        progress : bool or callable, optional
+            True shows a bar, as in `dx.solve`; a callable is given lines that report how far it is.
+
+        Raises
+        ------
+        UnsupportedError
+            If no table would be proven private, n²·m is over 1e11, or another limit of `dx.integer_table` is met.
+        CertificateError
+            If the privacy of the mechanism does not hold.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> report = dx.solve(dx.Problem(dx.line(400), epsilon=1.0, prior="uniform"), method="geometric")
+        >>> print(isinstance(report.table, str), report.make_table().total == 2**64 == report.table.total)
+        True True
+        """
+        if isinstance(self.table, str):
+            if self.problem.beliefs is not None or not self.problem.private:
+                raise UnsupportedError("table", f"there is none: {self.table}", "ask for privacy between secrets")
+            object.__setattr__(self, "table", self._made_table(progress))
+        assert not isinstance(self.table, str)
+        return self.table
+
+    def _made_table(self, progress: Progress | bool | None) -> IntegerTable:
+        """Round the mechanism at the least cost in the problem's own loss."""
         from dxopt.release.tables import integer_table
 
-        try:
-            return integer_table(self.mechanism, prior=problem.prior, loss=problem.loss)
-        except (UnsupportedError, CertificateError) as error:
-            return str(error)
+        return integer_table(self.mechanism, prior=self.problem.prior, loss=self.problem.loss, progress=progress)
 
     def lines(self) -> list[tuple[str, str]]:
         """Return ten lines at most, each a name and a text; `details` has everything.
@@ -445,6 +489,13 @@ def _further_lines(report: Report) -> Iterator[tuple[str, str]]:
     yield from say.held_out_lines(report.held_out)
     found = dict(report.explanation.sentences)
     yield from ((topic, found[topic]) for topic in _SHORT if topic in found)
+    yield from _table_lines(report)
+
+
+def _table_lines(report: Report) -> Lines:
+    """Return the line on the table that is still to be made, or is too large; none where there is nothing to say."""
+    missing = report.why_no_table if report.problem.private and report.problem.beliefs is None else ""
+    return [("table", missing)] if missing else []
 
 
 def _status_text(report: Report) -> str:
@@ -491,4 +542,5 @@ def all_lines(report: Report) -> Lines:
     lines += [(topic, text) for topic, text in found.sentences if topic in _LONG]
     lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
     lines += [("plug-in", str(plugin)) for plugin in report.plugins]
+    lines += _table_lines(report)
     return [*lines, ("seconds", f"{report.seconds:.2f}")]

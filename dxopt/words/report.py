@@ -13,6 +13,7 @@ from dxopt.model.prior_sets import Hull
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import at_most, factor, three_digits
 from dxopt.proofs.certify import Certificate
+from dxopt.runtime.progress import duration
 from dxopt.spaces.units import per
 from dxopt.words.phrases import amount, counted, listed
 from dxopt.words.result import Explanation, pair, proven_level
@@ -39,6 +40,16 @@ def question_text(problem: Problem, noun: str) -> str:
 def gap_text(gap: float) -> str:
     """Return how much better another mechanism may be, by the gap of the one found."""
     return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound yet"
+
+
+def table_to_be_made(seconds: float) -> str:
+    """Return how the table of a large result is made, and how long that takes."""
+    return f"not made yet: `dxopt table` or report.make_table() makes it, in about {duration(seconds)}"
+
+
+def no_table_of(secrets: int, reports: int) -> str:
+    """Return why a result is too large for a table."""
+    return f"none, as its proof would compare {secrets:,}² × {reports:,} entries: use fewer secrets"
 
 
 def proven_text(problem: Problem, proof: Certificate) -> str:

@@ -153,6 +153,46 @@ def test_a_release_without_a_key_is_named_in_the_ledger(result: Path, data: Path
         assert {payment.release for payment in budgets.history("p0")} == {"autumn"}
 
 
+def test_a_result_without_a_table_gets_one_where_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dxopt.results.report.TABLE_TRIPLES", 100)
+    space = dx.line(8)
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.from_weights(space, np.arange(1, 9)))
+    folder = dx.solve(problem).save(tmp_path / "results" / "beds")
+    assert not (folder / "table.dxt").exists()
+    data = tmp_path / "beds.csv"
+    data.write_text("beds\n1\n7\n3\n", encoding="utf-8")
+
+    # 1. by itself, in a file beside the result
+    done = call("table", folder)
+    assert done.exit_code == 0, done.output
+    table = dx.IntegerTable.load(tmp_path / "results" / "beds.dxt")
+    assert call("table", folder).exit_code == 2  # it is there
+    assert call("table", tmp_path).exit_code == 2
+
+    # 2. by whoever needs it: the same one
+    for given, name in ((folder, "a.csv"), (tmp_path / "results" / "beds.dxt", "b.csv")):
+        done = call("apply", given, data, "-o", tmp_path / name, "--column", "beds")
+        assert done.exit_code == 0, done.output
+        said = json.loads((tmp_path / f"{name}.dxopt.json").read_text(encoding="utf-8"))
+        assert said["mechanism"]["table_sha256"] == table.digest
+        assert call("verify", tmp_path / name, "--result", folder).exit_code == 0
+    assert call("export", folder, "--to", "dxt", "-o", tmp_path / "c.dxt").exit_code == 0
+    assert dx.IntegerTable.load(tmp_path / "c.dxt").digest == table.digest
+    assert call("verify", folder).exit_code == 0
+
+    # 3. a report that was read makes it as well, unless it is too large
+    report = dx.load(folder)
+    assert isinstance(report.table, str)
+    drawn = dx.apply(report, pd.DataFrame({"beds": [1, 7]}), column="beds")
+    assert len(drawn) == 2
+    assert report.table.digest == table.digest
+    monkeypatch.setattr("dxopt.release.tables.making.MOST_TRIPLES", 100)
+    with pytest.raises(dx.UnsupportedError) as caught:
+        dx.load(folder).make_table()
+    assert caught.value.field == "mechanism"
+    assert call("table", folder, "-o", tmp_path / "d.dxt").exit_code == 2
+
+
 def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.dxt").write_bytes(b"no")

@@ -376,7 +376,9 @@ def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, 
     Raises
     ------
     SpecError
-        If it is no table, no mechanism with a proof, and no report that has one; or the prior does not fit.
+        If it is no table, no report, and no mechanism with a proof; or the prior does not fit.
+    UnsupportedError
+        If no table can be made of it.
     """
     believed: Any = prior
     problem = getattr(given, "problem", None)
@@ -389,10 +391,10 @@ def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, 
         from dxopt.release.tables.making import integer_table
 
         table = integer_table(given, prior=prior)
+    elif callable(make := getattr(given, "make_table", None)):  # a report
+        table = make()
     else:
-        table = given if isinstance(given, IntegerTable) else getattr(given, "table", None)
-    if isinstance(table, str):
-        raise SpecError("table", f"there is none: {table}", "make one by dx.integer_table")
+        table = given
     if not isinstance(table, IntegerTable):
         raise SpecError("table", f"is of type {type(given).__name__}", "give one of dx.integer_table, or a Mechanism")
     return table, _believed(table, believed)

@@ -64,10 +64,7 @@ def _table_of_folder(folder: Path) -> Path:
         except (OSError, ValueError, LookupError, TypeError):
             fix = "name a result with a table, or the file of one"
             raise SpecError("table", f"{folder} has none: it is no result folder", fix) from None
-        fix = (
-            "name a result with a table (results have one for up to 368 secrets that are reports), or make it in "
-            f"Python: dx.integer_table(dx.load({str(folder)!r}).mechanism).save('table.dxt'), and name that file"
-        )
+        fix = f"make it by `dxopt table {folder}`, or in Python by dx.load({str(folder)!r}).make_table()"
         raise SpecError("table", f"{folder} has none: {reason}", fix)
     return table
 

@@ -93,7 +93,7 @@ def test_a_result_folder_has_one(tmp_path: Path) -> None:
     said = tmp_path / "result" / "claims.json"
     content = json.loads(said.read_text(encoding="utf-8"))
     said.write_text(json.dumps(content | {"table": "n²·m is over 50,000,000"}), encoding="utf-8")
-    with pytest.raises(dx.SpecError, match=r"up to 368 secrets .* dx.integer_table\(dx.load"):
+    with pytest.raises(dx.SpecError, match=r"make it by `dxopt table .*make_table"):
         dx.IntegerTable.load(tmp_path / "result")
     with pytest.raises(dx.SpecError, match="has none: it is no result folder"):
         dx.IntegerTable.load(tmp_path)
