@@ -25,6 +25,8 @@ _AMOUNT = "Budget in all, such as 2, ln(4), 1/2, or 10x0.1 for ten releases at 0
 _PERSON = "One person: whose budget is set, and whose payments are shown."
 _UNIT = 'What levels are per: "per km", or "per person" for a space whose unit is people; said once for a ledger.'
 _KEY = "File of the key of a ledger that stores persons as keyed hashes; `dxopt key` makes one."
+_PER = "Budget of each person in each day, week (ISO 8601), month or year with --set, beside the budget in all."
+_ZONE = "Time zone of the calendar with --per, such as Europe/Paris; times without an offset are of it."
 _CLOSE = "End runs that were killed: what they paid stays paid, and the same command begins anew."
 
 
@@ -35,6 +37,8 @@ def budget(
     delta: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Budget of δ in all, with --set.")] = None,
     person: Annotated[str | None, typer.Option(help=_PERSON)] = None,
     unit: Annotated[str | None, typer.Option(help=_UNIT)] = None,
+    per: Annotated[str | None, typer.Option(metavar="PERIOD", help=_PER)] = None,
+    zone: Annotated[str, typer.Option(help=_ZONE)] = "UTC",
     unset: Annotated[bool, typer.Option("--unset", help="Give the person the default budget again.")] = False,
     key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
     close_runs: Annotated[bool, typer.Option("--close-runs", help=_CLOSE)] = False,
@@ -49,6 +53,8 @@ def budget(
 
     if unset and (person is None or amount is not None):
         raise SpecError("unset", "is of one person, and sets no amount", "give --person alone")
+    if per is not None and (person is not None or amount is None):
+        raise SpecError("per", "is a budget of every person", "give --set, and no --person")
     if delta is not None and amount is None:
         raise SpecError("delta", "is given without a budget", "give --set as well")
     # a bad amount is refused before the file of a ledger is made
@@ -56,7 +62,9 @@ def budget(
     with Budgets.open(
         ledger, create=amount is not None, unit=unit, key=None if key_file is None else Key.load(key_file)
     ) as budgets:
-        if asked is not None:
+        if asked is not None and per is not None:
+            budgets.set_per(per, asked[0], delta=asked[1], zone=zone)  # pyright: ignore[reportArgumentType]
+        elif asked is not None:
             budgets.set(asked[0], person=person, delta=asked[1])
         if unset and person is not None:
             budgets.unset(person)
@@ -82,8 +90,14 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
     account = None if person is None else budgets.account(person)
     totals = budgets.totals()
     default = _epsilon_and_delta(budgets.default, budgets.default_delta)
+    each = (
+        ""
+        if (limit := budgets.per) is None
+        else f"; per {limit.period} ({limit.zone}) " + _epsilon_and_delta(limit.epsilon, limit.delta)
+    )
     typer.echo(
-        f"{budgets.file}: {unit}; default budget {default}; persons: {totals.persons:,}; rows: {totals.rows_said}"
+        f"{budgets.file}: {unit}; default budget {default}{each}; persons: {totals.persons:,}; "
+        f"rows: {totals.rows_said}"
     )
     console = Console()
     if person is not None:
@@ -139,12 +153,15 @@ def _payment_table(payments: Sequence[Payment]) -> Table:
 
     from dxopt.release.budgets.accounts import amount_text, printable
 
-    table = Table("release", "last paid (UTC)", "rows", "draws", "each", "in all", box=None, pad_edge=False)
+    periods = any(one.period for one in payments)
+    when = ["period"] if periods else []
+    table = Table("release", *when, "last paid (UTC)", "rows", "draws", "each", "in all", box=None, pad_edge=False)
     for one in payments:
         name = escape(printable(one.release)) + ("" if one.finished else " (not finished)")
         cost = _epsilon_and_delta(one.cost, one.cost_delta)
         time, draws = one.last[:16].replace("T", " "), escape(printable(one.draws))
-        table.add_row(name, time, f"{one.rows:,}", draws, amount_text(one.level), cost)
+        period = [escape(printable(one.period))] if periods else []
+        table.add_row(name, *period, time, f"{one.rows:,}", draws, amount_text(one.level), cost)
     return table
 
 
@@ -163,19 +180,21 @@ _ACCOUNT = (
     ("spent", "left", "budget", "spent_delta", "left_delta", "budget_delta"),
 )
 _PAYMENT = (
-    ("release", "first", "last", "rows", "finished", "keyed", "key"),
+    ("release", "period", "first", "last", "rows", "finished", "keyed", "key"),
     ("level", "level_delta", "cost", "cost_delta"),
 )
 
 
 def _print_json(budgets: Budgets, person: str | None) -> None:
     """Print all accounts, or one with its payments, as JSON. Amounts are doubles, and exactly as text."""
-    totals = budgets.totals()
+    totals, limit = budgets.totals(), budgets.per
+    per = {} if limit is None else _json_amounts(budget=limit.epsilon, budget_delta=limit.delta)
     content: dict[str, Any] = {
         "ledger": str(budgets.file),
         "unit": budgets.unit,
         "hashed": budgets.hashed,
         "default": _json_amounts(budget=budgets.default, budget_delta=budgets.default_delta),
+        "per": None if limit is None else {"period": limit.period, "zone": limit.zone, **per},
         "rows": totals.rows,
         "rows_keyed": totals.keyed,
         "unfinished": list(totals.unfinished),

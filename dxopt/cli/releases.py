@@ -34,6 +34,8 @@ _ENCODING = "Encoding of CSV, such as cp1252; UTF-8, UTF-16 or UTF-32 otherwise.
 _HEADER = "Whether the first line of CSV names the columns; otherwise it does, unless it looks like data."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
 _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
+_TIME = "Column of when a row was, for a ledger with a budget by period: 2026-01-31, or 2026-01-31T12:00:00+01:00."
+_PER = "Period of the ledger's budgets (day, week, month, year), to be told if it has another one, or none."
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
 _OVER_BUDGET = "What becomes of rows that a person cannot pay for: refuse, or drop all but the first that are paid."
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
@@ -125,6 +127,8 @@ def apply_table(
     header: Annotated[bool | None, typer.Option("--header/--no-header", help=_HEADER)] = None,
     key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
     person: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
+    time: Annotated[str | None, typer.Option(help=_TIME)] = None,
+    per: Annotated[str | None, typer.Option(metavar="PERIOD", help=_PER)] = None,
     release: Annotated[str | None, typer.Option(help=_RELEASE)] = None,
     ledger: Annotated[Path | None, typer.Option(help=_LEDGER)] = None,
     ledger_key: Annotated[Path | None, typer.Option(help=_LEDGER_KEY)] = None,
@@ -178,6 +182,8 @@ def apply_table(
                 person=person,
                 ledger=budgets,
                 over_budget=over_budget,  # pyright: ignore[reportArgumentType]
+                time=time,
+                per=per,
                 key=key,
                 release=release,
                 progress=True,

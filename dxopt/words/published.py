@@ -112,10 +112,12 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
     unit = per(said.privacy.unit)
     cost = f"epsilon {epsilon:.10g} {unit}"
     if paid.default is None or paid.default_rows is None:
-        return f"Each row was paid for, with {cost}, from the budget that was set for its person."
+        text = f"Each row was paid for, with {cost}, from the budget that was set for its person."
+        return f"{text}{_period_text(paid, unit)}"
     text = (
         f"Each row was paid for, with {cost}, from the budget of its person: unless another was set, "
         f"epsilon {paid.default:.10g} {unit} in all, which pays for {counted(paid.default_rows, 'such rows')}."
+        f"{_period_text(paid, unit)}"
     )
     if near is None or said.draws.keyed:
         return text
@@ -124,6 +126,18 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
     return (
         f"{text} Together they change the odds between {histories('such positions', near.radius, said.privacy.unit)} "
         f"by a factor of at most {rows}{more}."
+    )
+
+
+def _period_text(paid: Paid, unit: str) -> str:
+    """Return what a person may spend in each period, beside the budget in all; "" without budgets by period."""
+    found = paid.in_period
+    if found is None:
+        return ""
+    rows = "" if found.rows is None else f", which pays for {counted(found.rows, 'rows')}"
+    return (
+        f" In each {found.period} ({found.zone}, by column {found.time!r}) at most epsilon {found.budget:.10g} {unit}"
+        f"{rows}."
     )
 
 

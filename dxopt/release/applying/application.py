@@ -169,6 +169,8 @@ def apply(
     person: str | None = None,
     ledger: Budgets | None = None,
     over_budget: Literal["refuse", "drop"] = "refuse",
+    time: str | None = None,
+    per: str | None = None,
     key: Key | None = None,
     release: str | None = None,
     progress: Shares | bool | None = None,
@@ -207,6 +209,11 @@ def apply(
     over_budget : {"refuse", "drop"}
         Treatment of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
         first rows of each person are kept in the order of the data, as many as the budget pays for.
+    time : str, optional
+        The column of when a row was, for a ledger with budgets by period (`Budgets.set_per`): times, or text as in
+        ISO 8601, which is of the ledger's time zone where it has no offset.
+    per : {"day", "week", "month", "year"}, optional
+        The period of the ledger's budgets, to be told if it has another one, or none.
     key : Key, optional
         Draws that can be repeated: the same person at the same secret gets the same report, in all data of a release.
         For secrets that stay: different reports of a person prove different secrets, however close they are.
@@ -244,12 +251,12 @@ def apply(
     """
     also = _group("columns", columns, Columns)
     where = {"lat": lat, "lon": lon, "x": also.x, "y": also.y, "column": column, "label": also.label}
-    for field, name in {**where, "person": person}.items():
+    for field, name in {**where, "person": person, "time": time}.items():
         required(field, name, str | None, "give the name of a column, as text")
-    asked = (*where.values(), person, *(also.keep or ()), *also.drop)
+    asked = (*where.values(), person, time, *(also.keep or ()), *also.drop)
     named = [name for name in asked if name is not None]
     options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
-    options["persons"] = Persons.of(person, key, release, ledger, over_budget)
+    options["persons"] = Persons.of(person, key, release, ledger, over_budget, time, per)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
     keys = ("delimiter", "decimal", "encoding", "header")
     dialect = Dialect(**{key: getattr(also, key) for key in keys})

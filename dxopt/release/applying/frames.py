@@ -120,9 +120,9 @@ class Frame:
         """The columns, as Arrow or as pandas has them."""
         return {name: _stored(self._frame[name]) for name in self.names}
 
-    def persons(self, plan: Plan) -> Any:
-        """Return the column of persons, or None where none are asked for."""
-        return None if plan.persons is None else each(self._frame[plan.persons.column].to_native(), "person")
+    def listed(self, name: str | None, field: str) -> Any:
+        """Return the cells of a column, such as that of persons, or None where none is asked for."""
+        return None if name is None else each(self._frame[name].to_native(), field)
 
     def fingerprints(self) -> Fingerprints:
         """Return a number for each row, the same for rows that are the same in every column."""
@@ -306,24 +306,28 @@ def apply_to_frame(
     columns = frame.values(plan)
     hidden = frame.hidden(plan)
     layout = plan.layout(frame.names, hidden)
-    frame.require_plain([*plan.where.names, *([plan.persons.column] if plan.persons else []), *layout.order])
+    frame.require_plain([*plan.where.names, *(plan.persons.columns if plan.persons else []), *layout.order])
     unnamed = plan.unnamed(frame.names, hidden)
     beside = Beside()
     tally = plan.tally("row")
     size = len(frame)
     kept = np.zeros(size, dtype=bool)
-    named = frame.persons(plan)
+    asked = plan.persons
+    named = frame.listed(None if asked is None else asked.column, "person")
+    times = frame.listed(None if asked is None else asked.time, "time")
     secrets = []
     persons: list[str] = []
+    periods: list[str] = []
     for start in range(0, size, ROWS):
         some = slice(start, min(start + ROWS, size))
         lines = np.arange(some.start, some.stop) + 1
         values = [column[some] for column in columns]
-        part = plan.settle(values, named and named[some], lines, tally)
+        part = plan.settle(values, named and named[some], times and times[some], lines, tally)
         beside.look(((name, frame.column(name, some)) for name in unnamed), values)
         kept[some] = part.kept
         secrets.append(part.secrets)
         persons += part.persons
+        periods += part.periods
         tell(f"checking, {some.stop:,} rows", some.stop / size)
     tally.require()
     beside.require()
@@ -331,7 +335,7 @@ def apply_to_frame(
         repeats = Repeats()
         repeats.add(frame.fingerprints()[kept])
         repeats.warn("row")
-    settled = Settled(kept, np.concatenate(secrets), persons)
+    settled = Settled(kept, np.concatenate(secrets), persons, periods)
     needed = Needed(plan)
     needed.add(settled)
     payment = Payment.of(plan, needed, f"apply {token_hex(16)}", tally)

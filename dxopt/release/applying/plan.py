@@ -28,8 +28,9 @@ from dxopt.release.applying.column_mapping import (
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.place_like import is_code, looks_like_place
 from dxopt.release.applying.row_checks import Tally
-from dxopt.release.budgets.charges import Level
+from dxopt.release.budgets.affording import Level, Pair
 from dxopt.release.budgets.ledger_file import Tags
+from dxopt.release.budgets.periods import ALWAYS
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, no_such_column, require_header
 from dxopt.runtime.identity import identity
@@ -115,12 +116,19 @@ class Settled:
     """The rows that are kept, before anything is drawn, of data that may still be refused by `tally.require`.
 
     `kept` is a mask `(k,)` of all rows. `secrets` and `persons` `(j,)` are those of the kept rows alone; a person is
-    "" where the row names nobody, and the list is empty if the plan has no column of persons.
+    "" where the row names nobody, and the list is empty if the plan has no column of persons. So is that of `periods`
+    without budgets by period.
     """
 
     kept: NDArray[np.bool_]
     secrets: NDArray[np.int64]
     persons: list[str]
+    periods: list[str]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Persons and periods of the rows."""
+        return list(zip(self.persons, self.periods or [ALWAYS] * len(self.persons), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +175,7 @@ class Plan:
         They are names beyond doubt where the data are `named`.
         """
         header, where = self.columns.header, self.where
-        asked = [*where.names, *([] if self.persons is None else [self.persons.column])]
+        asked = [*where.names, *([] if self.persons is None else self.persons.columns)]
         require_header(names, asked, header, proven=named)
         labelled = where.kind == "label" and self.table.space.naming.with_label(where.names[0]) is not None
         if labelled and header is None:
@@ -178,6 +186,7 @@ class Plan:
         wanted = {
             "columns": () if where.geometry else where.names,
             "person": () if self.persons is None else (self.persons.column,),
+            "time": () if self.persons is None or self.persons.time is None else (self.persons.time,),
             "keep": self.columns.keep or (),
             "drop": self.columns.drop,
         }
@@ -201,20 +210,35 @@ class Plan:
         """Return a new counter of rows under the policy for those outside; `noun` is what its errors call a row."""
         return Tally(self.snapper, self.outside, noun)
 
-    def settle(self, values: Sequence[Any], persons: Any, lines: NDArray[np.int64], tally: Tally) -> Settled:
-        """Return the secrets and persons of the rows that are kept, and count all rows in the tally.
+    def settle(
+        self, values: Sequence[Any], persons: Any, times: Any, lines: NDArray[np.int64], tally: Tally
+    ) -> Settled:
+        """Return the secrets, persons and periods of the rows that are kept, and count all rows in the tally.
 
-        Nothing is refused here, not even a row that names nobody: the caller calls `tally.require` once all rows are
-        counted. `lines` are the numbers of the rows for its errors; `persons` is None if the plan has none.
+        Only a row without a usable time is refused here, not even one that names nobody: the caller calls
+        `tally.require` once all rows are counted. `lines` are the numbers of the rows for errors; `persons` and
+        `times` are None if the plan has none.
         """
         snapped = self.snapper.snap(values)
         kept = tally.add(lines, list(values), snapped)
         if persons is None:
-            return Settled(kept, snapped.index[kept], [])
+            return Settled(kept, snapped.index[kept], [], [])
         decimal = self.columns.decimal
         texts = [identity(person, decimal=decimal) for person, one in zip(persons, kept.tolist(), strict=True) if one]
         tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
-        return Settled(kept, snapped.index[kept], texts)
+        return Settled(kept, snapped.index[kept], texts, self._periods(times, kept, lines, tally))
+
+    def _periods(self, times: Any, kept: NDArray[np.bool_], lines: NDArray[np.int64], tally: Tally) -> list[str]:
+        """Return the periods of the rows that are kept; none without budgets by period."""
+        limit = None if self.persons is None else self.persons.limit
+        periods = []
+        for line, time, one in zip(lines.tolist(), times or (), kept.tolist(), strict=times is not None):
+            if one and limit is not None:
+                try:
+                    periods.append(limit.name(time))
+                except SpecError as error:
+                    raise error.at("time", f"of {tally.noun} {line:,} {error.wrong}") from None
+        return periods
 
     def drawn(self, settled: Settled) -> NDArray[np.int64]:
         """Draw one report for each secret, with the table's exact probabilities; with a key the same each time."""
@@ -239,11 +263,11 @@ class Plan:
 
 
 class Needed:
-    """Counter of what is to be paid for: `rows` of each person, or with a key `draws`, persons by their tags."""
+    """Counter of what is to be paid for: `rows` of persons in periods, or with a key `draws`, these by their tags."""
 
     def __init__(self, plan: Plan) -> None:
-        self.rows: Counter[str] = Counter()
-        self.draws: dict[bytes, str] = {}
+        self.rows: Counter[Pair] = Counter()
+        self.draws: dict[bytes, Pair] = {}
         self._plan = plan
 
     def add(self, settled: Settled) -> None:
@@ -251,9 +275,10 @@ class Needed:
         persons = self._plan.persons
         if persons is not None and persons.ledger is not None and persons.key is not None:
             tags = persons.tags(self._plan.table, settled.secrets, settled.persons)
-            self.draws.update(zip(tags or (), settled.persons, strict=True))
+            for tag, pair in zip(tags or (), settled.pairs, strict=True):
+                self.draws.setdefault(tag, pair)  # the first row of a draw is the one that pays
         else:
-            self.rows.update(settled.persons)
+            self.rows.update(settled.pairs)
 
 
 @dataclass(eq=False)
@@ -261,16 +286,17 @@ class Payment:
     """The run of a ledger that pays for the rows of a plan, one chunk after another.
 
     `name` is that by which a run that was stopped is found again. `rest` is how many rows of each person are still to
-    be kept, if rows may be left out. `run` is the token of the ledger, and `row` the number of the next row:
-    those that are left out have numbers too, which no other row has whatever is left when the run goes on. `charged`
-    counts the others. `stage` says what is left of a run that is stopped: one that goes on, one to publish, or none.
+    be kept, in all and in each period, if rows may be left out. `run` is the token of the ledger, and `row` the
+    number of the next row: those that are left out have numbers too, which no other row has whatever is left when the
+    run goes on. `charged` counts the others. `stage` says what is left of a run that is stopped: one that goes on,
+    one to publish, or none.
     """
 
     plan: Plan
     persons: Persons
     ledger: Budgets
     name: str
-    rest: dict[str, int] = field(default_factory=dict)
+    rest: dict[Pair, int] = field(default_factory=dict)
     run: str = ""
     row: int = 0
     charged: int = 0
@@ -292,26 +318,27 @@ class Payment:
         if persons is None or persons.ledger is None:
             return None
         payment = cls(plan, persons, persons.ledger, name)
+        persons.require_names({person for person, _ in (*needed.rows, *needed.draws.values())})
         if needed.rows:
             payment.rest = payment._affordable(needed.rows)
         if needed.draws:
             payment.ledger._require_affordable(needed.draws, plan.cost)
         if payment.dropping:
-            rest = payment.rest
-            tally.add_unpaid([rows - rest[person] for person, rows in needed.rows.items() if rows > rest[person]])
+            rows = Counter(person for (person, _), many in needed.rows.items() for _ in range(many))
+            rest = {person: payment.rest[person, ALWAYS] for person in rows}
+            tally.add_unpaid([many - rest[person] for person, many in rows.items() if many > rest[person]])
         # the name has a digest of the data, which no ledger keeps once the run is finished
         release = persons.release or f"{payment.name.rpartition(' ')[0]} {token_hex(16)}"
         payment.run = payment.ledger.begin(payment.name, release=release)
         return payment
 
-    def _affordable(self, needed: Counter[str]) -> dict[str, int]:
-        """Return how many of the rows `needed` each person can afford."""
+    def _affordable(self, needed: Counter[Pair]) -> dict[Pair, int]:
+        """Return how many of the rows `needed` each person can afford, in all and in each period."""
         cost = self.plan.cost
-        level = {"level": cost.epsilon, "delta": cost.delta, "unit": cost.unit, "run": self.name}
         try:
-            found = self.ledger.affordable(needed, **level, drop=self.dropping)
-            if not any(found.values()):
-                self.ledger.affordable(needed, **level)  # refuses, where any row was needed
+            found = self.ledger._affordable(needed, cost, self.name, drop=self.dropping)
+            if not any(found[person, ALWAYS] for person, _ in needed):
+                self.ledger._affordable(needed, cost, self.name, drop=False)  # refuses, where any row was needed
         except BudgetExceeded as error:
             drop = Option("over_budget", "drop")
             fix = ("set larger budgets, or take a smaller epsilon: ", drop, " would leave no row")
@@ -333,7 +360,8 @@ class Payment:
         drawn = Tags.of(tags, self.persons.key, len(paid.persons))
         try:
             if paid.persons:
-                self.ledger._charge(self.run, numbers, paid.persons, self.plan.cost, drawn)
+                periods = None if self.persons.limit is None else paid.periods
+                self.ledger._charge(self.run, numbers, paid.persons, self.plan.cost, drawn, periods)
         except BudgetExceeded:
             self.give_up()
             raise
@@ -360,14 +388,19 @@ class Payment:
     def _payable(self, settled: Settled) -> Settled:
         """Return the first rows of each person, as many as can be paid for."""
         payable = np.zeros(len(settled.persons), dtype=bool)
-        for row, person in enumerate(settled.persons):
-            if self.rest.get(person, 0):
-                self.rest[person] -= 1
+        for row, (person, period) in enumerate(settled.pairs):
+            budgets = {(person, ALWAYS), (person, period)}
+            if all(self.rest.get(budget, 0) for budget in budgets):
                 payable[row] = True
+                for budget in budgets:
+                    self.rest[budget] -= 1
         kept = settled.kept.copy()
         kept[kept] = payable  # of the rows kept so far, those that are paid for
-        persons = [person for person, pays in zip(settled.persons, payable.tolist(), strict=True) if pays]
-        return Settled(kept, settled.secrets[payable], persons)
+        persons, periods = (
+            [one for one, pays in zip(several, payable.tolist(), strict=True) if pays] if several else []
+            for several in (settled.persons, settled.periods)
+        )
+        return Settled(kept, settled.secrets[payable], persons, periods)
 
 
 def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, Prior]:

@@ -61,7 +61,7 @@ class Tally:
         required_choice("outside", policy, OUTSIDE_POLICIES)
         self._snapper = snapper
         self._policy = policy
-        self._noun = noun
+        self.noun = noun
         self.rows = 0
         self.dropped: list[int] = []
         self.moved = Moved()
@@ -149,7 +149,7 @@ class Tally:
         if self._policy == "refuse" and self._counts[OUTSIDE]:
             raise self._outside()
         if self._without:
-            rows = listed(self._nameless, self._noun, self._without)
+            rows = listed(self._nameless, self.noun, self._without)
             wrong = f"{self._without:,} of {self.rows:,} rows ({rows}) name nobody"
             raise SpecError("person", wrong, "name a person in each row, or remove it")
         if not self._counts[GOOD]:
@@ -180,7 +180,7 @@ class Tally:
         """Return the start of a sentence about rows of one kind: "2 of 9 rows (lines 3, 5) are"."""
         count = int(self._counts[kind])
         verb = "is" if count == 1 else "are"
-        return f"{count:,} of {self.rows:,} rows ({listed(self._first[kind], self._noun, count)}) {verb}"
+        return f"{count:,} of {self.rows:,} rows ({listed(self._first[kind], self.noun, count)}) {verb}"
 
 
 def listed(lines: Iterable[int], noun: str, count: int) -> str:

@@ -23,6 +23,7 @@ from dxopt.verify.published.sidecar import (
     Noun,
     Output,
     Paid,
+    PaidInPeriod,
     PriorOfRadii,
     Privacy,
     Radius,
@@ -120,13 +121,23 @@ def _paid(plan: Plan, tally: Tally, run: tuple[str, ...] | None) -> Paid | None:
     persons = plan.persons
     if persons is None or persons.ledger is None:
         return None
-    default = persons.ledger.default
+    default, limit = persons.ledger.default, persons.limit
+    in_period = None
+    if limit is not None and persons.time is not None:
+        rows = _rows_for(plan, limit.epsilon)
+        in_period = PaidInPeriod(persons.time, limit.period, limit.zone, float(limit.epsilon), rows)
     return Paid(
         person=persons.column,
         over_budget=plan.over_budget,
         default=None if default is None else float(default),
-        default_rows=None if default is None or not plan.table.epsilon else default // Fraction(plan.table.epsilon),
+        default_rows=None if default is None else _rows_for(plan, default),
+        in_period=in_period,
         rows_left_out=tally.unpaid_rows,
         persons_left_out=tally.unpaid_persons,
         run=run,
     )
+
+
+def _rows_for(plan: Plan, budget: Fraction) -> int | None:
+    """Return the number of rows that a budget pays for; None where they cost nothing."""
+    return budget // Fraction(plan.table.epsilon) if plan.table.epsilon else None

@@ -89,6 +89,8 @@ class Payment(Shown):
         True if the rows were drawn with a key.
     key : str or None
         The fingerprint of that key, where it is known.
+    period : str
+        Period that the rows are of, such as "2026-01-31", in a ledger that has budgets by period; else "".
     """
 
     release: str
@@ -100,6 +102,7 @@ class Payment(Shown):
     finished: bool
     keyed: bool = False
     key: str | None = None
+    period: str = ""
 
     @property
     def draws(self) -> str:

@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import DxoptError, SpecError
+from dxopt.errors import SpecError
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import Amount, amount_of
-from dxopt.release.budgets import charges
-from dxopt.release.budgets.accounts import Account, Payment, Totals, compose_payments
-from dxopt.release.budgets.charges import Level, Purse
+from dxopt.release.budgets import affording, balances, charges, runs
+from dxopt.release.budgets.affording import Level, Pair
 from dxopt.release.budgets.ledger_file import LedgerFile, Tags, mark, stored, text
+from dxopt.release.budgets.open_ledger import OpenLedger
+from dxopt.release.budgets.periods import ALWAYS, Period, PerPeriod
+from dxopt.release.budgets.purse import Purse
 from dxopt.release.keys import Key
-from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.identity import each
 from dxopt.runtime.reading import as_path
 
 if TYPE_CHECKING:
-    from dxopt.analysis.composition import Composition
-    from dxopt.release.tables.table import IntegerTable
+    pass
 
 
-class Budgets(Shown):
+class Budgets(OpenLedger):
     """A ledger on disk: what each person or device may spend on releases, and has spent.
 
     Levels add up, ε and δ each (composition; Cha13 for metrics). Amounts are rationals, and their sums exact. A
@@ -49,10 +48,6 @@ class Budgets(Shown):
     ...     print(paid, [float(left) for left in budgets.left(["ann", "bob"])])
     [True, True] [0.0, 1.0]
     """
-
-    def __init__(self, file: LedgerFile, key: Key | None) -> None:
-        self._file = file
-        self._key = key
 
     @classmethod
     def open(
@@ -104,153 +99,12 @@ class Budgets(Shown):
                 with opened._file.writing() as db:
                     if unit is not None:
                         charges.keep_unit(db, unit)
-                    if budget is not None and charges.default_of(db)[0] is None:
+                    if budget is not None and balances.default_of(db)[0] is None:
                         charges.set_default(db, budget, Fraction(0))
         except BaseException:
             opened.close()
             raise
         return opened
-
-    @property
-    def file(self) -> Path:
-        """Path of the ledger."""
-        return self._file.file
-
-    @property
-    def unit(self) -> str | None:
-        """Unit of levels, such as "per km"; None before the first charge."""
-        with self._file.reading() as db:
-            return charges.setting(db, "unit")
-
-    @property
-    def hashed(self) -> bool:
-        """True if persons are stored as keyed hashes."""
-        return self._key is not None
-
-    @property
-    def default(self) -> Fraction | None:
-        """Default ε budget, for persons who have none of their own; None if no default is set."""
-        with self._file.reading() as db:
-            return charges.default_of(db)[0]
-
-    @property
-    def default_delta(self) -> Fraction | None:
-        """Default δ budget, for persons who have none of their own; None if no default is set."""
-        with self._file.reading() as db:
-            return charges.default_of(db)[1]
-
-    def left(self, persons: Sequence[str]) -> list[Fraction]:
-        """Return the amount that each person may still spend `(k,)`; 0 without a budget."""
-        return [account.left for account in self._accounts(persons)]
-
-    def account(self, person: str) -> Account:
-        """Return the account of a person, also of one who is not in the ledger yet.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
-        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
-        ...     account = budgets.account("ann")
-        ...     print(float(account.budget), float(account.spent), float(account.left))
-        2.0 0.5 1.5
-        """
-        return self._accounts([person])[0]
-
-    def accounts(self) -> list[Account]:
-        """Return all accounts, those with the least left first, and by name where that is equal.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
-        ...     paid = [budgets.pay(person, 0.5, unit="per km", release="May") for person in ("ann", "bob", "ann")]
-        ...     print([(account.person, float(account.left)) for account in budgets.accounts()])
-        [('ann', 1.0), ('bob', 1.5)]
-        """
-        with self._file.reading() as db:
-            found = [account for _, account in charges.each_account(db)]
-        return sorted(found, key=lambda account: (account.left, account.person))
-
-    def history(self, person: str) -> list[Payment]:
-        """Return the payments of a person, in the order of time.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> budgets = dx.Budgets.open("budget.sqlite", create=True, default=2)
-        >>> paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
-        >>> print([(payment.release, float(payment.cost)) for payment in budgets.history("ann")])
-        [('Monday', 0.5)]
-        >>> budgets.close()
-        """
-        with self._file.reading() as db:
-            return charges.history(db, stored([person], self._key)[0])
-
-    def composed(self, person: str, tables: Mapping[str, IntegerTable], *, pairs: str = "all") -> Composition:
-        """Compose what a person has paid for as (ε, δ): less than the sum of levels for many releases.
-
-        The δ of each ε is that of the tables' reports drawn together, as `dx.compose` computes it. It holds for draws
-        about one secret that stays, as a home or a count does. For a person who moves, levels add up, as the ledger
-        has it: budgets are always refused by sums. With a key a secret has one report, which is paid for once: who
-        has paid twice in a release has two secrets there, and is refused here (docs/theory/proofs.md).
-
-        Parameters
-        ----------
-        person : str
-        tables : mapping
-            The integer table of each release, by its name.
-        pairs : {"all", "adjacent"}
-            See `dx.compose`.
-
-        Raises
-        ------
-        SpecError
-            If the person has paid for nothing, or for two secrets under one key; or a release has no table, or one of
-            another level.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=0.5))
-        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
-        ...     paid = [budgets.pay("ann", table.epsilon, unit="per unit", release="May") for day in range(4)]
-        ...     print(round(budgets.composed("ann", {"May": table}).epsilon(0.01).epsilon, 3))
-        1.966
-        """
-        return compose_payments(self.history(person), tables, pairs)
-
-    def totals(self) -> Totals:
-        """Return the ledger in a few numbers.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
-        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
-        ...     totals = budgets.totals()
-        ...     print(totals.persons, totals.rows, float(totals.spent))
-        1 1 0.5
-        """
-        with self._file.reading() as db:
-            return charges.totals(db)
-
-    def check(self) -> None:
-        """Add up the whole ledger again.
-
-        Raises
-        ------
-        SpecError
-            If the file is damaged, or a person has not spent the sum of the payments, or more than the budget.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
-        ...     budgets.check()  # says nothing where the sums are right
-        """
-        with self._file.reading() as db:
-            charges.check(db, self._file.damaged)
 
     def set(self, budget: Amount | str, *, person: str | None = None, delta: Amount | str = 0) -> None:
         """Set, raise or lower a budget: the default one, or that of a person.
@@ -285,6 +139,36 @@ class Budgets(Shown):
                 charges.set_default(db, *amounts)
             else:
                 charges.set_person(db, name, person, *amounts)
+
+    def set_per(self, period: Period, budget: Amount | str, *, delta: Amount | str = 0, zone: str = "UTC") -> None:
+        """Set, raise or lower what each person may spend in each period, beside the budget in all.
+
+        Parameters
+        ----------
+        period : {"day", "week", "month", "year"}
+            Weeks are those of ISO 8601, from Monday to Sunday. A ledger has one kind, from its first payment on.
+        budget, delta : float, int, Fraction or str
+            ε and δ in a period, as in `set`.
+        zone : str
+            Time zone of the calendar, such as "Europe/Paris"; times without an offset are of it.
+
+        Raises
+        ------
+        SpecError
+            If there is no such period or zone, an amount is none, somebody has spent more in a period, or there are
+            payments by other periods.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=10) as budgets:
+        ...     budgets.set_per("month", "4x0.5", zone="Europe/Paris")
+        ...     print(budgets.per.period, float(budgets.per.epsilon))
+        month 2.0
+        """
+        limit = PerPeriod(period, zone, amount_of(budget, "budget"), amount_of(delta, "delta"))
+        with self._file.writing() as db:
+            charges.set_per(db, limit)
 
     def unset(self, person: str) -> None:
         """Give a person the default budget again; SpecError if more than that is spent."""
@@ -322,7 +206,7 @@ class Budgets(Shown):
         called = text(name, "run")
         shown = called if release is None else text(release, "release")
         with self._file.writing() as db:
-            return charges.begin(db, called, shown)
+            return runs.begin(db, called, shown)
 
     def _digest(self, *fields: str) -> str:
         """Return the HMAC-SHA256 of texts, under the key of the ledger or a secret of its own, in hexadecimal."""
@@ -340,14 +224,14 @@ class Budgets(Shown):
             If another process has taken over the run, so that nothing of this one may be published.
         """
         with self._file.writing() as db:
-            number, finished = charges.run_of(db, run)
+            number, finished = runs.run_of(db, run)
             if not finished:  # again is allowed
-                charges.finish(db, number)
+                runs.finish(db, number)
 
     def finished(self, run: str) -> bool:
         """Return whether a run is finished, so that its output may be published; SpecError if it was taken over."""
         with self._file.reading() as db:
-            return charges.run_of(db, run)[1]
+            return runs.run_of(db, run)[1]
 
     def give_up(self, run: str, *, refund: bool, seen: bool = True) -> None:
         """End a run of which nothing was or will be published.
@@ -366,7 +250,7 @@ class Budgets(Shown):
         0.0 ()
         """
         with self._file.writing() as db:
-            charges.give_up(db, run, refund=refund, seen=seen)
+            runs.give_up(db, run, refund=refund, seen=seen)
 
     def affordable(
         self,
@@ -377,6 +261,7 @@ class Budgets(Shown):
         unit: str,
         run: str | None = None,
         drop: bool = False,
+        time: Any = None,
     ) -> dict[str, int]:
         """Return the number of rows each person can afford at one level; nothing is charged.
 
@@ -390,6 +275,8 @@ class Budgets(Shown):
             The name of a run that may be unfinished: what it has paid for is paid for.
         drop : bool
             True if there may be rows that cannot be paid for.
+        time : datetime, date or text, optional
+            Of all the rows, now by default, in a ledger with budgets by period.
 
         Raises
         ------
@@ -406,23 +293,45 @@ class Budgets(Shown):
         {'ann': 2, 'bob': 1}
         """
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
-        charges.require_unit(self.unit, unit)
-        with self._file.reading() as db:
-            paid = {} if run is None else charges.paid_in(db, run)
         names = stored(list(needed), self._key)
         if len(set(names)) < len(names):
             raise SpecError("needed", "has one person under two names", "count the rows of each person once")
-        started = {person: paid.get(name, 0) for person, name in zip(needed, names, strict=True)}
-        return charges.affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
+        period = self._periods(None if time is None else [time], now=True)
+        pairs = {(person, ALWAYS if period is None else period[0]): rows for person, rows in needed.items()}
+        found = self._affordable(pairs, cost, run, drop=drop)
+        return {person: found[person, ALWAYS] for person in needed}
 
-    def _require_affordable(self, draws: Mapping[bytes, str], cost: Level) -> None:
+    def _affordable(self, needed: Mapping[Pair, int], cost: Level, run: str | None, *, drop: bool) -> dict[Pair, int]:
+        """Return the rows that persons can afford in all and in each period, of those `needed` in periods."""
+        persons = list(dict.fromkeys(person for person, _ in needed))
+        names = dict(zip(persons, stored(persons, self._key), strict=True))
         with self._file.reading() as db:
-            charges.require_affordable(db, draws, stored([*draws.values()], self._key), cost)
+            affording.require_unit(balances.setting(db, "unit"), cost.unit)
+            paid = {} if run is None else runs.paid_in(db, run)
+            return affording.count_affordable(db, needed, names, paid, cost, drop=drop)
+
+    def _require_affordable(self, draws: Mapping[bytes, Pair], cost: Level) -> None:
+        """Raise BudgetExceeded unless persons can pay for draws with tags, given as persons and periods."""
+        with self._file.reading() as db:
+            names = stored([person for person, _ in draws.values()], self._key)
+            affording.require_affordable(db, draws, names, cost)
+
+    def _periods(self, times: Sequence[Any] | None, *, now: bool = False) -> list[str] | None:
+        """Return the periods of rows by their times, None in a ledger without budgets by period.
+
+        SpecError where times are given and there are none, or where they are missing, unless `now` stands for them.
+        """
+        limit = self.per
+        if limit is None or times is None:
+            found = [limit.now()] if limit is not None and now else None
+            affording.require_periods(limit, found if times is None else list(times))
+            return found
+        return limit.names(times)
 
     def close_runs(self, name: str | None = None) -> int:
         """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""
         with self._file.writing() as db:
-            return charges.close(db, name)
+            return runs.close(db, name)
 
     def charge(
         self,
@@ -435,6 +344,7 @@ class Budgets(Shown):
         unit: str,
         tags: Sequence[bytes | None] | None = None,
         key: Key | None = None,
+        times: Sequence[Any] | None = None,
     ) -> NDArray[np.bool_]:
         """Charge rows of a run, all or none; those that it has paid for before it was killed not again.
 
@@ -453,6 +363,8 @@ class Budgets(Shown):
             once at each level, so that what is spent, and a refusal, tell how many distinct secrets there were.
         key : Key, optional
             Of these draws. The ledger keeps its fingerprint, for `history` and `composed`, and never the key.
+        times : (k,) sequence of datetime, date or text, optional
+            Of the rows, in a ledger with budgets by period.
 
         Returns
         -------
@@ -480,13 +392,25 @@ class Budgets(Shown):
         first = checked_count("first", first, 0)
         persons = each(persons, "persons")
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
-        return self._charge(run, range(first, first + len(persons)), persons, cost, Tags.of(tags, key, len(persons)))
+        drawn = Tags.of(tags, key, len(persons))
+        moments = None if times is None else each(times, "times")
+        if moments is not None and len(moments) != len(persons):
+            raise SpecError("times", f"are {len(moments)} for {len(persons)} rows", "give one for each row")
+        return self._charge(run, range(first, first + len(persons)), persons, cost, drawn, self._periods(moments))
 
-    def _charge(self, run: str, numbers: Sequence[int], persons: list[Any], cost: Level, drawn: Tags | None) -> Any:
+    def _charge(
+        self,
+        run: str,
+        numbers: Sequence[int],
+        persons: list[Any],
+        cost: Level,
+        drawn: Tags | None,
+        periods: Sequence[str] | None,
+    ) -> NDArray[np.bool_]:
         """Charge rows of a run as `charge` does; `numbers` are theirs in it, rising."""
         names = stored(persons, self._key)
         with self._file.writing() as db:
-            return charges.charge(db, charges.running(db, run), numbers, persons, names, cost, drawn)
+            return charges.charge(db, runs.running(db, run), numbers, persons, names, cost, drawn, periods)
 
     def pay(
         self,
@@ -498,6 +422,7 @@ class Budgets(Shown):
         release: str,
         tag: bytes | None = None,
         key: Key | None = None,
+        time: Any = None,
     ) -> bool:
         """Charge one person for one draw, such as one answer of a server; False if its tag was paid for before.
 
@@ -511,6 +436,8 @@ class Budgets(Shown):
             draw give the one that it is made of.
         tag, key : bytes and Key, optional
             For repeatable draws, as in `charge`.
+        time : datetime, date or text, optional
+            Of the draw, now by default, in a ledger with budgets by period.
 
         Raises
         ------
@@ -530,8 +457,10 @@ class Budgets(Shown):
         names = stored([person], self._key)
         drawn = Tags.of(None if tag is None else [tag], key, 1)
         called = text(release, "release")
+        period = self._periods(None if time is None else [time], now=True)
         with self._file.writing() as db:
-            return bool(charges.charge(db, charges.open_ended(db, called), None, [person], names, cost, drawn)[0])
+            run = runs.open_ended(db, called)
+            return bool(charges.charge(db, run, None, [person], names, cost, drawn, period)[0])
 
     def purse(self, person: str, *, unit: str, release: str) -> Purse:
         """Return the purse of one person, from which a stream of `dx.traces` pays draw by draw.
@@ -548,53 +477,3 @@ class Budgets(Shown):
         """
         stored([person], self._key)  # refuses what is no name now, not at the first draw
         return Purse(self, person, unit, text(release, "release"))
-
-    def close(self) -> None:
-        """Close the file; a block `with` does that by itself."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _summary(self) -> str:
-        return str(self.file)
-
-    def _lines(self) -> Lines:
-        try:
-            totals, default, unit = self.totals(), self.default, self.unit
-        except DxoptError as error:
-            # closed, of another process, or in use: whoever looks at it is told so
-            return [("ledger", str(self.file)), ("not read", str(error))]
-        return [
-            ("ledger", str(self.file)),
-            ("levels are", unit or "of no unit yet"),
-            ("default budget", "none" if default is None else f"{float(default):.3g}"),
-            *totals._lines(),
-        ]
-
-    def __str__(self) -> str:
-        return repr(self)
-
-    def _accounts(self, persons: Sequence[str]) -> list[Account]:
-        """Return the account of each person `(k,)`; of those who are not in the ledger, one with nothing spent."""
-        names = stored(persons, self._key)
-        with self._file.reading() as db:
-            known = {account.person: account for _, account in charges.find(db, list(dict.fromkeys(names)))}
-            default = charges.default_of(db)
-        return [known.get(name) or Account(name, *default, own=False) for name in names]
-
-    def _require_key(self) -> None:
-        """Raise SpecError unless the key given is that which the ledger was made with, or neither has one."""
-        with self._file.reading() as db:
-            kept = charges.setting(db, "key")
-        if kept != mark(self._key):
-            wrong = f"is not that of {self.file}" if kept else f"is given, but {self.file} stores persons as they are"
-            fix = "open the ledger without a key"
-            if kept and self._key is None:
-                wrong = f"is missing: {self.file} stores persons as hashes"
-            raise SpecError("key", wrong, "give the key that the ledger was made with" if kept else fix)

@@ -1,55 +1,65 @@
-"""Read and change a ledger within one transaction: charges, runs, budgets, totals and histories, in SQL."""
+"""Change a ledger within one transaction, in SQL: charges and budgets; and add it up again."""
 
 from __future__ import annotations
 
-import re
 import secrets
 import sqlite3
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
-from operator import index
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, SpecError
-from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
-from dxopt.release.budgets.accounts import Account, Payment, Totals, amount_text, sufficient_text, texts_of_shortfall
-from dxopt.release.budgets.ledger_file import NEW, Tags, is_stored, key_of_payment, text
+from dxopt.errors import SpecError
+from dxopt.numerics.exact_rational import as_text, float_above
+from dxopt.release.budgets.accounts import Account, amount_text
+from dxopt.release.budgets.affording import (
+    Level,
+    affordable,
+    refusal,
+    require_periods,
+    require_unit,
+    spent_after,
+)
+from dxopt.release.budgets.balances import (
+    SETTINGS,
+    UNFINISHED,
+    accounts_in,
+    default_of,
+    each_account,
+    find,
+    per_period,
+    rational,
+    setting,
+    spent_in,
+)
+from dxopt.release.budgets.ledger_file import NEW, Tags, is_stored, text
+from dxopt.release.budgets.periods import ALWAYS, PerPeriod
+from dxopt.release.budgets.runs import now
 from dxopt.release.keys import Key
-
-_AT_A_TIME = 500
-"""Parameters of one statement; SQLite takes 999 everywhere."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """Cost of one row: ε and δ, exactly, and their unit."""
-
-    epsilon: Fraction
-    delta: Fraction
-    unit: str
 
 
 @dataclass
 class Found:
-    """An account as it was before a charge, its id, and how many rows it now pays for: in all, and with a key."""
+    """An account as it was before a charge, its id, and how many rows it now pays for by period and key."""
 
     id: int
     account: Account
-    rows: int = 0
-    keyed: int = 0
+    paying: Counter[tuple[str, str]] = field(default_factory=Counter)
 
+    @property
+    def rows(self) -> int:
+        """Number of rows that it now pays for."""
+        return self.paying.total()
 
-def now() -> str:
-    """Return the time in UTC, as "2026-01-31T12:00:00Z"."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    def by_period(self) -> Counter[str]:
+        """Return the number of rows in each period."""
+        found: Counter[str] = Counter()
+        for (period, _), rows in self.paying.items():
+            found[period] += rows
+        return found
 
 
 def charge(
@@ -60,14 +70,18 @@ def charge(
     names: Sequence[str],
     level: Level,
     tags: Tags | None,
+    periods: Sequence[str] | None,
 ) -> NDArray[np.bool_]:
     """Charge rows within a transaction that writes, and return a mask `(k,)` of those that were paid for now.
 
     `numbers` are those of the rows in the run, rising, by which a run that was killed goes on without paying twice;
-    None where rows are single draws. Persons `(k,)` are as errors name them, names `(k,)` as stored.
-    See `Budgets.charge`.
+    None where rows are single draws. Persons `(k,)` are as errors name them, names `(k,)` as stored. `periods` `(k,)`
+    are those of the rows, None in a ledger without budgets by period. See `Budgets.charge`.
     """
     keep_unit(db, level.unit)
+    limit = per_period(db)
+    require_periods(limit, periods)
+    labels = [ALWAYS] * len(names) if periods is None else periods
     texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
     db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
     level_id = db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
@@ -75,25 +89,24 @@ def charge(
 
     # Rows that this run has paid for before it was killed cost nothing.
     paid = np.zeros(len(names), dtype=bool)
-    asked = "SELECT row, person, level, tag FROM rows WHERE run = ? AND row >= ? AND row <= ?"
+    asked = "SELECT row, person, level, tag, period FROM rows WHERE run = ? AND row >= ? AND row <= ?"
     numbered = db.execute(asked, (run, numbers[0], numbers[-1])) if numbers else []
     before = {row: known for row, *known in numbered}
     for at, name in enumerate(names):
         person = found[name]
         tag = None if tags is None else tags.fingerprints[at]
         if numbers is not None and (known := before.get(numbers[at])) is not None:
-            if known != [person.id, level_id, tag]:
+            if known != [person.id, level_id, tag, labels[at]]:
                 wrong = f"{numbers[at]} was charged to another person, at another level or for another draw before"
                 raise SpecError("row", wrong, "give the table as it was, or close the run to begin anew")
             continue
 
         # A tag is written once for a person and a level; where it was there, it was paid for.
-        if tag is not None:
-            if not db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", (person.id, level_id, tag)).rowcount:
-                continue
-            person.keyed += 1
+        tagged = "INSERT OR IGNORE INTO tags VALUES (?, ?, ?)"
+        if tag is not None and not db.execute(tagged, (person.id, level_id, tag)).rowcount:
+            continue
         paid[at] = True
-        person.rows += 1
+        person.paying[labels[at], NEW if tags is None or tag is None else tags.key] += 1
 
     payers = [payer for payer in found.values() if payer.rows]
     short = [payer for payer in payers if not payer.account.allows(*spent_after(payer.account, payer.rows, level))]
@@ -102,12 +115,31 @@ def charge(
         short.sort(key=lambda payer: row_of[payer.account.person])
         person = persons[row_of[short[0].account.person]]
         raise refusal(person, [(payer.account, payer.rows) for payer in short], level)
-    _write(db, run, level_id, payers, level, NEW if tags is None else tags.key)
+    if limit is not None:
+        asked_for = {
+            (persons[at], labels[at]): (found[name].id, found[name].by_period()[labels[at]])
+            for at, name in reversed(list(enumerate(names)))
+            if paid[at]
+        }
+        _require_in_periods(db, dict(reversed(asked_for.items())), level, limit)
+    _write(db, run, level_id, payers, level)
     if numbers is not None:
         drawn = [None] * len(names) if tags is None else tags.fingerprints
-        new = ((run, numbers[at], found[names[at]].id, level_id, drawn[at]) for at in np.flatnonzero(paid).tolist())
-        db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", new)
+        new = (
+            (run, numbers[at], found[names[at]].id, level_id, drawn[at], labels[at])
+            for at in np.flatnonzero(paid).tolist()
+        )
+        db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", new)
     return paid
+
+
+def _require_in_periods(
+    db: sqlite3.Connection, needed: Mapping[tuple[str, str], tuple[int, int]], level: Level, limit: PerPeriod
+) -> None:
+    """Raise BudgetExceeded unless persons can pay for rows within periods; `needed` has their ids, and how many."""
+    accounts = list(accounts_in(db, limit, ((number, name, at) for (name, at), (number, _) in needed.items())))
+    rows = {pair: count for pair, (_, count) in needed.items()}
+    affordable(accounts, rows, dict.fromkeys(rows, 0), level, drop=False, limit=limit)
 
 
 def keep_unit(db: sqlite3.Connection, unit: str) -> None:
@@ -122,70 +154,10 @@ def keep_unit(db: sqlite3.Connection, unit: str) -> None:
         require_unit(kept, unit)
 
 
-def require_unit(kept: str | None, unit: str) -> None:
-    """Raise SpecError if the unit of a ledger, where it has one, is not that of a level."""
-    if kept is not None and kept != unit:
-        wrong = f"is {unit!r}, but the ledger is in {kept!r}"
-        fix = f'keep a ledger for each unit: dxopt budget LEDGER --set AMOUNT --unit "{unit}"'
-        raise SpecError("unit", wrong, fix)
-
-
-def setting(db: sqlite3.Connection, name: str) -> str | None:
-    """Return a setting of the ledger by its name; None if it is not set."""
-    row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    return None if row is None else _as_text(row[0])
-
-
 def secret(db: sqlite3.Connection) -> Key:
     """Return the secret of a ledger, made at its first use; it leaves the ledger in no form but digests."""
     db.execute("INSERT OR IGNORE INTO settings VALUES ('secret', ?)", (secrets.token_hex(32),))
     return Key(bytes.fromhex(setting(db, "secret") or ""))
-
-
-def _as_text(found: Any) -> str:
-    """Return a text that a ledger stores; TypeError, of a damaged one, where it has something else."""
-    if not isinstance(found, str):
-        raise TypeError
-    return found
-
-
-_AMOUNT = re.compile(r"[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
-"""An amount as `as_text` writes it: one of ten letters such as 1e99999999 would have as many digits."""
-
-
-@lru_cache(maxsize=1 << 16)
-def rational(text: str) -> Fraction:
-    """Return an amount from the text that is stored; kept, as many persons have the same ones."""
-    if isinstance(text, str) and _AMOUNT.fullmatch(text):
-        amount = Fraction(text)
-        if amount <= sys.float_info.max and str(amount) == text:
-            return amount
-    raise SpecError("ledger", f"has the amount {str(text)[:40]!r}", "it was altered; take a copy from before")
-
-
-def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
-    """Return the default budget, ε and δ, for persons who have none of their own; None for one that is not set."""
-    epsilon, delta = setting(db, "epsilon"), setting(db, "delta")
-    return None if epsilon is None else rational(epsilon), None if delta is None else rational(delta)
-
-
-def each_account(
-    db: sqlite3.Connection, where: str = "", values: Sequence[str] = ()
-) -> Iterator[tuple[int, Account]]:
-    """Yield the id and the account of each person, or of those that a clause of SQL with its values selects."""
-    default = default_of(db)
-    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
-    for number, person, epsilon, delta, *spent in db.execute(f"SELECT {columns} FROM persons {where}", values):
-        own = epsilon is not None
-        budget = (rational(epsilon), rational(delta)) if own else default
-        yield number, Account(_as_text(person), *budget, own, *map(rational, spent))
-
-
-def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Account]]:
-    """Yield the id and the account of each of the names that is in the ledger; no name may be there twice."""
-    for start in range(0, len(names), _AT_A_TIME):
-        some = names[start : start + _AT_A_TIME]
-        yield from each_account(db, f"WHERE person IN ({', '.join('?' * len(some))})", some)
 
 
 def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
@@ -195,38 +167,8 @@ def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
     return {account.person: Found(at, account) for at, account in find(db, different)}
 
 
-def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:
-    """Return what an account has spent, ε and δ, once it has paid for so many more rows."""
-    return account.spent + rows * level.epsilon, account.spent_delta + rows * level.delta
-
-
-def refusal(person: str, short: Sequence[tuple[Account, int]], level: Level) -> BudgetExceeded:
-    """Return the error that refuses a charge: `short` has the accounts that cannot pay, and the rows asked of each.
-
-    It says what the first, `person`, has left, but not who that is, and what budget would do.
-    """
-    account, count = short[0]
-    asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
-    who = f"{len(short):,} persons have too little left; the first" if short[1:] else "the person"
-    if budget is None:
-        fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
-        return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
-    needed, needed_delta = (max(totals) for totals in zip(*(spent_after(*one, level) for one in short), strict=True))
-    if asked <= left:  # then δ is what is missing
-        asked, left, kind, needed = count * level.delta, account.left_delta, "delta ", needed_delta
-        budget = account.budget_delta or Fraction(0)
-    has, more = texts_of_shortfall(left, asked)
-    rows = f" for {count:,} rows" if count > 1 else ""
-    unit = f" {level.unit}" if not kind else ""
-    wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
-    whom = " for each of them" if len(short) > 1 else ""
-    return BudgetExceeded(
-        person, asked, left, wrong, f"release nothing, or set {kind}{sufficient_text(needed)} or more{whom}"
-    )
-
-
-def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Found], level: Level, key: str) -> None:
-    """Write what payers have spent now, and add to their payments: one for new draws, one for those with `key`."""
+def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Found], level: Level) -> None:
+    """Write what payers have spent now, and add to their payments: one for each period and key of their draws."""
     spent = (
         (as_text(epsilon, "spent"), as_text(delta, "spent"), payer.id)
         for payer in payers
@@ -235,60 +177,19 @@ def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Fou
     db.executemany("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", spent)
     time = now()
     db.executemany(
-        "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (person, run, level, key) "
+        "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (person, run, level, key, period) "
         "DO UPDATE SET rows = rows + excluded.rows, last = excluded.last",
         (
-            (payer.id, run, level_id, drawn, rows, time, time)
+            (payer.id, run, level_id, key, period, rows, time, time)
             for payer in payers
-            for drawn, rows in ((NEW, payer.rows - payer.keyed), (key, payer.keyed))
-            if rows
+            for (period, key), rows in payer.paying.items()
         ),
     )
 
 
-_UNFINISHED = "finished IS NULL AND token IS NOT NULL"
-"""Clause for runs that go on or were killed; single draws are paid in runs without a token, which never end."""
-
-
-def history(db: sqlite3.Connection, name: str) -> list[Payment]:
-    """Return the payments of a person, by the name as stored, in the order of time."""
-    rows = db.execute(
-        "SELECT runs.release, payments.first, payments.last, levels.epsilon, levels.delta, payments.rows, "
-        "runs.finished IS NOT NULL OR runs.token IS NULL, payments.key "
-        "FROM payments JOIN persons ON persons.id = payments.person JOIN runs ON runs.id = payments.run "
-        "JOIN levels ON levels.id = payments.level WHERE persons.person = ? "
-        "ORDER BY payments.first, runs.id, levels.id, payments.key",
-        (name,),
-    )
-    return [
-        Payment(
-            _as_text(release),
-            _as_text(first),
-            _as_text(last),
-            rational(epsilon),
-            rational(delta),
-            index(count),
-            bool(finished),
-            *key_of_payment(_as_text(key)),
-        )
-        for release, first, last, epsilon, delta, count, finished, key in rows
-    ]
-
-
-def totals(db: sqlite3.Connection) -> Totals:
-    """Return a summary of the ledger; see `Budgets.totals`."""
-    spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
-    persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
-    rows = {key: index(count) for key, count in db.execute("SELECT key, sum(rows) FROM payments GROUP BY key")}
-    paid = sum(rows.values())
-    unfinished = db.execute(f"SELECT name FROM runs WHERE {_UNFINISHED} ORDER BY id")
-    names = tuple(_as_text(name) for (name,) in unfinished)
-    return Totals(persons, paid, spent, names, paid - rows.get(NEW, 0))
-
-
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
     """Raise SpecError (`damaged()` if it is not whole) unless accounts, payments, rows, tags and budgets agree."""
-    others = "SELECT 1 FROM settings WHERE name NOT IN ('unit', 'epsilon', 'delta', 'key', 'secret')"
+    others = f"SELECT 1 FROM settings WHERE name NOT IN ({', '.join(map(repr, SETTINGS))})"
     if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"] or db.execute(others).fetchone():
         raise damaged()
 
@@ -316,11 +217,21 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
     if paid:
         raise damaged()
 
+    # Within each period nobody spends more than the budget of a period.
+    limit = per_period(db)
+    periods = "SELECT DISTINCT person FROM payments WHERE period <> ?"
+    for (number,) in db.execute(periods, (ALWAYS,)).fetchall():
+        if limit is None:
+            raise damaged()
+        for epsilon, delta in (spent for period, spent in spent_in(db, number).items() if period != ALWAYS):
+            if epsilon > limit.epsilon or delta > limit.delta:
+                raise SpecError("ledger", f"says that somebody has overspent in a {limit.period}", "it was altered")
+
     # A run that is not finished knows its rows one by one.
-    numbered = "SELECT run, person, level, count(*) FROM rows GROUP BY run, person, level"
+    numbered = "SELECT run, person, level, period, count(*) FROM rows GROUP BY run, person, level, period"
     running = (
-        "SELECT run, person, level, sum(rows) FROM payments WHERE run IN "
-        f"(SELECT id FROM runs WHERE {_UNFINISHED}) GROUP BY run, person, level"
+        "SELECT run, person, level, period, sum(rows) FROM payments WHERE run IN "
+        f"(SELECT id FROM runs WHERE {UNFINISHED}) GROUP BY run, person, level, period"
     )
     if sorted(db.execute(numbered).fetchall()) != sorted(db.execute(running).fetchall()):
         raise SpecError("ledger", "has rows of a run that do not match its payments", "it was altered")
@@ -332,61 +243,38 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
         raise SpecError("ledger", "has draws with a key that do not match their tags", "it was altered")
 
 
-def affordable(
-    accounts: Sequence[Account], needed: Mapping[str, int], paid: Mapping[str, int], level: Level, *, drop: bool
-) -> dict[str, int]:
-    """Return the number of rows, of those `needed`, that each person can afford.
-
-    Accounts are those of the persons in `needed`, in that order; some rows are `paid` for already, and so affordable.
-    BudgetExceeded if somebody cannot afford all of them, unless rows may be left out (`drop`).
-    """
-    found: dict[str, int] = {}
-    short: dict[str, tuple[Account, int]] = {}
-    for (person, rows), account in zip(needed.items(), accounts, strict=True):
-        found[person] = min(rows, paid[person] + _affordable_rows(account, level, rows))
-        if found[person] < rows:
-            short[person] = account, rows - paid[person]
-    if short and not drop:
-        raise refusal(next(iter(short)), list(short.values()), level)
-    return found
-
-
-def require_affordable(
-    db: sqlite3.Connection, draws: Mapping[bytes, str], names: Sequence[str], level: Level
-) -> None:
-    """Raise BudgetExceeded if somebody has too little left for the draws that were not paid for before.
-
-    Draws are persons by their tags, and names `(k,)` those persons as stored. All is read at one moment.
-    """
-    require_unit(setting(db, "unit"), level.unit)
-    texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
-    asked = (
-        "SELECT 1 FROM tags JOIN persons ON persons.id = tags.person JOIN levels ON levels.id = tags.level "
-        "WHERE persons.person = ? AND levels.epsilon = ? AND levels.delta = ? AND tags.tag = ?"
-    )
-    both = zip(draws, names, strict=True)
-    new = [(draws[tag], name) for tag, name in both if db.execute(asked, (name, *texts, tag)).fetchone() is None]
-    needed, persons = Counter(person for person, _ in new), dict(new)
-    known = {account.person: account for _, account in find(db, list(persons.values()))}
-    default = default_of(db)
-    accounts = [known.get(persons[who]) or Account(persons[who], *default, own=False) for who in needed]
-    affordable(accounts, needed, dict.fromkeys(needed, 0), level, drop=False)
-
-
-def _affordable_rows(account: Account, level: Level, most: int) -> int:
-    """Return the number of rows that an account can afford with what is left of ε and of δ, `most` at most."""
-    if account.budget is None:
-        return 0
-    pairs = ((account.left, level.epsilon), (account.left_delta, level.delta))
-    return min([most, *(left // each for left, each in pairs if each)])
-
-
 def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> None:
     """Set the default budget; SpecError if somebody with no budget of their own has spent more already."""
     for _, account in each_account(db, "WHERE epsilon IS NULL"):
         _require_not_below(budget, delta, account, account.person)
     amounts = ("epsilon", as_text(budget, "budget")), ("delta", as_text(delta, "delta"))
     db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", amounts)
+
+
+def set_per(db: sqlite3.Connection, limit: PerPeriod) -> None:
+    """Set the budget by period.
+
+    SpecError if somebody has spent more in one, or has paid without periods, or in others, so that nobody knows what
+    belongs to a period.
+    """
+    before = per_period(db)
+    same = before is not None and (before.period, before.zone) == (limit.period, limit.zone)
+    if not same and db.execute("SELECT 1 FROM payments").fetchone():
+        wrong = "cannot be set, as the ledger has payments " + (
+            "without periods" if before is None else f"by {before.period} in {before.zone}"
+        )
+        raise SpecError("per", wrong, "make a new ledger for it")
+    for (number,) in db.execute("SELECT DISTINCT person FROM payments").fetchall():
+        for epsilon, delta in spent_in(db, number).values():
+            account = Account("", limit.epsilon, limit.delta, False, epsilon, delta)
+            _require_not_below(limit.epsilon, limit.delta, account, f"in a {limit.period}")
+    settings = {
+        "period": limit.period,
+        "zone": limit.zone,
+        "period_epsilon": as_text(limit.epsilon, "budget"),
+        "period_delta": as_text(limit.delta, "delta"),
+    }
+    db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", settings.items())
 
 
 def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction, delta: Fraction) -> None:
@@ -408,154 +296,7 @@ def unset_person(db: sqlite3.Connection, name: str, person: str) -> None:
 
 def _require_not_below(budget: Fraction, delta: Fraction, account: Account, person: str) -> None:
     """Raise SpecError if a budget is below what the account has spent, which `check` would refuse as overspent."""
-    for field, wanted, least in (("budget", budget, account.spent), ("delta", delta, account.spent_delta)):
+    for name, wanted, least in (("budget", budget, account.spent), ("delta", delta, account.spent_delta)):
         if wanted < least:
             said = f"is {float(wanted)!r}, but person {person!r} has spent {amount_text(least)}"
-            raise SpecError(field, said, f"set {float_above(least)!r} or more")
-
-
-def begin(db: sqlite3.Connection, name: str, release: str) -> str:
-    """Return a new token for the unfinished run of a name, or for a new run; earlier tokens become invalid."""
-    token = secrets.token_hex(16)
-    again = db.execute(f"UPDATE runs SET token = ? WHERE name = ? AND {_UNFINISHED}", (token, name))
-    if not again.rowcount:
-        new = "INSERT INTO runs (name, release, token, begun) VALUES (?, ?, ?, ?)"
-        db.execute(new, (name, release, token, now()))
-    return token
-
-
-def open_ended(db: sqlite3.Connection, release: str) -> int:
-    """Return the id of the run in which single draws of a release are paid for; it is made at the first one.
-
-    It never ends, and has no token, so that no `begin` goes on with it.
-    """
-    found = db.execute("SELECT id FROM runs WHERE name = ? AND token IS NULL", (release,)).fetchone()
-    if found:
-        return found[0]
-    made = db.execute("INSERT INTO runs (name, release, begun) VALUES (?, ?, ?)", (release, release, now()))
-    return int(made.lastrowid or 0)
-
-
-def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
-    """Return the id of the run that a token is for, and True if it is finished; SpecError if the token is invalid."""
-    found = db.execute("SELECT id, finished FROM runs WHERE token = ?", (token,)).fetchone()
-    if found is None:
-        wrong = "is another process's now, or was closed, or never begun"
-        raise SpecError("run", wrong, "publish nothing of it, and begin again")
-    return found[0], found[1] is not None
-
-
-def running(db: sqlite3.Connection, token: str) -> int:
-    """Return the id of the run that a token is for; SpecError if the token is invalid, or the run finished."""
-    run, finished = run_of(db, token)
-    if finished:
-        raise SpecError("run", "is finished", "begin another one")
-    return run
-
-
-def finish(db: sqlite3.Connection, run: int) -> None:
-    """End a run. Its rows are no longer kept one by one, nor its name, as nothing goes on from it; payments stay."""
-    db.execute("UPDATE runs SET finished = ?, name = release WHERE id = ?", (now(), run))
-    db.execute("DELETE FROM rows WHERE run = ?", (run,))
-
-
-def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
-    """Return the number of rows that the unfinished run of a name has paid for, by the names of persons as stored."""
-    asked = (
-        "SELECT persons.person, sum(payments.rows) FROM payments JOIN persons ON persons.id = payments.person "
-        f"WHERE payments.run IN (SELECT id FROM runs WHERE name = ? AND {_UNFINISHED}) GROUP BY payments.person"
-    )
-    return {person: index(rows) for person, rows in db.execute(asked, (name,))}
-
-
-def give_up(db: sqlite3.Connection, token: str, *, refund: bool, seen: bool) -> None:
-    """End a run of which nothing was published, and leave no trace of one that nobody has paid in.
-
-    Draws with a key stay paid, as another run may have shown them without paying again. SpecError if it is finished,
-    where something of it may be `seen`.
-    """
-    run, finished = run_of(db, token)
-    if finished and seen:
-        raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
-    if refund:
-        paid = db.execute(
-            "SELECT payments.person, payments.rows, levels.epsilon, levels.delta FROM payments "
-            "JOIN levels ON levels.id = payments.level WHERE payments.run = ? AND payments.key = ?",
-            (run, NEW),
-        ).fetchall()
-        for person, rows, epsilon, delta in paid:
-            spent = db.execute("SELECT spent_epsilon, spent_delta FROM persons WHERE id = ?", (person,)).fetchone()
-            left = (
-                as_text(rational(text) - rows * rational(each), "spent")
-                for text, each in zip(spent, (epsilon, delta), strict=True)
-            )
-            db.execute("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", (*left, person))
-        db.execute("DELETE FROM payments WHERE run = ? AND key = ?", (run, NEW))
-    finish(db, run)
-    db.execute("DELETE FROM runs WHERE id = ? AND id NOT IN (SELECT run FROM payments)", (run,))
-
-
-def close(db: sqlite3.Connection, name: str | None) -> int:
-    """End all unfinished runs, or those of one name, and return how many.
-
-    Their tokens become invalid, so that a process that still runs publishes nothing that is not whole.
-    """
-    unfinished = db.execute(f"SELECT id, name FROM runs WHERE {_UNFINISHED}").fetchall()
-    closed = [run for run, its_name in unfinished if name in (None, its_name)]
-    for run in closed:
-        finish(db, run)
-        db.execute("UPDATE runs SET token = ? WHERE id = ?", (secrets.token_hex(16), run))
-    return len(closed)
-
-
-class Payee(Protocol):
-    """Methods that a purse needs of a ledger; `Budgets` has them."""
-
-    def account(self, person: str) -> Account: ...
-
-    def pay(self, person: str, level: Amount | str, *, unit: str, release: str) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Purse:
-    """One person's part of a ledger, from which a stream pays draw by draw; made by `Budgets.purse`.
-
-    Attributes
-    ----------
-    budgets : Budgets
-    person, unit, release : str
-        As for `Budgets.pay`.
-    """
-
-    budgets: Payee
-    person: str
-    unit: str
-    release: str
-
-    @property
-    def left(self) -> Fraction:
-        """Amount of ε that may still be spent."""
-        return self.budgets.account(self.person).left
-
-    def require(self, level: Amount) -> None:
-        """Require that a draw could be paid for now, and pay nothing.
-
-        Raises
-        ------
-        BudgetExceeded
-            If there is not that much left.
-        """
-        cost = Level(exactly(level, "level"), Fraction(0), self.unit)
-        account = self.budgets.account(self.person)
-        if not account.allows(*spent_after(account, 1, cost)):
-            raise refusal(self.person, [(account, 1)], cost)
-
-    def pay(self, level: Amount) -> None:
-        """Pay for one draw before it is made.
-
-        Raises
-        ------
-        BudgetExceeded
-            If there is not that much left. Nothing is charged.
-        """
-        self.budgets.pay(self.person, level, unit=self.unit, release=self.release)
+            raise SpecError(name, said, f"set {float_above(least)!r} or more")

@@ -22,7 +22,7 @@ from dxopt.runtime.atomic_write import open_private
 from dxopt.runtime.identity import encoded, identities
 from dxopt.runtime.reading import require_private
 
-FORMAT = 3
+FORMAT = 4
 """The version of ledgers."""
 APPLICATION = 0x64786267
 """Application id in the head of the database: "dxbg"."""
@@ -40,14 +40,14 @@ CREATE TABLE runs (
 CREATE INDEX runs_name ON runs (name, finished);
 CREATE TABLE rows (
     run INTEGER NOT NULL REFERENCES runs, row INTEGER NOT NULL, person INTEGER NOT NULL, level INTEGER NOT NULL,
-    tag BLOB, PRIMARY KEY (run, row)) WITHOUT ROWID;
+    tag BLOB, period TEXT NOT NULL, PRIMARY KEY (run, row)) WITHOUT ROWID;
 CREATE TABLE tags (
     person INTEGER NOT NULL, level INTEGER NOT NULL, tag BLOB NOT NULL,
     PRIMARY KEY (person, level, tag)) WITHOUT ROWID;
 CREATE TABLE payments (
     person INTEGER NOT NULL REFERENCES persons, run INTEGER NOT NULL REFERENCES runs,
-    level INTEGER NOT NULL REFERENCES levels, key TEXT NOT NULL, rows INTEGER NOT NULL, first TEXT NOT NULL,
-    last TEXT NOT NULL, PRIMARY KEY (person, run, level, key)) WITHOUT ROWID
+    level INTEGER NOT NULL REFERENCES levels, key TEXT NOT NULL, period TEXT NOT NULL, rows INTEGER NOT NULL,
+    first TEXT NOT NULL, last TEXT NOT NULL, PRIMARY KEY (person, run, level, key, period)) WITHOUT ROWID
 """
 TABLES = {("table", name) for name in ("settings", "persons", "levels", "runs", "payments", "rows", "tags")}
 

@@ -257,14 +257,15 @@ def _check_paid(paid: Paid, epsilon: float) -> None:
     """Check that the number of rows that a budget is said to pay for follows from it, and the policy for others."""
     if paid.rows_left_out and paid.over_budget != "drop":
         raise Broken(f"rows were not paid for, though the sidecar says budgets.over_budget {paid.over_budget!r}")
-    if paid.default is None:
-        possible = {None}
-    else:
+    budgets = [(paid.default, paid.default_rows)]
+    if paid.in_period is not None:
+        budgets.append((paid.in_period.budget, paid.in_period.rows))
+    for budget, rows in budgets:
         # the budget may have been rounded to the double in the sidecar
-        about = (paid.default, math.nextafter(paid.default, math.inf), math.nextafter(paid.default, -math.inf))
-        possible = {Fraction(budget) // Fraction(epsilon) for budget in about} if epsilon else {None}
-    if paid.default_rows not in possible:
-        raise Broken(f"a budget of {paid.default!r} does not pay for {paid.default_rows!r} rows at {epsilon!r}")
+        about = () if budget is None else (budget, *(math.nextafter(budget, end) for end in (math.inf, -math.inf)))
+        possible = {Fraction(one) // Fraction(epsilon) for one in about} if about and epsilon else {None}
+        if rows not in possible:
+            raise Broken(f"a budget of {budget!r} does not pay for {rows!r} rows at {epsilon!r}")
 
 
 def _quoted_names(columns: Sequence[str]) -> str:

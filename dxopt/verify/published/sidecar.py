@@ -138,6 +138,29 @@ class Draws(_Strict):
 
 
 @dataclass(frozen=True)
+class PaidInPeriod(_Strict):
+    """Budget of each person in each period.
+
+    Attributes
+    ----------
+    time : str
+        The column.
+    period : {"day", "week", "month", "year"}
+    zone : str
+        Time zone of the calendar.
+    budget : float
+    rows : int or None
+        The number of rows that it pays for; None where they cost nothing.
+    """
+
+    time: str
+    period: Literal["day", "week", "month", "year"]
+    zone: str
+    budget: float
+    rows: int | None
+
+
+@dataclass(frozen=True)
 class Paid(_Strict):
     """Budgets that rows were paid from.
 
@@ -150,6 +173,8 @@ class Paid(_Strict):
         The budget of each person for whom none is given; None if there is no such budget.
     default_rows : int or None
         The number of rows that it pays for.
+    in_period : PaidInPeriod or None
+        The budget in each period, of a ledger that has one.
     rows_left_out, persons_left_out : int
         How many rows, of how many persons, were left out for want of budget.
     run : tuple of str, or None
@@ -160,6 +185,7 @@ class Paid(_Strict):
     over_budget: Literal["refuse", "drop"]
     default: float | None
     default_rows: int | None
+    in_period: PaidInPeriod | None
     rows_left_out: int
     persons_left_out: int
     run: tuple[str, ...] | None
@@ -203,9 +229,11 @@ class Sidecar(_Strict):
         """Return the sidecar of what dxopt itself wrote, unvalidated; TypeError or KeyError where fields differ."""
         near = content["privacy"]["positions"]
         privacy = {**content["privacy"], "positions": None if near is None else Near(**near)}
-        grouped = {name: entry for name, entry in content.items() if name in _GROUPS and entry is not None}
-        groups = {name: _GROUPS[name](**entry) for name, entry in {**grouped, "privacy": privacy}.items()}
-        return cls(**{**content, **groups})
+        whole = {**content, "privacy": privacy}
+        if (paid := content["budgets"]) is not None and (within := paid["in_period"]) is not None:
+            whole["budgets"] = {**paid, "in_period": PaidInPeriod(**within)}
+        grouped = {name: entry for name, entry in whole.items() if name in _GROUPS and entry is not None}
+        return cls(**{**whole, **{name: _GROUPS[name](**entry) for name, entry in grouped.items()}})
 
     def content(self) -> dict[str, Any]:
         """Return the fields, as in JSON."""
@@ -264,6 +292,8 @@ def _impossible(said: Sidecar) -> str:
             "budgets.person": paid.person in (data if draws.person is None else {draws.person}),
             "budgets.over_budget": not (draws.keyed and paid.over_budget == "drop"),
             "budgets.default": paid.default is None or paid.default >= 0,
+            "budgets.in_period": paid.in_period is None
+            or (paid.in_period.time in data and paid.in_period.zone.strip() and paid.in_period.budget >= 0),
             "budgets.persons_left_out": (paid.rows_left_out > 0) <= paid.persons_left_out <= paid.rows_left_out,
             "budgets.run": (paid.run is None) == (said.output is None)
             and (paid.run is None or re.fullmatch("[0-9a-f]{64} [0-9a-f]{32}", " ".join(paid.run))),
