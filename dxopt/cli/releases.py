@@ -24,6 +24,7 @@ _DATA = "CSV, Parquet, GeoParquet or GeoJSON."
 _OUTPUT = "File to write, in the same format; what was done is written beside it, as OUT.dxopt.json."
 _COLUMN = "Column of values on a line, or of labels."
 _OUTSIDE = "What becomes of rows too far from every secret: refuse, nearest or drop."
+_UNUSABLE = "What becomes of rows without a usable position, person or time, as empty cells: refuse or drop."
 _WITHIN = "How far a position may be from its secret, in the unit of positions; otherwise as the space has it."
 _KEEP = "Other column to keep; may be given again. All are kept otherwise."
 _DROP = "Column to leave out; may be given again. Without that of the secret, `report` alone has the report."
@@ -115,6 +116,7 @@ def apply_table(
     column: Annotated[str | None, typer.Option(help=_COLUMN)] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels of secrets.")] = None,
     outside: Annotated[str, typer.Option(help=_OUTSIDE)] = "refuse",
+    unusable: Annotated[str, typer.Option(help=_UNUSABLE)] = "refuse",
     within: Annotated[float | None, typer.Option(help=_WITHIN)] = None,
     worst: Annotated[bool, typer.Option("--worst", help="Add the radius for the worst secret.")] = False,
     lean: Annotated[bool, typer.Option("--lean", help=_LEAN)] = False,
@@ -178,6 +180,7 @@ def apply_table(
                     header=header,
                 ),
                 outside=outside,  # pyright: ignore[reportArgumentType]
+                unusable=unusable,  # pyright: ignore[reportArgumentType]
                 within=within,
                 person=person,
                 ledger=budgets,

@@ -21,6 +21,7 @@ _TABLE = "A table of what other levels cost, each solved: FROM:TO:STEP, ends inc
 _VALUES = (
     "Published values, as 12 counts, that are told of together: within what all are, and how far off their total is."
 )
+_DATA_PAGE = "Print three sentences alone, for the page on which data are offered: markdown or html."
 _VERIFIED = "A result folder, a folder of them, or a table file *.dxt; with --result a file that `apply` wrote."
 _OF_RESULT = "Result folder, or table file *.dxt, whose mechanism made the file PATH."
 _SECRET = "Label of a secret; may be given again."
@@ -86,19 +87,23 @@ def explain_results(
         int | None, typer.Option(help="Reports of one person that are told of; 10 by default.")
     ] = None,
     values: Annotated[int | None, typer.Option(help=_VALUES)] = None,
+    data_page: Annotated[str | None, typer.Option(metavar="FORM", help=_DATA_PAGE)] = None,
     tolerance: Annotated[float, typer.Option(help="With --epsilon, on the gap between value and bound.")] = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="With --epsilon, seconds for all levels.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say in plain words what results and published files promise, what they cost, and whom."""
-    from dxopt.errors import SpecError
+    from dxopt.errors import SpecError, required_choice
     from dxopt.runtime.progress import Live
     from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
     from dxopt.spec.problems import problems_asked
     from dxopt.studies.explaining import explain, load_explainable
+    from dxopt.words.data_page import FORMS
     from dxopt.words.published import is_published, published
 
+    if data_page is not None:
+        required_choice("data-page", data_page, FORMS)
     told = []
     with Live(after=2.0) as progress, Stop() as stop:
         levels = None if epsilon is None else read_levels(epsilon)
@@ -116,7 +121,9 @@ def explain_results(
                 told.append(
                     explain(found, epsilons=levels, distance=distance, reports=reports, values=values, **options)
                 )
-    if as_json:
+    if data_page is not None:
+        typer.echo("\n\n".join(one.data_page.written(data_page) for one in told))
+    elif as_json:
         content = {"results": [one.content() for one in told]}
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:

@@ -13,6 +13,7 @@ from dxopt.spaces.units import per, with_unit
 from dxopt.verify.files import is_file
 from dxopt.verify.published.sidecar import ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of
 from dxopt.verify.verdict import Broken
+from dxopt.words.data_page import DataPage
 from dxopt.words.phrases import counted, histories, level, one_report, two_positions
 
 
@@ -53,6 +54,12 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
             "left out",
             f"Rows without a {secret.noun} in the space were left out: that a {said.rows.noun} is missing says so, "
             "which no level of privacy covers.",
+        )
+    elif secret.unusable == "drop":
+        yield (
+            "left out",
+            f"Rows without a usable {secret.noun}, person or time were left out: that a {said.rows.noun} is missing "
+            "says so, which no level of privacy covers.",
         )
     if secret.outside == "nearest" and (text := _outside_text(said)):
         yield "outside", text
@@ -209,6 +216,14 @@ class PublishedFile:
 
     file: Path
     sentences: tuple[tuple[str, str], ...]
+
+    @property
+    def data_page(self) -> DataPage:
+        """Three sentences for the page on which the file is offered."""
+        told = dict(self.sentences)
+        protected = " ".join(told[topic] for topic in ("one report", "positions") if topic in told)
+        costs = [told["several reports"], *(told[topic] for topic in ("budget", "key shows") if topic in told)]
+        return DataPage(protected, told.get("radii", "How far reports are off is not stated."), " ".join(costs))
 
     def content(self) -> dict[str, Any]:
         """Return the sentences, for JSON."""

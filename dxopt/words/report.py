@@ -16,7 +16,8 @@ from dxopt.proofs.certify import Certificate
 from dxopt.runtime.progress import duration
 from dxopt.spaces.units import per
 from dxopt.words.phrases import amount, counted, listed
-from dxopt.words.result import Explanation, pair, proven_level
+from dxopt.words.privacy import pair, proven_level
+from dxopt.words.result import Explanation
 
 Lines = list[tuple[str, str]]
 _LISTED = 6

@@ -10,30 +10,32 @@ from typing import Any
 from dxopt.analysis.radii import several as radii_of_several
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
-from dxopt.numerics.number_syntax import at_most, factor, floor_of, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, three_digits
 from dxopt.proofs.certify import LEAST_VALUE
 from dxopt.runtime.display import Shown, as_html, as_html_table
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import per, with_unit
+from dxopt.words.data_page import DataPage
 from dxopt.words.phrases import (
     aligned,
     amount,
     amount_at_most,
-    counted,
-    histories,
     listed,
-    one_report,
     share,
     singular_of,
-    two_positions,
     within,
 )
+from dxopt.words.privacy import (
+    across_borders,
+    between_places,
+    exponential,
+    level_sentence,
+    privacy_sentence,
+    proven_level,
+    several_reports,
+)
 
-_FAR = 1e3
-"""A distance that is so many times the least one is left out."""
-_CERTAIN = math.log(1e6)
-"""From this exponent on, a factor leaves no doubt that is worth a figure."""
 _CLOSE = 1e-5
 """Up to this gap, a value is the best possible without saying how close it is."""
 
@@ -214,6 +216,19 @@ class Explanation(Shown):
         """Sentences, each with its topic, such as "privacy" and "worst off"."""
         return tuple(_sentences(self))
 
+    @property
+    def data_page(self) -> DataPage:
+        """Three sentences for the page on which data are offered that were published by this mechanism."""
+        radius = "" if self.worst_radius is None else f" {radius_sentence(self, self.worst_radius)}"
+        accuracy = "How far reports are off is not known yet." if self.value is None else value_sentence(self)
+        if self.epsilon is None or self.unproven:
+            return DataPage(privacy_sentence(self), f"{accuracy}{radius}", "No number of reports is covered.")
+        protected = (
+            f"{self.noun.capitalize()} were replaced at random, against everybody who sees a report, whatever else "
+            f"they know (metric differential privacy, {proven_level(self)}). {privacy_sentence(self)}"
+        )
+        return DataPage(protected, f"{accuracy}{radius}", several_reports(self, advice=False))
+
     def told_at(self, distance: float) -> Explanation:
         """Return the same with factors given for positions, or secrets, that are `distance` apart."""
         places = None if self.space is None else across(self.space, distance)
@@ -246,11 +261,6 @@ class Explanation(Shown):
 
     def _repr_html_(self) -> str:
         return as_html(self.sentences) + (as_html_table(table_of(self)) if self.choices else "")
-
-
-def exponential(exponent: float) -> float:
-    """Return e^exponent; above an exponent of 700 e^700, as the result must be a finite double."""
-    return math.exp(min(exponent, 700.0))
 
 
 def _for_json(value: Any) -> Any:
@@ -317,114 +327,6 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         unknown = "" if found.worst_loss is not None else ", and who is worst off is not known"
         one = "one" if found.expected_loss is None else "the likeliest one"
         yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of {one}{unknown}."
-
-
-def pair(found: Explanation) -> str:
-    """Return words for the two secrets or positions that factors are about: "two places 1 km apart"."""
-    if found.across is not None:
-        return two_positions(found.apart, found.unit)
-    apart = three_digits(found.apart)
-    if found.unit:
-        return f"two {found.noun} {with_unit(apart, found.unit)} apart"
-    return f"two {found.noun} at distance {apart}"
-
-
-def privacy_sentence(found: Explanation) -> str:
-    """Return the sentence on what somebody who sees one report can find out at most."""
-    if found.unproven:
-        return "Nothing is proven of its privacy: dx.certify proves what holds."
-    if found.epsilon is None:
-        promise = "for the pairs of beliefs below alone" if found.beliefs else "and none is claimed"
-        return f"No privacy between single {found.noun} was asked for, {promise}."
-    unless = " (apart from δ, see there)" if found.delta else ""
-    return f"{one_report(found.epsilon * found.between, pair(found), unless)}."
-
-
-def level_sentence(found: Explanation) -> str:
-    """Return ε as it was proven and asked for, and the distance within which the odds at most double.
-
-    That distance is left out where it is below that of the two closest secrets, or over 1,000 times that.
-    """
-    text = f"{proven_level(found)}."
-    double = math.log(2) / found.epsilon if found.epsilon else math.inf
-    if found.nearest is None or not found.nearest <= double <= _FAR * found.nearest:
-        return text
-    near = with_unit(three_digits(floor_of(double)), found.unit)
-    between = "" if found.across is None else " between places"
-    return f"{text} Within {'' if found.unit else 'a distance of '}{near} the odds{between} at most double."
-
-
-def proven_level(found: Explanation) -> str:
-    """Return ε as it was proven and asked for: "ε proven 1.39 per km (asked 1.39)"."""
-    where = per(found.unit)
-    if found.epsilon is None or not found.proven:
-        return f"ε asked {three_digits(found.asked or 0.0)} {where}, nothing proven yet"
-    if found.asked is None:
-        return f"ε proven {at_most(found.epsilon)} {where}"
-    # what was asked for is written as it was given, also where it was proven
-    alike = at_most(found.epsilon) == at_most(found.asked)
-    proven = three_digits(found.asked) if alike else at_most(found.epsilon)
-    return f"ε proven {proven} {where} (asked {three_digits(found.asked)})"
-
-
-def several_reports(found: Explanation) -> str:
-    """Return what n reports of one person cost, and the ε at which all n keep to the factor of one."""
-    epsilon = found.epsilon or 0.0
-    once, all_of_them = epsilon * found.between, found.reports * epsilon * found.between
-    also = " and n times δ" if found.delta else ""
-    told = f"after {counted(found.reports, 'reports')} it is"
-    if found.across is not None and found.reports > 1:
-        positions = f"{found.reports:,} positions"
-        told = f"{histories(positions, found.apart, found.unit)} are told apart by a factor of at most"
-    text = (
-        f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: {told} "
-        f"{factor(all_of_them)}{_even_chance(all_of_them)}. A person's own budget has to cover all of them."
-    )
-    if found.reports == 1 or not 0 < once < _CERTAIN:
-        return text
-    each = f"{three_digits(floor_of(epsilon / found.reports))} {per(found.unit)}"
-    return f"{text} For a factor of {factor(once)} after all {found.reports:,}, take ε = {each}."
-
-
-def _even_chance(exponent: float) -> str:
-    """Return what a probability of 50 % becomes at most by a factor of e^exponent; "" above a factor of 1e6."""
-    if exponent >= _CERTAIN:
-        return ""
-    rest = 100 / (1 + math.exp(exponent))
-    most = at_most(100 - rest)
-    if rest < 1:  # 99.98 and not 100: as many nines as there are, rounded up behind them
-        digits = -math.floor(math.log10(rest))
-        most = f"{100 - math.floor(rest * 10**digits) / 10**digits:.{digits}f}"
-    return f" (an even chance becomes {most} % at most)"
-
-
-def between_places(found: Explanation, across: float) -> str:
-    """Return what is promised between the centres of cells, and why that is less between positions."""
-    epsilon = found.epsilon or 0.0
-    near, promised = with_unit(three_digits(found.apart), found.unit), factor(epsilon * found.apart)
-    text = (
-        f"Positions are first moved to the centre of their cell, and between two such places {near} apart the factor "
-        f"is {promised}. Within one cell nothing can be told apart, but two positions {near} apart may lie in "
-        f"different ones, whose centres are at most {amount_at_most(across, found.unit)} apart"
-    )
-    less = epsilon * found.apart / across
-    if not found.for_positions and across > found.apart and less > 0:
-        lower = f"{three_digits(floor_of(less))} {per(found.unit)}"
-        text += f"; for a factor of {promised} between positions as well, take ε = {lower}"
-    if found.cell is None:
-        return f"{text}."
-    return f"{text}. This holds inside the grid. Positions outside, moved to the nearest cell, have no promise."
-
-
-def across_borders(found: Explanation) -> str:
-    """Return what is promised between positions where the extent of places is unknown: less across a border."""
-    text = (
-        "Positions are first moved to their place. Within one place nothing can be told apart; two positions on both"
-    )
-    if found.nearest is None:
-        return f"{text} sides of a border are as far apart as their places."
-    near = with_unit(three_digits(found.nearest), found.unit)
-    return f"{text} sides of a border, however close, are as far apart as their places, {near} or more."
 
 
 def value_sentence(found: Explanation) -> str:

@@ -111,3 +111,31 @@ def test_everything_is_printed_on_demand(file: Path, tmp_path: Path) -> None:
     )
     assert "proof of privacy" in long and "proof of privacy" not in short
     assert len(short.splitlines()) <= 14
+
+
+def test_a_data_page_has_three_paragraphs_of_the_same_numbers(tmp_path: Path) -> None:
+    apart = [[abs(x - z) for z in range(6)] for x in range(6)]
+    space = dx.MetricSpace.from_distances(apart, labels=["a", "b", "c", "d", "e", "<b>"], unit="people")
+    report = dx.solve(dx.Problem(space, epsilon="ln(2)", prior="uniform", name="ward <1>"))
+    folder = report.save(tmp_path / "results" / "ward")
+    data = tmp_path / "data.csv"
+    data.write_text("label\na\nb\n", encoding="utf-8")
+    public = dx.apply(report, data, tmp_path / "public.csv", columns=dx.Columns(label="label")).output
+    told = dict(dx.explain(report).sentences)
+    for path in (folder, public):
+        done = CliRunner().invoke(app, ["explain", str(path), "--data-page", "markdown"])
+        assert done.exit_code == 0
+        assert [text.partition(".** ")[0].strip("*") for text in done.stdout.strip().split("\n\n")] == [
+            "What is protected",
+            "How far off",
+            "Repeated use",
+        ]
+        as_html = CliRunner().invoke(app, ["explain", str(path), "--data-page", "html"])
+        assert as_html.exit_code == 0
+        assert as_html.stdout.count("<p>") == as_html.stdout.count("</p>") == 3
+        assert "<b>" not in as_html.stdout
+    page = dx.explain(report).data_page
+    assert told["privacy"] in page.protected
+    assert told["expected loss"] in page.accuracy
+    assert told["several reports"].startswith(page.repeated)
+    assert CliRunner().invoke(app, ["explain", str(folder), "--data-page", "pdf"]).exit_code == 2

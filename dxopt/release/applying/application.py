@@ -165,6 +165,7 @@ def apply(
     column: str | None = None,
     columns: Columns | None = None,
     outside: Literal["refuse", "nearest", "drop"] = "refuse",
+    unusable: Literal["refuse", "drop"] = "refuse",
     within: float | None = None,
     person: str | None = None,
     ledger: Budgets | None = None,
@@ -195,7 +196,9 @@ def apply(
         Other columns of the data (two coordinates in a plane, labels), which of them are kept, and what is added.
     outside : {"refuse", "nearest", "drop"}
         Treatment of rows further than `within` from every secret: an error, the nearest secret all the same, or
-        the row is left out. Rows without a usable position are refused, or left out as well under "drop".
+        the row is left out, as are then rows without a usable position.
+    unusable : {"refuse", "drop"}
+        Treatment of rows without a usable position, person or time, as empty cells: an error, or they are left out.
     within : float, optional
         Largest distance of a position to its secret, in the unit of positions (km on the Earth, as the space has it).
         By default what follows from the space alone: the half diagonal of cells, half of the widest gap on a line,
@@ -255,7 +258,8 @@ def apply(
         required(field, name, str | None, "give the name of a column, as text")
     asked = (*where.values(), person, time, *(also.keep or ()), *also.drop)
     named = [name for name in asked if name is not None]
-    options: dict[str, Any] = {"outside": outside, "within": within, "over_budget": over_budget}
+    options: dict[str, Any] = {"outside": outside, "unusable": unusable, "within": within}
+    options |= {"over_budget": over_budget}
     options["persons"] = Persons.of(person, key, release, ledger, over_budget, time, per)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
     keys = ("delimiter", "decimal", "encoding", "header")

@@ -343,7 +343,7 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
     def name() -> str:
         if persons is None or ledger is None:
             return ""
-        options = plan.columns, plan.outside, plan.snapper.within, plan.over_budget
+        options = plan.columns, plan.outside, plan.unusable, plan.snapper.within, plan.over_budget
         with _readable(data):
             digest = digest_of(data)
         said = [digest, plan.table.digest, repr(plan.where), repr(options), os.path.realpath(output)]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import compress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +19,7 @@ from dxopt.errors import BudgetExceeded, Option, SpecError, required
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.release.applying.column_mapping import (
+    OUTSIDE,
     Layout,
     Radii,
     Snapper,
@@ -147,6 +149,7 @@ class Plan:
     columns: Columns
     radius: float | None
     outside: Literal["refuse", "nearest", "drop"]
+    unusable: Literal["refuse", "drop"]
     over_budget: Literal["refuse", "drop"]
     persons: Persons | None
 
@@ -208,7 +211,7 @@ class Plan:
 
     def tally(self, noun: str) -> Tally:
         """Return a new counter of rows under the policy for those outside; `noun` is what its errors call a row."""
-        return Tally(self.snapper, self.outside, noun)
+        return Tally(self.snapper, self.outside, self.unusable, noun)
 
     def settle(
         self, values: Sequence[Any], persons: Any, times: Any, lines: NDArray[np.int64], tally: Tally
@@ -225,19 +228,36 @@ class Plan:
             return Settled(kept, snapped.index[kept], [], [])
         decimal = self.columns.decimal
         texts = [identity(person, decimal=decimal) for person, one in zip(persons, kept.tolist(), strict=True) if one]
-        tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
-        return Settled(kept, snapped.index[kept], texts, self._periods(times, kept, lines, tally))
+        periods = self._periods(times, kept, lines, tally)
+        timed = np.array([period is not None for period in periods] or True)
+        usable = np.array([*map(bool, texts)], dtype=bool) & timed
+        if not tally.drops_unusable:
+            tally.add_nameless(lines[kept][~usable].tolist())
+        elif not usable.all():
+            tally.leave_out(lines[kept][~usable].tolist(), int((snapped.code[kept][~usable] == OUTSIDE).sum()))
+            kept[kept] = usable
+            texts, periods = (list(compress(several, usable.tolist())) for several in (texts, periods))
+        return Settled(kept, snapped.index[kept], texts, [period for period in periods if period is not None])
 
-    def _periods(self, times: Any, kept: NDArray[np.bool_], lines: NDArray[np.int64], tally: Tally) -> list[str]:
-        """Return the periods of the rows that are kept; none without budgets by period."""
+    def _periods(
+        self, times: Any, kept: NDArray[np.bool_], lines: NDArray[np.int64], tally: Tally
+    ) -> list[str | None]:
+        """Return the periods of the rows that are kept; none without budgets by period, None where a row has no time.
+
+        SpecError names a row without a usable time, unless such rows are left out.
+        """
         limit = None if self.persons is None else self.persons.limit
-        periods = []
-        for line, time, one in zip(lines.tolist(), times or (), kept.tolist(), strict=times is not None):
-            if one and limit is not None:
-                try:
-                    periods.append(limit.name(time))
-                except SpecError as error:
-                    raise error.at("time", f"of {tally.noun} {line:,} {error.wrong}") from None
+        if limit is None or times is None:
+            return []
+        periods: list[str | None] = []
+        for line, time in compress(zip(lines.tolist(), times, strict=True), kept.tolist()):
+            try:
+                periods.append(limit.name(time))
+            except SpecError as error:
+                if not tally.drops_unusable:
+                    fix = ("mend it, or leave such rows out: ", Option("unusable", "drop"))
+                    raise SpecError("time", f"of {tally.noun} {line:,} {error.wrong}", *fix) from None
+                periods.append(None)
         return periods
 
     def drawn(self, settled: Settled) -> NDArray[np.int64]:
@@ -397,8 +417,7 @@ class Payment:
         kept = settled.kept.copy()
         kept[kept] = payable  # of the rows kept so far, those that are paid for
         persons, periods = (
-            [one for one, pays in zip(several, payable.tolist(), strict=True) if pays] if several else []
-            for several in (settled.persons, settled.periods)
+            list(compress(several, payable.tolist())) for several in (settled.persons, settled.periods)
         )
         return Settled(kept, settled.secrets[payable], persons, periods)
 

@@ -27,7 +27,9 @@ from dxopt.runtime.arrow import plain_array
 from dxopt.spaces.naming import text_of
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
+UNUSABLE_POLICIES = ("refuse", "drop")
 _DROP = Option("outside", "drop")
+_DROP_UNUSABLE = Option("unusable", "drop")
 _WIDER = ("give a larger ", Option("within"))
 _OTHERWISE = (", or ", Option("outside", "nearest"), " or ", _DROP)
 _SHOWN = 5
@@ -54,22 +56,26 @@ class Moved:
 class Tally:
     """Counter of rows by the code of their secret, with the first lines of each code, for errors.
 
-    Says by `policy` which rows are kept as they are added, and once all are, refuses the data by `require`.
+    Says by `policy` which rows are kept as they are added, and once all are, refuses the data by `require`. Where
+    `unusable` is "drop", rows without a usable secret, person or time are left out.
     """
 
-    def __init__(self, snapper: Snapper, policy: str, noun: str) -> None:
+    def __init__(self, snapper: Snapper, policy: str, unusable: str, noun: str) -> None:
         required_choice("outside", policy, OUTSIDE_POLICIES)
+        required_choice("unusable", unusable, UNUSABLE_POLICIES)
         self._snapper = snapper
         self._policy = policy
+        self.drops_unusable = unusable == "drop"
         self.noun = noun
         self.rows = 0
-        self.dropped: list[int] = []
+        self._dropped: list[int] = []
         self.moved = Moved()
         self._counts = np.zeros(len(CODES), dtype=np.int64)
         self._first: dict[int, list[int]] = {}
         self._swapped = 0
         self._nameless: list[int] = []
         self._without = 0
+        self._left_out = 0
         self.unpaid_rows = 0
         self.unpaid_persons = 0
 
@@ -80,8 +86,13 @@ class Tally:
 
     @property
     def bad(self) -> int:
-        """Number of rows without a usable secret."""
-        return int(self._counts[BAD] + self._counts[NO_DEGREES])
+        """Number of rows without a usable secret, and of those left out as they have no usable person or time."""
+        return int(self._counts[BAD] + self._counts[NO_DEGREES]) + self._left_out
+
+    @property
+    def dropped(self) -> list[int]:
+        """Lines of the rows that are left out, but for those that are not paid for, rising."""
+        return sorted(self._dropped)
 
     def add(self, lines: NDArray[np.int64], values: list, snapped: Snapped) -> NDArray[np.bool_]:
         """Count rows, and return a mask `(k,)` of those that are kept."""
@@ -103,14 +114,23 @@ class Tally:
             apart = snapped.apart[kept & self._snapper.off(snapped)]
             furthest = max(self.moved.furthest, apart.max(initial=0.0))
             self.moved = Moved(self.moved.values + len(apart), float(furthest))
+        bad = (code == BAD) | (code == NO_DEGREES)
         if self._policy == "drop":
-            self.dropped += lines[~kept].tolist()
+            self._dropped += lines[~kept].tolist()
+        elif self.drops_unusable:
+            self._dropped += lines[bad].tolist()
         return kept
 
     def add_nameless(self, lines: list[int]) -> None:
         """Count rows that are kept, but do not say whose they are; `require` refuses them."""
         self._without += len(lines)
         self._nameless += lines[: _SHOWN - len(self._nameless)]
+
+    def leave_out(self, lines: list[int], outside: int) -> None:
+        """Count rows that were kept, but have no usable person or time, and are left out; some had been `outside`."""
+        self._left_out += len(lines)
+        self._dropped += lines
+        self._counts[OUTSIDE] -= outside
 
     def add_unpaid(self, rows: list[int]) -> None:
         """Count rows that are left out for want of budget, `rows` of each person who loses some."""
@@ -135,14 +155,15 @@ class Tally:
             wrong = f"{self._share(ROUNDED)} written as a float without all its digits"
             raise SpecError("data", wrong, "write labels as integers or as text")
         unwanted = self._policy != "drop"
-        if unwanted and self._counts[NO_DEGREES]:
+        bad = unwanted and not self.drops_unusable
+        if bad and self._counts[NO_DEGREES]:
             wrong = f"{self._share(NO_DEGREES)} no latitude and longitude in degrees"
             raise SpecError("data", wrong, "convert them to WGS 84 (EPSG:4326) first, or mend them")
-        if unwanted and self._counts[BAD]:
+        if bad and self._counts[BAD]:
             where = self._snapper.where
             kind = "point" if where.geometry else "label" if where.kind == "label" else "number"
             fix = "mend them, or leave them out: "
-            raise SpecError("data", f"{self._share(BAD)} empty or no {kind}", fix, _DROP)
+            raise SpecError("data", f"{self._share(BAD)} empty or no {kind}", fix, _DROP_UNUSABLE)
         if unwanted and self._counts[UNKNOWN]:
             fix = "mend them, or leave them out: "
             raise SpecError("data", f"{self._share(UNKNOWN)} no label of a secret", fix, _DROP)
@@ -151,7 +172,7 @@ class Tally:
         if self._without:
             rows = listed(self._nameless, self.noun, self._without)
             wrong = f"{self._without:,} of {self.rows:,} rows ({rows}) name nobody"
-            raise SpecError("person", wrong, "name a person in each row, or remove it")
+            raise SpecError("person", wrong, "name a person in each row, or leave them out: ", _DROP_UNUSABLE)
         if not self._counts[GOOD]:
             what = self._snapper.where.noun
             raise SpecError("data", f"has no row whose {what} is within the space", "check columns, unit and space")

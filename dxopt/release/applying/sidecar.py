@@ -67,6 +67,7 @@ def sidecar(
             within_unit=snapper.unit,
             within_from_space=snapper.derived,
             outside=plan.outside,
+            unusable="drop" if "drop" in (plan.outside, plan.unusable) else "refuse",
         ),
         radius=_radius(plan, layout),
         rows=RowCounts(

@@ -19,8 +19,9 @@ from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
 from dxopt.words.phrases import exact
+from dxopt.words.privacy import exponential
 from dxopt.words.report import IN_LOSSES, promise_of_beliefs, proven_text, worst_prior_lines
-from dxopt.words.result import exponential, table_of
+from dxopt.words.result import table_of
 
 
 def in_plain_words(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:

@@ -229,11 +229,15 @@ class _Published:
             raise Broken(f"there are {total:,} rows, but {left}")
         # Rows that fit no secret: unusable ones, and those outside unless they are moved to the nearest secret. Only
         # the policy "drop" leaves them out; under another there may be none.
-        policy = self.said.secret.outside
-        unfit = rows.unusable + (0 if policy == "nearest" else rows.outside)
-        if unfit != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
+        secret = self.said.secret
+        unfit = (
+            (rows.unusable, secret.unusable),
+            (0 if secret.outside == "nearest" else rows.outside, secret.outside),
+        )
+        if any(many and policy != "drop" for many, policy in unfit) or sum(many for many, _ in unfit) != dropped:
             counts = f"{dropped:,} rows were left out, {rows.outside:,} outside and {rows.unusable:,} unusable"
-            raise Broken(f"{counts}, which secret.outside {policy!r} does not allow")
+            policies = f"secret.outside {secret.outside!r} and secret.unusable {secret.unusable!r}"
+            raise Broken(f"{counts}, which {policies} do not allow")
         if min(rows.outside, rows.unusable) < 0 or rows.outside + rows.unusable > rows.given:
             counts = f"{rows.outside:,} outside and {rows.unusable:,} unusable"
             raise Broken(f"the sidecar says rows.given {rows.given:,}, of which {counts}")
@@ -241,7 +245,7 @@ class _Published:
             raise Broken("the sidecar counts rows that were left out twice, or not in order")
         if paid is not None:
             _check_paid(paid, self.table.head["epsilon"])
-        lost = [f"{dropped:,} outside"] * (dropped > 0) + [f"{unpaid:,} not paid for"] * (unpaid > 0)
+        lost = [f"{dropped:,} outside or unusable"] * (dropped > 0) + [f"{unpaid:,} not paid for"] * (unpaid > 0)
         return f"{total:,}, as the sidecar says; left out {', '.join(lost)}" if lost else f"{total:,}, none left out"
 
     def _check_radii(self) -> str:

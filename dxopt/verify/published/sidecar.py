@@ -81,7 +81,7 @@ class PriorOfRadii(_Strict):
 
 @dataclass(frozen=True)
 class Secret(_Strict):
-    """The replaced columns, how far (`within`) their entries are from a secret, and what happens to rows outside."""
+    """The replaced columns, how far (`within`) their entries are from a secret, and what happens to other rows."""
 
     columns: tuple[str, ...]
     kind: Kind
@@ -89,6 +89,7 @@ class Secret(_Strict):
     within_unit: str
     within_from_space: bool
     outside: Literal["refuse", "nearest", "drop"]
+    unusable: Literal["refuse", "drop"]
 
     @property
     def noun(self) -> str:
