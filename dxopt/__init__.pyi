@@ -57,6 +57,7 @@ from dxopt.studies.explaining import explain
 from dxopt.studies.frontiers import budget_frontier, frontier
 from dxopt.studies.levels import smallest_epsilon
 from dxopt.studies.sweeps import sweep
+from dxopt.studies.ties import Tie, tie
 from dxopt.words.result import Explanation
 
 __version__: str
@@ -96,6 +97,7 @@ __all__ = [
     "Smoothing",
     "SolveError",
     "SpecError",
+    "Tie",
     "Universe",
     "UnsupportedError",
     "apply",
@@ -134,6 +136,7 @@ __all__ = [
     "smallest_epsilon",
     "solve",
     "sweep",
+    "tie",
     "tight_constraints",
     "to_frame",
     "to_geodataframe",

@@ -241,7 +241,7 @@ RECEIVERS: dict[str, Any] = {
 """An object of each class whose methods users call; those of noises are called with what was checked."""
 ANSWERS = {
     *("Applied", "BudgetExceeded", "BudgetFrontier", "Comparison", "Composed", "Composition", "EpsilonSweep"),
-    *("Explanation", "Frontier", "IntegerTable", "Level", "Loss", "NoTightMechanism", "Privacy", "Report"),
+    *("Explanation", "Frontier", "IntegerTable", "Level", "Loss", "NoTightMechanism", "Privacy", "Report", "Tie"),
     *("Learned", "Tightness", "BeliefLevel", "Attack", "RateDistortion", "Recovered", "Repeated", "Sensitivity"),
     *("RegionVerdict", "Threshold", "ErrorBounds", "ProductSanitisation", "Run", "Step", "TraceEvaluation"),
 }

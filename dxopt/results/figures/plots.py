@@ -180,6 +180,8 @@ def saved_if_asked(figure: Figure, file: str | Path | None) -> Figure:
     if file is None:
         return figure
     target = as_path(file, "save")
+    if not target.name:
+        raise SpecError("save", f"{target} names no file", "name a file *.svg, *.png or *.pdf")
     ending = target.suffix.lower()
     if ending and ending not in ENDINGS:
         raise SpecError("save", f"{target} ends with {ending}", f"end it with {', '.join(ENDINGS)}")
