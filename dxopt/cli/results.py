@@ -134,9 +134,10 @@ def explain_results(
 def _made_again(file: Path, result: Path, folder: Path, tell: Callable[[str], None]) -> Path | None:
     """Save the table that a published file names, made of the mechanism of a result folder without one; None if not.
 
-    Whoever applies such a result makes the table: it is proven as any other that is named.
+    Whoever applies such a result makes the table, for its prior and loss or without: it is proven as any other.
     """
     from dxopt.errors import DxoptError
+    from dxopt.release.tables import integer_table
     from dxopt.results.folder import TABLE, holds_report
     from dxopt.results.reading import load
     from dxopt.verify.published.sidecar import read_sidecar, sidecar_of
@@ -145,14 +146,13 @@ def _made_again(file: Path, result: Path, folder: Path, tell: Callable[[str], No
     if not holds_report(result) or (result / TABLE).exists():
         return None
     try:
-        table = load(result).make_table(progress=tell)
-        return (
-            table.save(folder / TABLE)
-            if table.digest == read_sidecar(sidecar_of(file)).mechanism.table_sha256
-            else None
-        )
+        named, report = read_sidecar(sidecar_of(file)).mechanism.table_sha256, load(result)
+        for made in (report.make_table, functools.partial(integer_table, report.mechanism)):
+            if (table := made(progress=tell)).digest == named:
+                return table.save(folder / TABLE)
     except (DxoptError, Broken):
-        return None
+        pass
+    return None
 
 
 @commands.command("verify", epilog="Example: dxopt verify results/town")

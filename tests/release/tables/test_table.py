@@ -247,8 +247,8 @@ def test_claims_that_do_not_hold_are_refused() -> None:
         integer_table(right, prior=dx.Prior.uniform(dx.line(3)))
     with pytest.raises(dx.SpecError, match="loss"):
         integer_table(right, loss=np.ones((2, 3)))
-    with pytest.raises(dx.UnsupportedError, match="3,000 secrets"):
-        integer_table(dx.tight_constraints(dx.line(3000), epsilon=1.0))
+    with pytest.raises(dx.UnsupportedError, match="5,000 secrets"):
+        integer_table(dx.tight_constraints(dx.line(5000), epsilon=1.0))
 
 
 def test_without_losses_the_likeliest_report_gets_the_rest() -> None:
