@@ -82,7 +82,7 @@ _ROUGH = 1e-2
 _CLOSE = 0.1
 """Prices of an earlier answer are kept by a box where the gap they begin with is below this."""
 _FIRST = 0.03
-_INCUMBENT = 0.3
+_INCUMBENT = 0.1
 """Incumbents are made below the first of these gaps, and each time it has fallen by this factor."""
 _LARGE = 150
 """With fewer rows no incumbents are made on the way, as the end is near."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dxopt.solving.solvers.columns.clusters import Clusters
 from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
@@ -221,9 +222,11 @@ class Pool:
 
     def mixture(self, weights: Array) -> Array:
         """Return the channel `(n, m)` in which every column has a weight `(k,)` and goes to its report."""
-        channel = np.zeros(self.program.costs.shape)
-        np.add.at(channel, self.reports, (self.columns * np.maximum(weights, 0.0)).T)
-        return channel.T
+        to_reports = sparse.coo_array(
+            (np.maximum(weights, 0.0), (self.reports, np.arange(len(weights)))),
+            shape=(len(self.program.costs), len(weights)),
+        )
+        return (to_reports.tocsr() @ self.columns.T).T
 
     def unknown(self, columns: Array, reports: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         """Return those of some columns `(k, n)` that are not in the pool, with their reports.
