@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.results import Cell
-from dxopt.results.figures.plots import COLOURS, blank, save, style
+from dxopt.results.figures.plots import COLOURS, blank, logarithmic, save, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,10 +136,11 @@ def _curve(axes: Axes, mine: Sequence[Cell], colour: int) -> None:
 
 
 def _ticks(axes: Axes, sizes: Sequence[int]) -> None:
-    """Numbers of points as they are; those too near to the one before have no number."""
+    """Numbers of points as they are, and of seconds as people write them; those too near to others have no number."""
+    logarithmic(axes.yaxis)
     kept: list[int] = []
     for size in sizes:
-        if not kept or size > 1.3 * kept[-1]:
+        if not kept or size > 1.9 * kept[-1]:
             kept.append(size)
     axes.set_xticks(kept, [f"{size:,}" for size in kept])
     axes.set_xticks([], minor=True)
