@@ -1,0 +1,48 @@
+"""What a solve by column generation is expected to take, told before it begins."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from dxopt.release.tables.making import MOST_TRIPLES, seconds_to_make
+
+_SECONDS, _POINTS = 100.0, 1_000
+"""Processor seconds to a gap of 1 % for so many points that are the reports as well: docs/benchmarks.md."""
+_GROWTH, _SHARE = 3.2, 0.7
+"""Powers of the number of points, and of the reports' share of it."""
+_MOST_CORES = 1.6
+"""Cores that two or more are worth, as parts of a solve have one thread."""
+_ON_DISK = 16
+"""Bytes for each entry of the mechanism, with its bound."""
+LARGE = 10.0
+"""Seconds from which on it is told."""
+
+
+def expected_seconds(points: int, reports: int) -> float:
+    """Return about how many seconds pass until the gap is 1 %; off by a factor of three either way."""
+    share = min(1.0, reports / points)
+    work = _SECONDS * (points / _POINTS) ** _GROWTH * share**_SHARE
+    return work / min(_MOST_CORES, os.cpu_count() or 1)
+
+
+def told_before(points: int, reports: int, memory: str) -> str:
+    """Return what a large solve comes to: size, time, memory, disk, and whether there will be a table."""
+    seconds = expected_seconds(points, reports)
+    if seconds < LARGE:
+        return f"up to {memory}"
+    table = "no table"
+    if points**2 * reports <= MOST_TRIPLES:
+        table = f"a table afterwards takes {_roughly(seconds_to_make(points, reports))}"
+    size = f"{points:,} secrets, {reports:,} outputs, {points * (points - 1):,} pairs"
+    disk = f"{_ON_DISK * points * reports / 1e6:,.0f} MB on disk"
+    time = f"about {_roughly(seconds)} to 1 %"
+    return f"{size}: {time}, up to {memory}, {disk}, {table}; a stop returns the best so far"
+
+
+def _roughly(seconds: float) -> str:
+    """Write an estimate of time: "20 s", "12 min", "3 h"."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds > 1.5 * length:
+            return f"{round(seconds / length):,} {unit}"
+    return f"{math.ceil(seconds / 10) * 10} s"
