@@ -16,7 +16,9 @@ from dxopt.runtime.reading import MOST_CHUNK
 _POINT = struct.Struct("<BIdd")
 _LONGEST_POINT = 41
 """Bytes of a point in WKB with an SRID and four coordinates."""
-_WITH_PARTS = range(4, 18)
+_SEVERAL_POINTS = 4
+"""Type of a MultiPoint, in WKB and for shapely."""
+_WITH_PARTS = range(_SEVERAL_POINTS, 18)
 """Types of WKB whose parts are geometries, to any depth: GEOS reads them by recursion, and overflows the stack."""
 
 
@@ -47,10 +49,15 @@ def _without_parts(shape: bytes | str | None) -> bytes | None:
 
 
 def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return latitudes and longitudes of points of shapely `(k,)`; NaN where there is none, or another shape."""
+    """Return latitudes and longitudes of points of shapely `(k,)`; NaN where there is none, or another shape.
+
+    Several points that are one count as it.
+    """
     import shapely
 
     shapes = np.asarray(shapes, dtype=object)
+    alone = (shapely.get_type_id(shapes) == _SEVERAL_POINTS) & (shapely.get_num_geometries(shapes) == 1)
+    shapes = np.where(alone, shapely.get_geometry(shapes, 0), shapes)
     # x and y of whatever is no point are NaN, but those of an empty one an error
     shapes = np.where(shapely.is_empty(shapes), None, shapes)
     return shapely.get_y(shapes), shapely.get_x(shapes)

@@ -323,9 +323,11 @@ class GeoJsonSink:
 
 
 def _place(geometry: Any) -> tuple[float, float]:
-    """Return latitude and longitude of a point; NaN where it is none."""
-    if isinstance(geometry, dict) and geometry.get("type") == "Point":
+    """Return latitude and longitude of a point, or of several that are one; NaN where it is none."""
+    if isinstance(geometry, dict) and geometry.get("type") in ("Point", "MultiPoint"):
         coordinates = geometry.get("coordinates")
+        if geometry["type"] == "MultiPoint":
+            coordinates = coordinates[0] if isinstance(coordinates, list) and len(coordinates) == 1 else None
         if isinstance(coordinates, list) and len(coordinates) >= 2:
             lon, lat = coordinates[:2]
             if all(isinstance(part, int | float | Decimal) and not isinstance(part, bool) for part in (lon, lat)):

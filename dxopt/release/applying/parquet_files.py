@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _GEO = b"geo"
+_NATIVE, _AXES = "point", ("x", "y")
+"""Encoding of points as structs of Arrow (GeoParquet 1.1), and their fields."""
 _BUFFER = 1 << 16
 """Bytes of each column that are read at once, instead of all those of a group of rows."""
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
@@ -104,7 +106,12 @@ class ParquetFile:
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return latitudes and longitudes of the points of the geometry."""
-        return places_of(chunk.rows.column(self.geometry).to_pylist())
+        column = chunk.rows.column(self.geometry)
+        if self._described.encoding == _NATIVE:
+            lon, lat = (column.field(axis).to_numpy(zero_copy_only=False) for axis in _AXES)
+            empty = ~np.asarray(column.is_valid())
+            return np.where(empty, np.nan, lat), np.where(empty, np.nan, lon)
+        return places_of(column.to_pylist())
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
         """Return a fingerprint for each row `(k,)`, the same for rows equal in every column."""
@@ -123,9 +130,15 @@ class ParquetFile:
         return {_GEO: described(self.geometry, system)}
 
     def require_points(self) -> None:
-        """Raise SpecError unless the geometry is in WKB and WGS 84."""
-        if self._described.encoding != "WKB":
-            raise SpecError("geometry", f"is encoded as {self._described.encoding}", "write it as WKB")
+        """Raise SpecError unless the geometry is in WKB or points of Arrow, and in WGS 84."""
+        if self._described.encoding not in ("WKB", _NATIVE):
+            raise SpecError("geometry", f"is encoded as {self._described.encoding}", "write points, or WKB")
+        if self._described.encoding == _NATIVE:
+            pa = optional("pyarrow")
+            kind = self.schema.field(self.geometry).type
+            axes = {field.name: field.type for field in kind} if pa.types.is_struct(kind) else {}
+            if any(axes.get(axis) != pa.float64() for axis in _AXES):
+                raise SpecError("geometry", f"has the type {str(kind)[:80]}", "write points of doubles x and y")
         if self._described.code is not None:
             require_wgs84(*self._described.code)
 

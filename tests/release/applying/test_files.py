@@ -419,11 +419,12 @@ def test_geoparquet_of_other_kinds_is_refused(tmp_path: Path) -> None:
     given = people()
     frame = gpd.GeoDataFrame(geometry=gpd.points_from_xy(given["lon"], given["lat"]), crs=4326)
     frame.to_crs(2154).to_parquet(tmp_path / "lambert.parquet")
-    frame.to_parquet(tmp_path / "arrow.parquet", geometry_encoding="geoarrow")
+    several = frame.dissolve(by=np.arange(len(frame)) // 2)  # two points each
+    several.to_parquet(tmp_path / "arrow.parquet", geometry_encoding="geoarrow")
     frame.set_crs(None, allow_override=True).to_parquet(tmp_path / "none.parquet")
     for name, words in {
         "lambert": r"geometry: is in another coordinate system \(EPSG:2154\); convert the data to WGS 84",
-        "arrow": "geometry: is encoded as point; write it as WKB",
+        "arrow": "geometry: is encoded as multipoint; write points, or WKB",
         "none": "geometry: is in another coordinate system",
     }.items():
         with pytest.raises(dx.SpecError, match=words):
