@@ -14,8 +14,10 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import dxopt as dx
+from dxopt.cli.application import app
 from dxopt.release.budgets.periods import PERIODS, PerPeriod
 from tests.release.budgets.reader import overspent
 
@@ -367,3 +369,45 @@ def test_every_kind_of_period_keeps_its_own_budget(tmp_path: Path) -> None:
                 paid[budgets.history("ann")[-1].period] += 1
             assert set(paid.values()) == {1}
             assert len(paid) == {"day": 30, "week": 6, "month": 2, "year": 2}[period]
+
+
+def test_what_persons_can_afford_is_less_of_both_budgets(tmp_path: Path) -> None:
+    with opened(tmp_path / "b.sqlite", default=1.75) as budgets:
+        asked: dict[str, Any] = {"unit": KM, "drop": True}
+        for expected, day in ((2, "2026-03-01"), (1, "2026-03-02"), (0, "2026-03-03")):
+            assert budgets.affordable({"ann": 5}, 0.5, time=day, **asked) == {"ann": expected}
+            for _ in range(expected):
+                budgets.pay("ann", 0.5, unit=KM, release="rides", time=day)
+        assert budgets.affordable({"bob": 5}, 0.5, **asked) == {"bob": 2}  # of now
+        for rows, person in ((3, "bob"), (1, "ann")):
+            with pytest.raises(dx.BudgetExceeded) as caught:
+                budgets.affordable({person: rows}, 0.5, unit=KM, time="2026-03-03")
+            assert caught.value.person == person
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    ledger = str(tmp_path / "b.sqlite")
+
+    def call(*arguments: str) -> Any:
+        return CliRunner().invoke(app, ["budget", ledger, *arguments])
+
+    assert call("--set", "9x0.25", "--unit", "per unit").exit_code == 0
+    assert call("--set", "3x0.25", "--per", "day", "--zone", PARIS).exit_code == 0
+    for wrong in (
+        ("--per", "day"),
+        ("--set", "1", "--per", "hour"),
+        ("--set", "1", "--per", "day", "--person", "ann"),
+        ("--set", "1", "--per", "day", "--zone", "Mars"),
+    ):
+        assert call(*wrong).exit_code == 2
+    data = tmp_path / "data.csv"
+    data.write_text("person,beds,when\nann,1,2026-03-01\nann,2,2026-03-02\n", encoding="utf-8")
+    folder = dx.solve(dx.Problem(dx.line(8), epsilon=0.25, prior="uniform"), method="geometric").save(tmp_path / "r")
+    command = ["apply", folder, data, "-o", tmp_path / "o.csv", "--column", "beds", "--person", "person"]
+    command += ["--ledger", ledger, "--per", "day", "--time", "when"]
+    done = CliRunner().invoke(app, [str(argument) for argument in command])
+    assert done.exit_code == 0, done.output
+    found = json.loads(call("--person", "ann", "--json").stdout)
+    assert (found["per"]["period"], found["per"]["zone"], found["per"]["budget"]) == ("day", PARIS, 0.75)
+    assert [payment["period"] for payment in found["payments"]] == ["2026-03-01", "2026-03-02"]
+    assert call("--check").exit_code == 0
