@@ -52,11 +52,23 @@ def setting(db: sqlite3.Connection, name: str) -> str | None:
 
 def per_period(db: sqlite3.Connection) -> PerPeriod | None:
     """Return the budget by period of a ledger; None if it has none."""
-    period, zone = setting(db, "period"), setting(db, "zone")
-    if period is None or zone is None:
+    period, zone, epsilon, delta = (
+        setting(db, name) for name in ("period", "zone", "period_epsilon", "period_delta")
+    )
+    if (period, zone, epsilon, delta) == (None, None, None, None):
         return None
-    epsilon, delta = (rational(setting(db, name) or "") for name in ("period_epsilon", "period_delta"))
-    return PerPeriod(cast("Period", period), zone, epsilon, delta)
+    if period is None or zone is None or epsilon is None or delta is None:
+        raise SpecError("ledger", "has a part of a budget by period", "it was altered; take a copy from before")
+    try:
+        return PerPeriod(cast("Period", period), zone, rational(epsilon), rational(delta))
+    except SpecError as error:
+        if error.field == "zone":
+            fix = "install the zones of this machine: pip install tzdata"
+            raise SpecError("ledger", f"has the time zone {zone[:40]!r}, which is not known here", fix) from None
+        if error.field == "per":
+            wrong = f"has a budget for each {period[:40]!r}"
+            raise SpecError("ledger", wrong, "it was altered; take a copy from before") from None
+        raise
 
 
 def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import sqlite3
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
@@ -213,8 +214,6 @@ def test_a_budget_by_period_is_changed_only_where_all_stays_within_it(tmp_path: 
 
 
 def test_an_altered_period_is_found(tmp_path: Path) -> None:
-    import sqlite3
-
     ledger = tmp_path / "b.sqlite"
     with opened(ledger) as budgets:
         for day in ("2026-03-01", "2026-03-02"):
@@ -224,6 +223,36 @@ def test_an_altered_period_is_found(tmp_path: Path) -> None:
     with dx.Budgets.open(ledger) as budgets, pytest.raises(dx.SpecError) as caught:
         budgets.check()
     assert caught.value.field == "ledger"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM settings WHERE name = 'zone'",
+        "DELETE FROM settings WHERE name = 'period'",
+        "DELETE FROM settings WHERE name LIKE 'period%'",
+        "UPDATE settings SET value = 'hour' WHERE name = 'period'",
+        "UPDATE settings SET value = 'Mars/Olympus' WHERE name = 'zone'",
+        "UPDATE settings SET value = '0.5' WHERE name = 'period_epsilon'",
+        "UPDATE settings SET value = x'00' WHERE name = 'zone'",
+    ],
+)
+def test_an_altered_budget_by_period_never_counts_as_none(tmp_path: Path, change: str) -> None:
+    ledger = tmp_path / "b.sqlite"
+    with opened(ledger) as budgets:
+        budgets.pay("ann", 0.75, unit=KM, release="rides", time="2026-03-01")
+    with sqlite3.connect(ledger) as db:
+        db.execute(change)
+    with dx.Budgets.open(ledger) as budgets:
+        for ask in (
+            lambda: budgets.per,
+            lambda: budgets.pay("ann", 0.5, unit=KM, release="rides", time="2026-03-01"),
+            lambda: budgets.pay("ann", 0.5, unit=KM, release="rides"),
+            budgets.check,
+        ):
+            with pytest.raises(dx.SpecError) as caught:
+                ask()
+            assert caught.value.field == "ledger"
 
 
 def rows_of(seed: int, rows: int, persons: int) -> list[dict[str, Any]]:
