@@ -33,6 +33,7 @@ _DELIMITER = "Delimiter of CSV: , ; | or tab. It is guessed otherwise."
 _DECIMAL = "Decimal mark of numbers in text: . or , and guessed otherwise."
 _ENCODING = "Encoding of CSV, such as cp1252; UTF-8, UTF-16 or UTF-32 otherwise."
 _HEADER = "Whether the first line of CSV names the columns; otherwise it does, unless it looks like data."
+_FORMULAS = "What becomes of cells that a spreadsheet would run as formulas: keep, refuse or neutralise."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
 _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
 _TIME = "Column of when a row was, for a ledger with a budget by period: 2026-01-31, or 2026-01-31T12:00:00+01:00."
@@ -126,6 +127,7 @@ def apply_table(
     delimiter: Annotated[str | None, typer.Option(help=_DELIMITER)] = None,
     decimal: Annotated[str | None, typer.Option(help=_DECIMAL)] = None,
     encoding: Annotated[str | None, typer.Option(help=_ENCODING)] = None,
+    formulas: Annotated[str, typer.Option(help=_FORMULAS)] = "keep",
     header: Annotated[bool | None, typer.Option("--header/--no-header", help=_HEADER)] = None,
     key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
     person: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
@@ -177,6 +179,7 @@ def apply_table(
                     delimiter=delimiter,
                     decimal=decimal,
                     encoding=encoding,
+                    formulas=formulas,  # pyright: ignore[reportArgumentType]
                     header=header,
                 ),
                 outside=outside,  # pyright: ignore[reportArgumentType]

@@ -268,6 +268,8 @@ def apply(
         if to.file is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
         require_no_csv(dialect)
+        if also.formulas != "keep":
+            raise SpecError("formulas", "are a matter of CSV, and the data are none", "leave it out")
         frame = Frame(data, named)
         plan = _planned(table, also, where, frame, options)
         record = None if to.sidecar is None else as_path(to.sidecar, "sidecar", text=True)

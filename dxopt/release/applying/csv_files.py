@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import Chunk, chunked
+from dxopt.release.applying.formulas import neutralised
 from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.runtime.csv_text import CsvText, Dialect
 from dxopt.runtime.reading import MOST_ROW
@@ -27,8 +28,12 @@ _MARKS = (_MARK, b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
 class CsvFile:
-    """A file of CSV, whose columns are named by its first line unless that was said to be none."""
+    """A file of CSV, whose columns are named by its first line unless that was said to be none.
 
+    Where it is `neutral`, cells that are kept and would be formulas are written with an apostrophe before them.
+    """
+
+    neutral = False
     noun: Noun = "line"
     geometry = None
     hidden: tuple[str, ...] = ()
@@ -80,6 +85,7 @@ class CsvSink:
         rows: Any = SimpleNamespace(write=lambda row: write(row[:-2] + end))
         self._writer = csv.writer(rows, delimiter=text.delimiter, lineterminator="\r\n")
         self.layout = layout
+        self._neutral = source.neutral
         self._places = {name: place for place, name in enumerate(source.names)}
         self._texts = {
             name: np.array([_written(value, text.decimal) for value in values.tolist()], dtype=object)
@@ -96,7 +102,8 @@ class CsvSink:
                 columns.append(self._texts[name][drawn].tolist())
             else:
                 place = self._places[name]
-                columns.append([row[place] for row in rows])
+                cells = [row[place] for row in rows]
+                columns.append([neutralised(cell) for cell in cells] if self._neutral else cells)
         self._writer.writerows(zip(*columns, strict=True))
 
     def close(self) -> None:

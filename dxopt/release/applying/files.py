@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dxopt.errors import SpecError
 from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.formats import Chunk
+from dxopt.release.applying.formulas import Formulas
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.place_like import Beside
@@ -247,8 +248,9 @@ def apply_to_file(
     hidden = [*source.hidden]
     if source.geometry is not None and not plan.where.geometry:
         hidden.append(source.geometry)
-    beside = Beside()
+    beside, formulas = Beside(), Formulas(plan.columns.formulas, source)
     for chunk, settled in _settled(plan, source, data, checked, tell, "checking"):
+        formulas.look(chunk, plan.kept(source.names, hidden))
         unnamed = plan.unnamed(source.names, hidden)
         beside.look(source.columns(chunk, unnamed), _secrets(plan, source, chunk))
         needed.add(settled)
@@ -257,6 +259,7 @@ def apply_to_file(
     plan.require_columns(source.names, named=source.named)
     checked.require()
     beside.require()
+    formulas.require_none(plan.kept(source.names, hidden))
     if {*source.names} - {*plan.where.names, *hidden}:
         repeats.warn(source.noun)
     layout = plan.layout(source.names, hidden)

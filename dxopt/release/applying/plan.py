@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, Option, SpecError, required
+from dxopt.errors import BudgetExceeded, Option, SpecError, required, required_choice
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.release.applying.column_mapping import (
@@ -27,6 +27,7 @@ from dxopt.release.applying.column_mapping import (
     columns_of_reports,
     radii,
 )
+from dxopt.release.applying.formulas import POLICIES
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.place_like import is_code, looks_like_place
 from dxopt.release.applying.row_checks import Tally
@@ -68,6 +69,9 @@ class Columns:
         How a file of CSV is written, such as ";", "," and "cp1252"; otherwise they are guessed, and the guess checked
         by the columns and the first lines. `decimal` is also that of text in other data, of persons and of labels,
         where it is not guessed: numbers with a comma are refused there unless it is given.
+    formulas : {"keep", "refuse", "neutralise"}
+        Treatment of cells of CSV that a spreadsheet would run, as they begin with =, +, - or @ and are no numbers:
+        they are kept, an error, or written with an apostrophe before them.
     header : bool or None
         True if the names of columns are names though they look like data, such as 2024; False if a file of CSV has
         no header, so that its columns are column_1, column_2, and so on.
@@ -94,10 +98,12 @@ class Columns:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    formulas: Literal["keep", "refuse", "neutralise"] = "keep"
     header: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", None if self.keep is None else _names("keep", self.keep))
+        required_choice("formulas", self.formulas, POLICIES)
         object.__setattr__(self, "drop", () if self.drop is None else _names("drop", self.drop))
 
 
@@ -208,6 +214,12 @@ class Plan:
         """Return the columns of the data that are kept without being named."""
         away = {*self.where.names, *hidden, *self.columns.drop}
         return [] if self.columns.keep is not None else [name for name in names if name not in away]
+
+    def kept(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
+        """Return the columns of the data that the output keeps."""
+        away = {*self.where.names, *hidden, *self.columns.drop}
+        wanted = names if self.columns.keep is None else self.columns.keep
+        return [name for name in names if name in wanted and name not in away]
 
     def tally(self, noun: str) -> Tally:
         """Return a new counter of rows under the policy for those outside; `noun` is what its errors call a row."""
