@@ -79,7 +79,7 @@ def test_an_answer_has_what_people_ask_of_it(report: dx.Report, tmp_path: Path) 
 )
 def test_a_name_close_to_a_known_one_is_answered_with_it(option: str, name: str, meant: str) -> None:
     with pytest.raises(dx.SpecError) as caught:
-        dx.solve(points(), **{option: name})
+        dx.solve(points(), **{option: name})  # pyright: ignore[reportArgumentType]
     assert caught.value.field == option
     assert f"{meant}?" in caught.value.fix
 

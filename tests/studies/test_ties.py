@@ -57,5 +57,5 @@ def test_what_ties_at_no_level_is_refused() -> None:
         (("geometri",), "method"),
     ):
         with pytest.raises(dx.SpecError) as caught:
-            dx.tie(PROBLEM, *arguments)
+            dx.tie(PROBLEM, *arguments)  # pyright: ignore[reportArgumentType]
         assert caught.value.field == field

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,11 +26,11 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dx.solve(problem, method="exponential").save(tmp_path_factory.mktemp("results") / "town")
 
 
-def points() -> list[shapely.Point]:
+def points() -> list[Any]:
     return [shapely.Point(lon, lat) for lat, lon in PLACES]
 
 
-def several() -> list[shapely.MultiPoint]:
+def several() -> list[Any]:
     return [shapely.MultiPoint([[lon, lat]]) for lat, lon in PLACES]
 
 

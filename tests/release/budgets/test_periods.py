@@ -141,6 +141,7 @@ def test_nobody_spends_more_in_a_day_or_in_all(tmp_path: Path) -> None:
 
 def test_a_run_that_was_killed_pays_in_no_other_period(tmp_path: Path) -> None:
     with opened(tmp_path / "b.sqlite") as budgets:
+        run = ""
         for again in range(2):
             run = budgets.begin("march")
             paid = budgets.charge(run, 0, ["ann", "bob"], 0.5, unit=KM, times=["2026-03-01", "2026-03-02"])
@@ -329,9 +330,9 @@ def test_what_is_published_is_within_the_budgets(tmp_path: Path, kind: str) -> N
                 kept = [feature["properties"] for feature in json.loads(text)["features"]]
             case _:
                 kept = list(done.to_dict("records") if kind == "pandas" else done.to_dicts())
-        kept = [
-            {**row, "when": row["when"] if isinstance(row["when"], str) else row["when"].isoformat()} for row in kept
-        ]
+        for row in kept:
+            when: Any = row["when"]
+            row["when"] = when if isinstance(when, str) else when.isoformat()
         days, whole = spent_by_day(kept)
         assert max(days.values()) == 3
         assert max(whole.values()) == 9
