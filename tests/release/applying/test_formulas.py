@@ -32,9 +32,8 @@ def test_numbers_and_other_text_are_none(text: str) -> None:
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Path:
     space = dx.MetricSpace.from_points([[value] for value in range(-4, 5)])
-    return dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform"), method="exponential").save(
-        tmp_path_factory.mktemp("results") / "line"
-    )
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform"), method="exponential")
+    return report.save(tmp_path_factory.mktemp("results") / "line")
 
 
 def applied(line: Path, folder: Path, notes: list[str], formulas: Any, header: str = "note") -> list[dict[str, str]]:
