@@ -250,7 +250,8 @@ def apply_to_file(
         hidden.append(source.geometry)
     beside, formulas = Beside(), Formulas(plan.columns.formulas, source)
     for chunk, settled in _settled(plan, source, data, checked, tell, "checking"):
-        formulas.look(chunk, plan.kept(source.names, hidden))
+        if plan.columns.formulas == "refuse":
+            formulas.look(chunk, plan.kept(source.names, hidden))
         unnamed = plan.unnamed(source.names, hidden)
         beside.look(source.columns(chunk, unnamed), _secrets(plan, source, chunk))
         needed.add(settled)

@@ -45,8 +45,8 @@ class Formulas:
             source.neutral = policy == "neutralise"
 
     def look(self, chunk: Chunk, names: Collection[str]) -> None:
-        """Count the formulas in columns of some rows, where they are refused."""
-        for name, cells in self._source.columns(chunk, names) if self._policy == "refuse" else ():
+        """Count the formulas in columns of some rows."""
+        for name, cells in self._source.columns(chunk, names):
             found = [line for line, cell in zip(chunk.lines.tolist(), cells, strict=True) if is_formula(cell)]
             self._column = self._column or (name if found else "")
             self._count += len(found)

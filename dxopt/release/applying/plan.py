@@ -218,8 +218,8 @@ class Plan:
     def kept(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
         """Return the columns of the data that the output keeps."""
         away = {*self.where.names, *hidden, *self.columns.drop}
-        wanted = names if self.columns.keep is None else self.columns.keep
-        return [name for name in names if name in wanted and name not in away]
+        wanted = {*(names if self.columns.keep is None else self.columns.keep)} - away
+        return [name for name in names if name in wanted]
 
     def tally(self, noun: str) -> Tally:
         """Return a new counter of rows under the policy for those outside; `noun` is what its errors call a row."""
