@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED, Proof
 from dxopt.results.explanation import cost_fields, promise_fields
-from dxopt.results.figures.plots import saved_if_asked
-from dxopt.results.figures.tables import as_panel
 from dxopt.results.folder import (
     CLAIMS,
     DESCRIPTION,
@@ -74,6 +73,8 @@ TABLE_TRIPLES = 50_000_000
 """An integer table is made with the result up to this n²·m, which is what it takes to prove one private."""
 WRITTEN_PAIRS = 5_000_000
 """Distances and losses of what is proven by structure are written out up to this n·max(n, m)."""
+_DRAWS = "dxopt.results.page.figures"
+"""The module that draws reports, imported when one is drawn, as it imports this one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,9 +256,9 @@ class Report(Result):
         >>> print(report.plot().axes[0].get_xlabel())
         report
         """
-        from dxopt.results.page.figures import result_figure
+        from dxopt.results.figures.plots import saved_if_asked
 
-        return saved_if_asked(result_figure(self), save)
+        return saved_if_asked(import_module(_DRAWS).result_figure(self), save)
 
     @property
     def members(self) -> tuple[Report, ...]:
@@ -449,6 +450,8 @@ class Report(Result):
         return f"<Report {self.problem.name}: {self.status}, value {proof.value:.6g}, gap {proof.gap:.1e}>"
 
     def __rich__(self) -> RenderableType:
+        from dxopt.results.figures.tables import as_panel
+
         return as_panel(self.problem.name, self.lines())
 
     def _repr_html_(self) -> str:

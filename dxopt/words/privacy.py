@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from dxopt.numerics.number_syntax import at_most, factor, floor_of, three_digits
 from dxopt.spaces.units import per, with_unit
 from dxopt.words.phrases import amount_at_most, counted, histories, one_report, two_positions
-
-if TYPE_CHECKING:
-    from dxopt.words.result import Explanation
 
 _FAR = 1e3
 """A distance that is so many times the least one is left out."""
@@ -18,12 +15,64 @@ _CERTAIN = math.log(1e6)
 """From this exponent on, a factor leaves no doubt that is worth a figure."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What is promised of secrets, and for how many reports.
+
+    Attributes
+    ----------
+    noun : str
+        What secrets are called: places, values or secrets.
+    unit : str
+        Of distances; "" where it is not known.
+    epsilon, delta : float or None, float
+        Proven, or asked for where nothing is proven yet; None without privacy.
+    asked : float or None
+    proven, unproven : bool
+        The second for a mechanism of whose privacy nothing is known.
+    beliefs : str
+        What is proven of pairs of beliefs; "" where there are none.
+    apart : float
+        The distance of a factor: the radius that was asked for, else 1, or a typical distance where 1 is none.
+    across : float or None
+        Largest distance of the places of two positions at `apart`, where places are cells on the Earth; else None.
+    for_positions : bool
+        Whether the level was asked for between positions.
+    nearest : float or None
+        How far the two secrets are apart that are closest, where that is known.
+    cell : float or None
+        Where places stand for areas: how far a position is from its place at most.
+    reports : int
+        Number of reports of one person that are told of together.
+    """
+
+    noun: str
+    unit: str
+    epsilon: float | None
+    delta: float
+    asked: float | None
+    proven: bool
+    unproven: bool = False
+    beliefs: str = ""
+    apart: float
+    across: float | None = None
+    for_positions: bool = False
+    nearest: float | None
+    cell: float | None = None
+    reports: int = 10
+
+    @property
+    def between(self) -> float:
+        """The distance between secrets at which factors are given: `across` where it is known, else `apart`."""
+        return self.apart if self.across is None else self.across
+
+
 def exponential(exponent: float) -> float:
     """Return e^exponent; above an exponent of 700 e^700, as the result must be a finite double."""
     return math.exp(min(exponent, 700.0))
 
 
-def pair(found: Explanation) -> str:
+def pair(found: Promise) -> str:
     """Return words for the two secrets or positions that factors are about: "two places 1 km apart"."""
     if found.across is not None:
         return two_positions(found.apart, found.unit)
@@ -33,7 +82,7 @@ def pair(found: Explanation) -> str:
     return f"two {found.noun} at distance {apart}"
 
 
-def privacy_sentence(found: Explanation) -> str:
+def privacy_sentence(found: Promise) -> str:
     """Return the sentence on what somebody who sees one report can find out at most."""
     if found.unproven:
         return "Nothing is proven of its privacy: dx.certify proves what holds."
@@ -44,7 +93,7 @@ def privacy_sentence(found: Explanation) -> str:
     return f"{one_report(found.epsilon * found.between, pair(found), unless)}."
 
 
-def level_sentence(found: Explanation) -> str:
+def level_sentence(found: Promise) -> str:
     """Return ε as it was proven and asked for, and the distance within which the odds at most double.
 
     That distance is left out where it is below that of the two closest secrets, or over 1,000 times that.
@@ -58,7 +107,7 @@ def level_sentence(found: Explanation) -> str:
     return f"{text} Within {'' if found.unit else 'a distance of '}{near} the odds{between} at most double."
 
 
-def proven_level(found: Explanation) -> str:
+def proven_level(found: Promise) -> str:
     """Return ε as it was proven and asked for: "ε proven 1.39 per km (asked 1.39)"."""
     where = per(found.unit)
     if found.epsilon is None or not found.proven:
@@ -71,7 +120,7 @@ def proven_level(found: Explanation) -> str:
     return f"ε proven {proven} {where} (asked {three_digits(found.asked)})"
 
 
-def several_reports(found: Explanation, *, advice: bool = True) -> str:
+def several_reports(found: Promise, *, advice: bool = True) -> str:
     """Return what n reports of one person cost, and with `advice` the ε at which all n keep to the factor of one."""
     epsilon = found.epsilon or 0.0
     once, all_of_them = epsilon * found.between, found.reports * epsilon * found.between
@@ -102,7 +151,7 @@ def _even_chance(exponent: float) -> str:
     return f" (an even chance becomes {most} % at most)"
 
 
-def between_places(found: Explanation, across: float) -> str:
+def between_places(found: Promise, across: float) -> str:
     """Return what is promised between the centres of cells, and why that is less between positions."""
     epsilon = found.epsilon or 0.0
     near, promised = with_unit(three_digits(found.apart), found.unit), factor(epsilon * found.apart)
@@ -120,7 +169,7 @@ def between_places(found: Explanation, across: float) -> str:
     return f"{text}. This holds inside the grid. Positions outside, moved to the nearest cell, have no promise."
 
 
-def across_borders(found: Explanation) -> str:
+def across_borders(found: Promise) -> str:
     """Return what is promised between positions where the extent of places is unknown: less across a border."""
     text = (
         "Positions are first moved to their place. Within one place nothing can be told apart; two positions on both"

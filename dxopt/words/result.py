@@ -27,6 +27,7 @@ from dxopt.words.phrases import (
     within,
 )
 from dxopt.words.privacy import (
+    Promise,
     across_borders,
     between_places,
     exponential,
@@ -44,32 +45,19 @@ _COSTS = ("value", "bound", "worst_loss", "radius", "all_within", "total_off")
 """Names of the costs of one ε beside those of others."""
 
 
-@dataclass(frozen=True, repr=False)
-class Explanation(Shown):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Explanation(Promise, Shown):
     """Promises and costs of a report, a mechanism or a problem: `str` has them in plain words.
+
+    What is promised is that of `Promise`.
 
     Attributes
     ----------
     problem : str
         Its name.
     secrets : int
-    noun : str
-        What secrets are called: places, values or secrets.
-    unit : str
-        Of distances; "" where it is not known.
-    epsilon, delta : float or None, float
-        Proven, or asked for where nothing is proven yet; None without privacy.
-    asked : float or None
-    proven, unproven : bool
-        The second for a mechanism of whose privacy nothing is known.
-    apart : float
-        The distance of `factor`: the radius that was asked for, else 1, or a typical distance where 1 is none.
-    across : float or None
-        Largest distance of the places of two positions at `apart`, where places are cells on the Earth; else None.
-    for_positions : bool
-        Whether the level was asked for between positions.
-    reports, values : int, int or None
-        Numbers of reports of one person, and of published values, that are told of together.
+    values : int or None
+        Number of published values that are told of together.
     all_within, total_off, total_off_prior : float or None
         The distance within which all of them are with a probability of at least 95 %, and the largest mean error of
         their total, whatever they are, and if they are drawn from the prior; None where unknown.
@@ -103,16 +91,14 @@ class Explanation(Shown):
         The number of outputs with a probability below 1e-6, of those above 0 among them, and the first labels.
     lowest, highest : pair of str, or None
         The end of a line of numbers that never comes out itself, and the nearest that does.
-    nearest : float or None
-        How far the two secrets are apart that are closest, where that is known.
     places : bool
         Whether the secrets are places to which positions are moved.
-    cell, mean_way : float or None
-        Where places stand for areas: how far a position is from its place at most, and the mean over an area.
+    mean_way : float or None
+        Where places stand for areas: how far a position is from its place in the mean over an area.
     where : dict
         Positions on the Earth, as text, of the secrets that are named by their labels.
-    beliefs, priors : str
-        What is proven of pairs of beliefs; the set of priors. "" where there is none.
+    priors : str
+        The set of priors; "" where there is none.
     next_best, next_excess : str and float, or None
         Of the private mechanisms that it was compared with the best one, and how much more that costs, relative.
     choices : tuple of Explanation
@@ -132,26 +118,13 @@ class Explanation(Shown):
 
     problem: str
     secrets: int
-    noun: str
-    unit: str
-    epsilon: float | None
-    asked: float | None
-    proven: bool
-    delta: float
-    apart: float
     one_way: bool
     endless: bool
     places: bool
-    nearest: float | None
-    across: float | None = None
-    for_positions: bool = False
-    unproven: bool = False
-    reports: int = 10
     values: int | None = None
     all_within: float | None = None
     total_off: float | None = None
     total_off_prior: float | None = None
-    cell: float | None = None
     mean_way: float | None = None
     title: str = "expected loss"
     kind: str = "distance"
@@ -183,18 +156,12 @@ class Explanation(Shown):
     never_labels: tuple[str, ...] = ()
     lowest: tuple[str, str] | None = None
     highest: tuple[str, str] | None = None
-    beliefs: str = ""
     priors: str = ""
     next_best: str | None = None
     next_excess: float | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Explanation, ...] = ()
     space: MetricSpace | None = None
-
-    @property
-    def between(self) -> float:
-        """The distance between secrets at which factors are given: `across` where it is known, else `apart`."""
-        return self.apart if self.across is None else self.across
 
     def renamed(self, names: Mapping[str, str]) -> Explanation:
         """Return the same with secrets and reports called by `names`, which maps labels to names, as on a page."""

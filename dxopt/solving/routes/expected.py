@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import os
 
-from dxopt.release.tables.making import MOST_TRIPLES, seconds_to_make
-
 _SECONDS, _POINTS = 100.0, 1_000
 """Processor seconds to a gap of 1 % for so many points that are the reports as well: docs/benchmarks.md."""
 _GROWTH, _SHARE = 3.2, 0.7
@@ -31,6 +29,8 @@ def told_before(points: int, reports: int, memory: str) -> str:
     seconds = expected_seconds(points, reports)
     if seconds < LARGE:
         return f"up to {memory}"
+    from dxopt.release.tables.making import MOST_TRIPLES, seconds_to_make
+
     table = "no table"
     if points**2 * reports <= MOST_TRIPLES:
         table = f"a table afterwards takes {_roughly(seconds_to_make(points, reports))}"
