@@ -84,10 +84,11 @@ def test_any_file_that_is_written_whole(tmp_path: Path, mask: int, replaced: lis
 
 @pytest.mark.parametrize("number", ENDING)
 def test_signals_that_end_a_program_stop_it_as_ctrl_c_does(number: int) -> None:
-    with pytest.raises(KeyboardInterrupt), terminable():
-        signal.raise_signal(number)
-    before = signal.signal(number, signal.SIG_IGN)  # as nohup does
+    before = signal.signal(number, signal.SIG_DFL)  # whoever starts the tests may ignore it
     try:
+        with pytest.raises(KeyboardInterrupt), terminable():
+            signal.raise_signal(number)
+        signal.signal(number, signal.SIG_IGN)  # as nohup does
         with terminable():
             signal.raise_signal(number)
     finally:
@@ -99,12 +100,14 @@ def test_signals_that_end_a_program_stop_it_as_ctrl_c_does(number: int) -> None:
 @pytest.mark.parametrize("number", [getattr(signal, name, 0) for name in ("SIGHUP", "SIGTERM", "SIGINT")])
 def test_a_run_that_is_asked_to_end_leaves_nothing(tmp_path: Path, number: int, ignored: bool) -> None:
     """Nor does one whose terminal is closed; under nohup it goes on."""
+    by_default = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
+    handled = "SIG_IGN" if ignored else by_default
     counts().save(tmp_path / "t.dxt")
     (tmp_path / "a.csv").write_text("beds\n1\n2\n", encoding="utf-8")
     program = f"""
 import os, signal, sys
 from dxopt.release.applying import csv_files
-{f"signal.signal({number}, signal.SIG_IGN)" if ignored else ""}
+signal.signal({number}, signal.{handled})
 written = csv_files.CsvSink.write
 def write(*arguments):
     written(*arguments)
