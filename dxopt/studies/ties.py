@@ -29,7 +29,7 @@ _OPTIMAL = "optimal"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tie(Shown):
-    """Where one mechanism costs as much as another one at its own level, between two levels that are proven.
+    """Level at which one mechanism costs as much as another one at its own, between two levels that are proven.
 
     Attributes
     ----------

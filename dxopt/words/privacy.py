@@ -17,7 +17,7 @@ _CERTAIN = math.log(1e6)
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """What is promised of secrets, and for how many reports.
+    """Level of privacy of secrets, the distances it is told at, and the number of reports.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a large solve is told to come to before it begins."""
+"""Estimates that are told before a large solve begins."""
 
 from __future__ import annotations
 

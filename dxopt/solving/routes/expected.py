@@ -1,9 +1,10 @@
-"""What a solve by column generation is expected to take, told before it begins."""
+"""Estimate time, memory and disk of a solve by column generation before it begins."""
 
 from __future__ import annotations
 
-import math
 import os
+
+from dxopt.runtime.progress import duration
 
 _SECONDS, _POINTS = 100.0, 1_000
 """Processor seconds to a gap of 1 % for so many points that are the reports as well: docs/benchmarks.md."""
@@ -33,16 +34,8 @@ def told_before(points: int, reports: int, memory: str) -> str:
 
     table = "no table"
     if points**2 * reports <= MOST_TRIPLES:
-        table = f"a table afterwards takes {_roughly(seconds_to_make(points, reports))}"
+        table = f"a table afterwards takes {duration(seconds_to_make(points, reports))}"
     size = f"{points:,} secrets, {reports:,} outputs, {points * (points - 1):,} pairs"
     disk = f"{_ON_DISK * points * reports / 1e6:,.0f} MB on disk"
-    time = f"about {_roughly(seconds)} to 1 %"
+    time = f"about {duration(seconds)} to 1 %"
     return f"{size}: {time}, up to {memory}, {disk}, {table}; a stop returns the best so far"
-
-
-def _roughly(seconds: float) -> str:
-    """Write an estimate of time: "20 s", "12 min", "3 h"."""
-    for unit, length in (("h", 3600), ("min", 60)):
-        if seconds > 1.5 * length:
-            return f"{round(seconds / length):,} {unit}"
-    return f"{math.ceil(seconds / 10) * 10} s"

@@ -271,7 +271,7 @@ def rows_of(seed: int, rows: int, persons: int) -> list[dict[str, Any]]:
 
 
 def spent_by_day(rows: list[dict[str, Any]]) -> tuple[Counter[tuple[str, str]], Counter[str]]:
-    """How many rows each person has on each day in Paris, and in all."""
+    """Count the rows of each person on each day in Paris, and in all."""
     days: Counter[tuple[str, str]] = Counter()
     for row in rows:
         days[row["person"], f"{datetime.fromisoformat(row['when']).astimezone(ZoneInfo(PARIS)):%Y-%m-%d}"] += 1
