@@ -46,7 +46,7 @@ _COSTS = ("value", "bound", "worst_loss", "radius", "all_within", "total_off")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Explanation(Promise, Shown):
+class Explanation(Shown, Promise):
     """Promises and costs of a report, a mechanism or a problem: `str` has them in plain words.
 
     What is promised is that of `Promise`.

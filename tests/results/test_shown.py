@@ -99,6 +99,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "certificate": (lambda: report().certificate, "<Certificate private, ε 0.8, value 0.506, bound 0.506, gap "),
     "loss": (lambda: report().problem.loss, "<Loss distance: 3 secrets, 3 reports>"),
+    "explanation": (lambda: dx.explain(report()), "<Explanation a<b: Seeing one report, nobody can change the odds "),
     "reports": (lambda: report().problem.reports, "<Reports 3, the secrets: 0, 1, 2>"),
 }
 
