@@ -25,20 +25,15 @@ def prove_private(problem: Problem, channel: Array) -> float:
     """Prove that a channel `(n, m)` is private, and return its realised ε.
 
     With W ≥ (1 - 3·2^-53) max_z K[x, z] / K[x', z] and G ≥ e^{-εd} (1 + 16·2^-53), the pair (x, x') is private
-    where fl(W·G) ≤ 1 + 8·2^-53; a pair with K[x', z] ≥ fl(G·K[x, z]) in every report z, as the repair leaves it,
-    is within that. Where G is capped at 1, rows are compared themselves.
+    where fl(W·G) ≤ 1 + 8·2^-53. A pair with K[x', z] ≥ fl(G·K[x, z]) in every report z is within that, also where
+    both sides were rounded once more, as the repair leaves it. Where G is capped at 1, rows are compared themselves.
 
     CertificateError names a pair and a report for which that is not proven, or a row that does not sum to 1.
     """
     require_channel(channel)
     distances = problem.space.distances
-    # 1. the largest ratio of two rows in any report against e^{-εd}, both rounded up
-    factors = factor_above(problem.epsilon, distances)
     worst = _worst_ratios(channel)
-    broken = np.multiply(worst, factors, out=np.zeros(factors.shape), where=factors > 0) > 1 + _ROUNDING
-    # 2. pairs whose budget is (nearly) 0 must have equal rows, which ratios cannot tell
-    broken |= _unequal_rows(channel, factors == 1)
-    np.fill_diagonal(broken, False)
+    broken = broken_pairs(channel, factor_above(problem.epsilon, distances), worst)
     if broken.any():
         x, other = (int(index) for index in np.unravel_index(int(broken.argmax()), broken.shape))
         report, _ = worst_report(channel, x, other)
@@ -49,6 +44,26 @@ def prove_private(problem: Problem, channel: Array) -> float:
             f"{channel[other, report]:.17g} with a budget of {problem.budgets[x, other]:.6g}"
         )
     return min(_realised_level(worst, distances), problem.epsilon)
+
+
+def broken_pairs(channel: Array, factors: Array, worst: Array | None = None) -> NDArray[np.bool_]:
+    """Return the pairs of secrets `(n, n)` whose privacy is not proven, as a mask.
+
+    Parameters
+    ----------
+    channel : (n, m) array
+    factors : (n, n) array
+        G ≥ e^{-εd}; 0 where nothing is asked for.
+    worst : (n, n) array, optional
+        The W of `prove_private`, where it is known.
+    """
+    # 1. the largest ratio of two rows in any report against e^{-εd}, both rounded up
+    worst = _worst_ratios(channel) if worst is None else worst
+    broken = np.multiply(worst, factors, out=np.zeros(factors.shape), where=factors > 0) > 1 + _ROUNDING
+    # 2. pairs whose budget is (nearly) 0 must have equal rows, which ratios cannot tell
+    broken |= _unequal_rows(channel, factors == 1)
+    np.fill_diagonal(broken, False)
+    return broken
 
 
 def require_channel(channel: Array) -> None:

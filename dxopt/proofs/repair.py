@@ -23,6 +23,7 @@ from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import scale_into_cone
 from dxopt.proofs.beliefs import mix_for_beliefs
 from dxopt.proofs.on_workers import close
+from dxopt.proofs.privacy import broken_pairs
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ _ATTEMPTS = 20
 
 
 def repair(problem: Problem, raw: Array) -> Array:
-    """Return a channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
+    """Return a channel `(n, m)` near `raw` that `prove_private` proves to be private.
 
     For `certify`, `user_channel`, and the closed-form route, which needs the loss of what will be proven. With δ > 0,
     entries may stay below their closure as long as the total shortfall is at most δ. With pairs of beliefs, which
@@ -121,7 +122,7 @@ def _repair_with_delta(problem: Problem, raw: Array) -> Array:
     if off <= UNIT and least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
         return rows
     # a channel that is private without δ is kept as well: what rounding adds to its measured excess may be above δ
-    if off <= 2 * ROOM and np.array_equal(close(rows, factor_above(problem.level, problem.separations)), rows):
+    if off <= 2 * ROOM and not broken_pairs(rows, factor_above(problem.level, problem.separations)).any():
         return rows
     for group in _members(joined_secrets(problem)):
         rows[group] = _relaxed(problem, rows[group], group, bound)
@@ -175,14 +176,16 @@ def _normalise(rows: Array, factors: Array, costs: Array) -> Array:
 
     `factors` are e^{-εd}, rounded up; `costs` choose the report. CertificateError where no scale is found.
     """
-    # where some row is (nearly) empty, all get a constant report first: rows of zeros could not be scaled
+    # where some row is (nearly) empty, all get a constant report first: rows of zeros could not be scaled. The greater
+    # of two columns of the cone is in it as well
     if rows.sum(axis=1).min() < 0.5:
-        rows = close(np.maximum(rows, constant_channel(costs)), factors)
-    rows = close(_balance(rows), factors)
+        rows = np.maximum(rows, constant_channel(costs))
+    weights = _balance(rows)
+    sums = rows @ weights
     # the scale is chosen in real numbers with some room; whether doubles keep to it is tested, each time with more
     room = ROOM
     while room < MOST_ROOM:
-        scaled = close(rows * scale_into_cone(rows.sum(axis=1), factors, room), factors)
+        scaled = _scaled(rows, weights * scale_into_cone(sums, factors, room), factors)
         missing = np.array([math.fsum([1.0, *(-row)]) for row in scaled])
         if missing.min() >= 0:
             # the report for which the shortfall costs least; its column must still be its own closure
@@ -194,6 +197,19 @@ def _normalise(rows: Array, factors: Array, costs: Array) -> Array:
     raise CertificateError("no scale of the columns leaves room for the slack report")
 
 
+def _scaled(rows: Array, weights: Array, factors: Array) -> Array:
+    """Return columns of the cone times weights, which each lie in it to one rounding of either side of a pair.
+
+    `prove_private` has room for that. Entries that become nothing are 0, and those beside them their closure.
+    """
+    scaled = rows * weights
+    faint = (scaled <= NOTHING) & (scaled > 0)
+    scaled[faint] = 0.0
+    columns = np.flatnonzero(faint.any(axis=0))
+    scaled[:, columns] = close(scaled[:, columns], factors)
+    return scaled
+
+
 def constant_channel(costs: Array) -> Array:
     """Return the channel `(n, m)` that always gives the report of least cost, whatever the secret."""
     channel = np.zeros_like(costs)
@@ -202,10 +218,10 @@ def constant_channel(costs: Array) -> Array:
 
 
 def _balance(rows: Array) -> Array:
-    """Rescale each column by its own weight, so that rows sum to 1 as nearly as small changes can.
+    """Return weights of the columns `(m,)` by which rows sum to 1 as nearly as small changes can make them.
 
-    That keeps each column in the cone, and leaves less for the report that makes up for the rest.
-    Least squares by the Gram matrix of the rows, with a ridge, since columns of a private channel are much alike.
+    They leave less for the report that makes up for the rest. Least squares by the Gram matrix of the rows, with a
+    ridge, since columns of a private channel are much alike.
     """
     from scipy.linalg import cho_factor, cho_solve
     from threadpoolctl import threadpool_limits
@@ -218,6 +234,6 @@ def _balance(rows: Array) -> Array:
         triangle = cho_factor(gram, overwrite_a=True)
         for _ in range(_REFINEMENTS):
             weights += rows.T @ cho_solve(triangle, 1 - rows @ weights)
-    balanced = rows * np.maximum(weights, 0.0)
-    better = np.abs(balanced.sum(axis=1) - 1).max() < np.abs(rows.sum(axis=1) - 1).max()
-    return np.where(balanced > NOTHING, balanced, 0.0) if better else rows
+    weights = np.maximum(weights, 0.0)
+    better = np.abs(rows @ weights - 1).max() < np.abs(rows.sum(axis=1) - 1).max()
+    return weights if better else np.ones(rows.shape[1])
