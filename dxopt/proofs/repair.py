@@ -176,8 +176,8 @@ def _normalise(rows: Array, factors: Array, costs: Array) -> Array:
 
     `factors` are e^{-εd}, rounded up; `costs` choose the report. CertificateError where no scale is found.
     """
-    # where some row is (nearly) empty, all get a constant report first: rows of zeros could not be scaled. The greater
-    # of two columns of the cone is in it as well
+    # where some row is (nearly) empty, all get a constant report first: rows of zeros could not be scaled. The
+    # greater of two columns of the cone is in it as well
     if rows.sum(axis=1).min() < 0.5:
         rows = np.maximum(rows, constant_channel(costs))
     weights = _balance(rows)

@@ -10,7 +10,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.solving.routes import expected
-from dxopt.solving.routes.expected import expected_seconds, told_before
+from dxopt.solving.routes.expected import expected_seconds, fewer_instead, told_before
 
 
 def test_more_secrets_and_outputs_take_longer() -> None:
@@ -42,3 +42,14 @@ def test_a_large_solve_is_told_before_it_begins(monkeypatch: pytest.MonkeyPatch)
 def test_what_is_too_large_for_a_table_is_told() -> None:
     assert "no table" in told_before(9_701, 9_701, "")
     assert "a table afterwards" in told_before(2_500, 2_500, "")
+
+
+def test_how_few_secrets_take_a_minute_is_told_of_a_long_solve() -> None:
+    line = np.abs(np.subtract.outer(np.arange(2_500), np.arange(2_500)))
+    assert fewer_instead(line[:500, :500], 500, "km") == ""
+    told = re.search(r"([\d,]+) of the secrets .* within (\S+) km", fewer_instead(line, 2_500, "km"))
+    assert told is not None
+    few = int(told[1].replace(",", ""))
+    assert expected_seconds(few, few) <= 60 < expected_seconds(few + 1, few + 1)
+    assert float(told[2]) == 1.0
+    assert fewer_instead(np.where(line > 3, np.inf, line), 2_500, "km") == ""

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.number_syntax import at_most
 from dxopt.runtime.progress import duration
+from dxopt.spaces.units import with_unit
 
 _SECONDS, _POINTS = 100.0, 1_000
 """Processor seconds to a gap of 1 % for so many points that are the reports as well: docs/benchmarks.md."""
@@ -16,6 +22,8 @@ _ON_DISK = 16
 """Bytes for each entry of the mechanism, with its bound."""
 LARGE = 10.0
 """Seconds from which on it is told."""
+_LONG, _SHORT = 600.0, 60.0
+"""Seconds from which on it is told how few secrets take so many seconds."""
 
 
 def expected_seconds(points: int, reports: int) -> float:
@@ -39,3 +47,21 @@ def told_before(points: int, reports: int, memory: str) -> str:
     disk = f"{_ON_DISK * points * reports / 1e6:,.0f} MB on disk"
     time = f"about {duration(seconds)} to 1 %"
     return f"{size}: {time}, up to {memory}, {disk}, {table}; a stop returns the best so far"
+
+
+def fewer_instead(distances: NDArray[np.float64], reports: int, unit: str) -> str:
+    """Return how few secrets take a minute, and how far the others are from these; "" where a solve is not long.
+
+    `distances` `(n, n)` are those of all secrets, in `unit`.
+    """
+    points = len(distances)
+    if expected_seconds(points, reports) < _LONG:
+        return ""
+    from dxopt.solving.solvers.columns.clusters import farthest_first
+
+    few = bisect_right(range(1, points), _SHORT, key=lambda count: expected_seconds(count, min(reports, count)))
+    _, _, radius = farthest_first(distances, few, few, 0.0)
+    if not np.isfinite(radius):
+        return ""
+    away = with_unit(at_most(radius), unit)
+    return f"; {few:,} of the secrets take about a minute, and every other one is within {away} of one of them"

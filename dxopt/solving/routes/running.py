@@ -26,7 +26,7 @@ from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, Line
 from dxopt.solving.reductions.chain import geodesic_pairs, reduce, shortest_paths
 from dxopt.solving.reductions.spanner import greedy_spanner
 from dxopt.solving.routes.closed_form import ClosedForms
-from dxopt.solving.routes.expected import told_before
+from dxopt.solving.routes.expected import fewer_instead, told_before
 from dxopt.solving.routes.limits import COLUMNS
 from dxopt.solving.solvers import worker
 
@@ -249,7 +249,9 @@ def solve_by_columns(
         return ChannelSolution(Status.FAILED, None, None, message=message)
 
     # 4. solve it
-    options.progress(f"{begin}column generation, {told_before(points, reports, amount)}")
+    space = compiled.problem.space
+    advice = fewer_instead(space.distances, reports, space.unit)
+    options.progress(f"{begin}column generation, {told_before(points, reports, amount)}{advice}")
     tolerance = options.tolerance - min(_MARGIN, _SHARE * options.tolerance) if accuracy is None else accuracy
     start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
     known: Known | None = None

@@ -33,6 +33,39 @@ _LEAST = 1e-9
 """No row's share of the costs counts as less than this times the mean."""
 
 
+def farthest_first(apart: Array, most: float, fewest: int, close: float) -> tuple[Indices, Indices, float]:
+    """Choose seeds, each next one the point farthest from those before; of two distances the greater counts.
+
+    Parameters
+    ----------
+    apart : (n, n) array
+        Distances or budgets.
+    most, fewest : float, int
+        There are no more seeds than `most`; and no more than `fewest` where no point is farther than `close` from its
+        seed.
+
+    Returns
+    -------
+    seeds : (k,) array
+    index : (n,) array
+        Which of the seeds is nearest to each point.
+    radius : float
+        How far a point is from that at most.
+    """
+    index = np.zeros(len(apart), dtype=np.int64)
+    nearest = np.maximum(apart[0], apart[:, 0])
+    nearest[0] = 0.0
+    seeds = [0]
+    while len(seeds) < most and (len(seeds) < fewest or nearest.max() > close):
+        seed = int(nearest.argmax())
+        away = np.maximum(apart[seed], apart[:, seed])
+        away[seed] = -1.0  # its own, also where others are at the same place
+        index[away < nearest] = len(seeds)
+        nearest = np.minimum(nearest, np.maximum(away, 0.0))
+        seeds.append(seed)
+    return np.array(seeds), index, float(nearest.max())
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Clusters of points, each around a seed.
@@ -53,33 +86,17 @@ class Clusters:
 
     @classmethod
     def of(cls, costs: Array, budgets: Array) -> Clusters | None:
-        """Return clusters of points, given costs `(m, n)` and budgets `(n, n)`; None where points are far apart.
-
-        Each next seed is the point farthest from those before; of two budgets between points the greater counts.
-        """
-        size = len(budgets)
-
-        # 1. the seeds, and the nearest of them for each point
-        index = np.zeros(size, dtype=np.int64)
-        nearest = np.maximum(budgets[0], budgets[:, 0])
-        nearest[0] = 0.0
-        seeds = [0]
-        while len(seeds) < MERGED * size and (len(seeds) < _FEWEST or nearest.max() > _CLOSE):
-            seed = int(nearest.argmax())
-            away = np.maximum(budgets[seed], budgets[:, seed])
-            away[seed] = -1.0  # its own, also where others are at the same place
-            index[away < nearest] = len(seeds)
-            nearest = np.minimum(nearest, np.maximum(away, 0.0))
-            seeds.append(seed)
-        if nearest.max() > _WIDEST:
+        """Return clusters of points, given costs `(m, n)` and budgets `(n, n)`; None where points are far apart."""
+        seeds, index, radius = farthest_first(budgets, MERGED * len(budgets), _FEWEST, _CLOSE)
+        if radius > _WIDEST:
             return None
 
-        # 2. in the order of the points, in which close ones are close by
+        # in the order of the points, in which close ones are close by
         order = np.argsort(seeds)
         index = np.argsort(order)[index]
         sizes = costs.sum(axis=0)
         sizes = np.maximum(sizes, _LEAST * sizes.mean())
-        return cls(np.array(seeds)[order], index, sizes / np.bincount(index, sizes)[index])
+        return cls(seeds[order], index, sizes / np.bincount(index, sizes)[index])
 
     def __len__(self) -> int:
         return len(self.seeds)
