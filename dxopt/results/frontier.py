@@ -336,7 +336,7 @@ class BudgetFrontier(ProvenRange):
         bounds = np.concatenate([self.bounds, self._tangents(inside)])
         return plots.against_epsilon(
             [
-                plots.Curve("possible", self.budgets, self.values),
+                plots.unjoined(plots.Curve("possible", self.budgets, self.values)),
                 plots.Curve("nothing is above: proven", points[order], bounds[order], "dashed", colour=1),
                 plots.Curve("mechanisms", self.budgets, self.values, "points"),
             ],
