@@ -80,16 +80,15 @@ def comparable(mine: Problem, other: Problem) -> bool:
     """
     if (mine.objective.title, mine.unit) != (other.objective.title, other.unit):
         return False
-    wanted, others = mine.objective, other.objective
-    guessed = isinstance(wanted, AdversaryError) and isinstance(others, AdversaryError)
-    if not guessed and mine.loss.name != other.loss.name:
+    guesses = [one.objective.guesses for one in (mine, other) if isinstance(one.objective, AdversaryError)]
+    if not guesses and mine.loss.name != other.loss.name:
         return False
     if mine.unit or mine is other:
         return True
     if mine.shape != other.shape or mine.space.labels != other.space.labels:
         return False
-    if guessed:
-        return np.array_equal(wanted.guesses, others.guesses)
+    if guesses:
+        return np.array_equal(*guesses)
     return not _losses_differ(mine, other, alike=are_same(mine.space, other.space))
 
 
