@@ -88,7 +88,7 @@ def comparable(mine: Problem, other: Problem) -> bool:
     if mine.shape != other.shape or mine.space.labels != other.space.labels:
         return False
     if guesses:
-        return np.array_equal(*guesses)
+        return np.array_equal(guesses[0], guesses[1])
     return not _losses_differ(mine, other, alike=are_same(mine.space, other.space))
 
 
