@@ -13,10 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docs.website import api, links, notebooks, papers
-
-_CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>)", flags=re.DOTALL)
-_EXPONENT = re.compile(r"\^\{([^{}<>]+)\}")
+from docs.website import api, formulas, links, notebooks, papers
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -60,10 +57,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a page with exponents as such, outside of code."""
-    parts = _CODE.split(html)
-    parts[::2] = [_EXPONENT.sub(r"<sup>\1</sup>", part) for part in parts[::2]]
-    return "".join(parts)
+    """Return a page with its formulas typeset."""
+    return formulas.typeset(html)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
