@@ -11,7 +11,7 @@ _LATEX = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', 
 _KEPT = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<math.*?</math>|<[^>]*>)", flags=re.DOTALL)
 _MI = r"<mi>[^<]*</mi>"
 _PRIMED = re.compile(rf"<(msup|msubsup)>(?P<letter>{_MI})(?P<index>{_MI})?<mi>&#x02032;</mi></\1>")
-_LETTER = "A-Za-zΑ-Ωα-ωℓ"
+_LETTER = "A-Za-zΑ-Ωα-ωℓ~"
 _INDEX = re.compile(
     rf"((?<![{_LETTER}\w])(?:[{_LETTER}]|arg ?(?:min|max)|min|max|log|‖)'?)_(\{{[^{{}}]+\}}|[{_LETTER}\d∞]'?)(?!\w)"
 )
