@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results --force
 
-figures: $(STAMP)-run
+figures: $(STAMP)-figures
 	$(BIN)/python -m problems.gallery.figures
 	$(BIN)/python -m problems.cabp13.figures --output figures
 	$(BIN)/python -m problems.ecp14.figures --output figures
@@ -77,6 +77,7 @@ $(STAMP)-run: pyproject.toml | $(BIN)/python
 
 # the extras of a stamp: those of its own name, where no others are listed here
 EXTRAS_browser := test,browser,docs
+EXTRAS_figures := frames,geo,solve
 EXTRAS_lint := test,lint,data,browser,docs,tutorials
 
 $(STAMP)-%: pyproject.toml | $(BIN)/python

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import AnchorLink
 
-from docs.website import api, links, notebooks, papers
-
-_CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>)", flags=re.DOTALL)
-_EXPONENT = re.compile(r"\^\{([^{}<>]+)\}")
+from docs.website import api, formulas, links, notebooks, papers
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -60,10 +59,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a page with exponents as such, outside of code."""
-    parts = _CODE.split(html)
-    parts[::2] = [_EXPONENT.sub(r"<sup>\1</sup>", part) for part in parts[::2]]
-    return "".join(parts)
+    """Return a page with formulas typeset; its table of contents names functions without parameters."""
+    _shorten(page.toc)
+    return formulas.typeset(html)
+
+
+def _shorten(entries: Iterable[AnchorLink]) -> None:
+    for entry in entries:
+        if entry.title.startswith("dx."):
+            entry.title = entry.title.partition("(")[0]
+        _shorten(entry.children)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

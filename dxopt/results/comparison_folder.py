@@ -73,6 +73,25 @@ def _losses_differ(mine: Problem, other: Problem, *, alike: bool) -> bool:
     return not np.array_equal(mine.losses, other.losses)
 
 
+def comparable(mine: Problem, other: Problem) -> bool:
+    """Return True if the values of two problems can stand side by side: one objective, kind of loss and unit.
+
+    Without a unit they can where the secrets and their losses are the same.
+    """
+    if (mine.objective.title, mine.unit) != (other.objective.title, other.unit):
+        return False
+    guesses = [one.objective.guesses for one in (mine, other) if isinstance(one.objective, AdversaryError)]
+    if not guesses and mine.loss.name != other.loss.name:
+        return False
+    if mine.unit or mine is other:
+        return True
+    if mine.shape != other.shape or mine.space.labels != other.space.labels:
+        return False
+    if guesses:
+        return np.array_equal(guesses[0], guesses[1])
+    return not _losses_differ(mine, other, alike=are_same(mine.space, other.space))
+
+
 def _objective_settings(problem: Problem) -> dict[str, Any]:
     """Return the settings of the objective as numbers and names, to compare two problems by."""
     found: dict[str, Any] = {"name": problem.objective.name}

@@ -126,7 +126,15 @@ class ProvenRange(Series):
 class Frontier(ProvenRange):
     """Frontier of the least loss between two levels, proven at every ε.
 
-    See `dxopt.results.frontier.ProvenRange` for its attributes.
+    Attributes
+    ----------
+    problem : Problem
+    reports : tuple of k Report
+        One for each point, increasing.
+    wanted : float
+        The resolution that was asked for.
+    status : Status
+        As of a report: `optimal` if the resolution was reached, up to gaps within the tolerance.
 
     Examples
     --------
@@ -226,7 +234,15 @@ _INSIDE = 1e-3
 class BudgetFrontier(ProvenRange):
     """Frontier of the adversary's largest error between two loss budgets, proven at every budget.
 
-    See `dxopt.results.frontier.ProvenRange` for its attributes.
+    Attributes
+    ----------
+    problem : Problem
+    reports : tuple of k Report
+        One for each point, increasing.
+    wanted : float
+        The resolution that was asked for.
+    status : Status
+        As of a report: `optimal` if the resolution was reached, up to gaps within the tolerance.
 
     Examples
     --------
@@ -336,7 +352,7 @@ class BudgetFrontier(ProvenRange):
         bounds = np.concatenate([self.bounds, self._tangents(inside)])
         return plots.against_epsilon(
             [
-                plots.Curve("possible", self.budgets, self.values),
+                plots.unjoined(plots.Curve("possible", self.budgets, self.values)),
                 plots.Curve("nothing is above: proven", points[order], bounds[order], "dashed", colour=1),
                 plots.Curve("mechanisms", self.budgets, self.values, "points"),
             ],

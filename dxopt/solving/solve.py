@@ -55,9 +55,8 @@ def solve(
         mechanism where that is proven optimal; "tight" is that one. Mechanisms of `dx.classic` are taken as they are:
         "exponential", "geometric", "graph_exponential", "laplace", "multivariate_laplace", "planar_laplace",
         "randomised_response", "staircase" and "truncated_exponential"; and those of plug-ins by their names.
-        `dxopt.solving.routes.choice` says which routes are tried, and in which order. A route whose gap stays above
-        the tolerance is followed by the next one; the best mechanism and bound are kept, and the report gives the
-        reasons.
+        Several routes may be tried: one whose gap stays above the tolerance is followed by the next one; the best
+        mechanism and bound are kept, and `report.details()` gives the reasons.
     solver : str
         For the linear program, and then without products and lines: "columns" (column generation on the cone of
         private columns, after a search for symmetry), "clarabel", "highs", or the name of another one that cvxpy has

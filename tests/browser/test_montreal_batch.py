@@ -75,7 +75,7 @@ def test_the_page_is_small_and_asks_the_network_for_nothing(browser: Any, folder
 
 
 def test_every_column_is_sorted_both_ways(browser: Any, reports: list[dx.Report]) -> None:
-    table = find(browser, "main > section:first-child table")
+    table = find(browser, "main > section:has(+ section > .result) table")
     heads = table.find_elements("css selector", "thead th")
 
     def column(index: int) -> list[str]:

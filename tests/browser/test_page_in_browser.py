@@ -11,6 +11,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.results.page import page, page_of_batch, write
+from dxopt.results.page.overview import HEADER
 from dxopt.spec import load
 from tests.browser.driving import (
     darkest,
@@ -32,6 +33,7 @@ from tests.material.files import PROBLEMS
 
 EVIL = '<img src=x onerror="document.title=1">'
 LARGEST = 5_000_000
+OVERVIEW = "main > section:has(+ section > .result) table"
 MONTREAL = ("montreal-249-every-pair", "montreal-249", "montreal-60", "montreal-grid")
 
 
@@ -72,9 +74,9 @@ def test_the_page_of_montreal_is_small_and_runs_without_a_word(browser: Any, fol
 
 def test_a_table_is_sorted_by_its_headers(browser: Any) -> None:
     def column() -> list[str]:
-        return [cell.text for cell in every(browser, "main > section:first-child tbody td:nth-child(7)")]
+        return [cell.text for cell in every(browser, f"{OVERVIEW} tbody td:nth-child(7)")]
 
-    head = find(browser, "main > section:first-child thead th:nth-child(7)")
+    head = find(browser, f"{OVERVIEW} thead th:nth-child(7)")
     sizes = sorted(int(size) for size in column())
     button = find(head, "button")
     button.click()
@@ -83,18 +85,33 @@ def test_a_table_is_sorted_by_its_headers(browser: Any) -> None:
     pressed(button, "ENTER")
     assert [int(size) for size in column()] == sizes[::-1]
     assert head.get_attribute("aria-sort") == "descending"
-    other = find(browser, "main > section:first-child thead th:nth-child(1)")
+    other = find(browser, f"{OVERVIEW} thead th:nth-child(1)")
     find(other, "button").click()
     assert (head.get_attribute("aria-sort"), other.get_attribute("aria-sort")) == ("none", "ascending")
 
 
-@pytest.mark.parametrize("width", [1000, 1600])
-def test_the_overview_is_whole_on_a_wide_screen(browser: Any, width: int) -> None:
-    sized(browser, width, 900)
-    room, needed = browser.execute_script(
-        "const box = document.querySelector('.wide:has(.cards)'); return [box.clientWidth, box.scrollWidth]"
-    )
-    assert needed <= room
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_no_column_of_any_table_is_cut(browser: Any, width: int) -> None:
+    sized(browser, width, 900, mobile=width < 500)
+    browser.execute_script("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    cut = """return [...document.querySelectorAll('.wide')]
+        .filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.innerText.slice(0, 80))"""
+    until(browser, lambda _: browser.execute_script(cut) == [])
+    cards = "const box = document.querySelector(arguments[0]).parentElement; return box.classList.contains('cards')"
+    assert browser.execute_script(cards, OVERVIEW) is (width < 1000)
+
+
+def test_a_table_is_cards_only_where_it_does_not_fit(browser: Any) -> None:
+    box = find(browser, OVERVIEW).find_element("xpath", "..")
+    for width in (1280, 390, 1280):
+        sized(browser, width, 900)
+        until(browser, lambda _, narrow=width == 390: ("cards" in box.get_attribute("class")) is narrow)
+    sized(browser, 390, 900)
+    until(browser, lambda _: "cards" in box.get_attribute("class"))
+    row = find(browser, f"{OVERVIEW} tbody tr")
+    names = [cell.get_attribute("data-name") for cell in row.find_elements("css selector", "th, td")]
+    assert names == list(HEADER)
+    assert find(browser, OVERVIEW).get_attribute("role") == "table" and row.get_attribute("role") == "row"
 
 
 def test_dark_colours_are_chosen_kept_and_painted(browser: Any, folder: Path) -> None:

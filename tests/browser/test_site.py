@@ -49,6 +49,7 @@ PAGES = (
     "start/positions.html",
     "guides/counts.html",
     "choose/epsilon.html",
+    "theory/proofs.html",
     "api/errors.html",
     "tutorials/counts.html",
     "faq.html",
@@ -67,6 +68,30 @@ def test_axe_finds_no_error(chromium: Any, site: Path, axe: str, page: str, sche
         until(chromium, lambda _: chromium.execute_script("return document.readyState") == "complete")
         assert find(chromium, "body").get_attribute("data-md-color-scheme") == colours
         assert violations(chromium, axe) == []
+
+
+CODE = (*PAGES, "guides/command-line.html", "guides/problem-files.html", "guides/deploying.html", "gallery.html")
+CUT = """return [...document.querySelectorAll('.highlight pre > code, .formula')]
+    .filter((part) => part.scrollWidth > part.clientWidth + 1).map((part) => part.textContent)"""
+
+
+@pytest.mark.parametrize("page", [page for page in CODE if "tutorials" not in page])
+def test_code_fits_on_a_wide_screen_and_no_page_scrolls_sideways(chromium: Any, site: Path, page: str) -> None:
+    sized(chromium, 1280, 900)
+    opened(chromium, site / page)
+    assert chromium.execute_script(CUT) == []
+    for width in (390, 768, 1280):
+        sized(chromium, width, 900, mobile=width < 500)
+        opened(chromium, site / page)
+        needed, room = chromium.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+        assert needed <= room == width
+
+
+def test_formulas_are_drawn_by_the_browser(chromium: Any, site: Path) -> None:
+    opened(chromium, site / "theory" / "proofs.html")
+    formula = find(chromium, ".formula math")
+    assert formula.rect["height"] > 15 and formula.rect["width"] > 100
+    assert not [part for part in every(chromium, "p, td, li") if "$" in part.text or "\\le" in part.text]
 
 
 def test_no_page_asks_for_anything_from_elsewhere(chromium: Any, site: Path) -> None:

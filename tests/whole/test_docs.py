@@ -31,7 +31,8 @@ EVERY = sorted(
     }
 )
 LARGEST_README = 6144
-DATA = [file for kind in ("csv", "txt", "graphml") for file in sorted((ROOT / "problems").glob(f"*.{kind}"))]
+KINDS = ("csv", "txt", "graphml", "geojson")
+DATA = [file for kind in KINDS for file in sorted((ROOT / "problems").glob(f"*.{kind}"))]
 MADE_UP = {
     "distances.csv": "0,1,2\n1,0,1\n2,1,0\n",
     "losses.csv": "0,1,2\n1,0,1\n2,1,0\n",
@@ -103,7 +104,8 @@ PRINTED = {
     "docs/guides/words.md": ("('that', 'with', 'this', 'have', 'from')", "300 30 "),
 }
 WRITTEN = {
-    "README.md": ("results/my-grid/claims.json",),
+    "README.md": ("results/my-grid/claims.json", "public.csv"),
+    "docs/index.md": ("public.csv",),
     "docs/start.md": ("results/first/claims.json",),
     "docs/production.md": ("beds.dxt",),
     "docs/start/counts.md": ("results/ward-cases/claims.json",),

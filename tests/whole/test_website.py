@@ -62,6 +62,26 @@ def test_parameters_that_are_described_together_are_read_apart() -> None:
     )
 
 
+def test_formulas_are_typeset_and_code_is_left_alone() -> None:
+    pytest.importorskip("latex2mathml")
+    from docs.website.formulas import typeset
+
+    assert typeset("e^{-εd(x, x')}, 2^64, 10^-12 and w^2.2") == (
+        "e<sup>−εd(x, x')</sup>, 2<sup>64</sup>, 10<sup>−12</sup> and w<sup>2.2</sup>"
+    )
+    assert typeset("Σ_z max_x π_x K[x, z_i] by e^{Σ_i d(x_i, x'_i)}, d_∞") == (
+        "Σ<sub>z</sub> max<sub>x</sub> π<sub>x</sub> K[x, z<sub>i</sub>] by "
+        "e<sup>Σ<sub>i</sub> d(x<sub>i</sub>, x'<sub>i</sub>)</sup>, d<sub>∞</sub>"
+    )
+    kept = '<a href="a_b^2">max_loss</a> <code>x_i e^{2}</code> <pre>x_i</pre> __init__ worst_loss'
+    assert typeset(kept) == kept
+    inline = typeset(r'<span class="arithmatex">\(x_1 &lt; θ\)</span>')
+    assert inline.startswith("<math") and "<msub><mi>x</mi><mn>1</mn></msub>" in inline and "&#x0003C;" in inline
+    block = typeset(r"""<div class="arithmatex">\[x' + θ'_x\]</div>""")
+    assert block.startswith('<div class="formula"><math') and "</math></div>" in block
+    assert "<msup>" not in block and "<msubsup>" not in block
+
+
 def test_tests_of_the_papers_are_counted_on_the_site() -> None:
     text = (papers.FOLDER / "ecp14.md").read_text(encoding="utf-8")
     shown = papers.counted(text)

@@ -1,6 +1,6 @@
 /* Whatever scrolls sideways can be scrolled by the keyboard, on devices of every kind, and buttons to copy are no landmarks. */
 (() => {
-  const wide = ".md-typeset pre > code, .md-typeset__scrollwrap, .md-typeset .output";
+  const wide = ".md-typeset pre > code, .md-typeset__scrollwrap, .md-typeset .output, .formula";
   const mark = (part) => {
     const scrolls = part.scrollWidth > part.clientWidth;
     if (scrolls && !part.hasAttribute("tabindex")) part.tabIndex = 0;

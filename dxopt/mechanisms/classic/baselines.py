@@ -93,8 +93,8 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     space : MetricSpace
     side : float
         Of squares, or intervals, in units of the metric, the first of which begins at the least coordinates. Needs a
-        line or plane with Euclidean distances, or points on the globe, which are cut up in the plane of
-        `dxopt.spaces.positions.local_plane`.
+        line or plane with Euclidean distances, or points on the globe, which are cut up in the
+        equirectangular plane around their middle.
     regions : (n,) array of int
         Or the region of each secret, in any space.
 

@@ -142,7 +142,7 @@ def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:
     ----------
     space : MetricSpace
         Any points in the plane with Euclidean distances, or on the globe, where the noise and the
-        cells are in the plane of `dxopt.spaces.positions.local_plane`. The reports are the secrets. A grid of 400
+        cells are in the equirectangular plane around their middle. The reports are the secrets. A grid of 400
         points or more gives an implicit mechanism: rows on demand, made at an ε lowered by a hair against rounding.
     epsilon : float
         Privacy level per unit of distance.

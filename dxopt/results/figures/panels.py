@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 _BOUND = 6
 """Index of the colour of a bound; the first is that of the optimum, and others take those between in turn."""
-_JOINED = 3
-"""At fewer levels than that, values are points that nothing joins."""
 _MARKERS = "os^Dv"
+_LEAST_SPAN = 0.01
 _WIDE = 100.0
 """An axis is logarithmic where its largest number is that many times its smallest."""
 
@@ -52,6 +51,7 @@ def panels(title: str, across: str, *several: Panel) -> Figure:
         for axes, panel in zip(every, several, strict=True):
             plots.draw(axes, _with_colours(panel))
             axes.set(ylabel=panel.label)
+            _widen(axes)
         every[0].set(title=title)
         every[-1].set(xlabel=across)
         if _ranges_widely([curve.levels for curve in above]):
@@ -68,17 +68,22 @@ def _with_colours(panel: Panel) -> list[plots.Curve]:
     """Return the curves of a panel with colours and symbols by position, and the bound last, in its own colour."""
     others = _BOUND - 1
     coloured = []
-    # Between two levels alone, a line would look like a curve that nobody has computed.
-    few = len(np.unique(np.concatenate([np.asarray(curve.levels) for curve in panel.curves]))) < _JOINED
     for position, curve in enumerate(panel.curves):
         colour = 1 + (position - 1) % others if position else 0
         marker = _MARKERS[max(position - 1, 0) // others % len(_MARKERS)]  # the next one when colours recur
-        line = "points" if few else curve.line
-        coloured.append(replace(curve, line=line, colour=colour, marker=marker))
+        coloured.append(replace(curve, colour=colour, marker=marker))
     if panel.bound is not None:
-        line, marker = ("points", "_") if few else ("dashed", "")
-        coloured.append(replace(panel.bound, line=line, colour=_BOUND, marker=marker))
-    return coloured
+        coloured.append(replace(panel.bound, line="dashed", colour=_BOUND))
+    return [plots.unjoined(curve) for curve in coloured]
+
+
+def _widen(axes: Axes) -> None:
+    """Let the vertical axis span a hundredth of its largest number at least, so that rounding looks like nothing."""
+    low, high = axes.get_ylim()
+    span = _LEAST_SPAN * max(abs(low), abs(high))
+    if high - low < span:
+        middle = (low + high) / 2
+        axes.set_ylim(middle - span / 2, middle + span / 2)
 
 
 def _ranges_widely(arrays: Sequence[ArrayLike]) -> bool:

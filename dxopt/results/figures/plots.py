@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +30,7 @@ ENDINGS: dict[str, dict[str, None]] = {
 Line = Literal["solid", "dashed", "dotted", "points"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _STYLE: dict[str, Any] = {
+    "axes.formatter.useoffset": False,
     "axes.grid": True,
     "axes.labelsize": 10,
     "axes.spines.right": False,
@@ -46,6 +47,7 @@ _STYLE: dict[str, Any] = {
 }
 _FEW_POWERS = 20.0
 """Up to this ratio of its ends, an axis has one power of ten or two."""
+_JOINED = 3
 _SWATCH = 50.0
 _LETTER = 4.8
 """Points across an entry of a legend: what stands before its name, and a letter of that."""
@@ -72,6 +74,16 @@ def style() -> AbstractContextManager[None]:
 
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
     return matplotlib.rc_context(settings)
+
+
+def unjoined(curve: Curve) -> Curve:
+    """Return a curve whose values are symbols that nothing joins where there are fewer than three of them.
+
+    Between two values alone, a line would look like a curve that nobody has computed.
+    """
+    if np.isfinite(np.asarray(curve.values, dtype=float)).sum() >= _JOINED:
+        return curve
+    return replace(curve, line="points", marker=curve.marker or ("_" if curve.line == "dashed" else ""))
 
 
 def blank(width: float = 7.2, height: float = 4.6) -> Figure:
@@ -112,7 +124,7 @@ def fit(figure: Figure, width: float) -> None:
             name_below(figure, [handle for handle in handles if handle is not None], labels)
 
 
-def draw(axes: Axes, curves: Sequence[Curve]) -> None:
+def draw(axes: Axes, curves: Iterable[Curve]) -> None:
     """Draw curves on axes of a larger figure, without titles and legend."""
     for curve in curves:
         joined = curve.line != "points"

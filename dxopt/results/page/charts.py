@@ -121,7 +121,7 @@ def frontier_section(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
         caption += "; at every level the best value lies within the shaded band: proven"
     else:
         lines = [
-            plots.Curve("possible", levels, values, marker="o"),
+            plots.unjoined(plots.Curve("possible", levels, values, marker="o")),
             plots.Curve("bound: proven", levels, bounds, "points", colour=1, marker="_"),
         ]
         figure = plots.against_epsilon(lines, title="", quantity=title, level=across)
@@ -170,7 +170,8 @@ def _published_figure(levels: list[float], found: Array, unit: str) -> Figure:
             shade = {"color": plots.COLOURS[0], "alpha": 0.16, "linewidth": 0}
             axes.fill_between(levels, lowest, highest, label="95 % of the reports", **shade)
             axes.fill_between(levels, low, high, label="half of the reports", **shade)
-            plots.draw(axes, [plots.Curve("median", levels, middle), plots.Curve("mean", levels, mean, "dashed", 1)])
+            both = [plots.Curve("median", levels, middle), plots.Curve("mean", levels, mean, "dashed", 1)]
+            plots.draw(axes, map(plots.unjoined, both))
             axes.set(ylabel=f"{label}{unit}")
         panels[1].set(xlabel=f"true value{unit}")
         plots.name_below(figure, *panels[0].get_legend_handles_labels())

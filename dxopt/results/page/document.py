@@ -66,7 +66,8 @@ def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "", underla
     """
     entries = [Entry.of(answer) for answer in answers]
     shown = _choose_drawings(entries, underlay)
-    parts = [_result_part(entry, one) for entry, one in zip(entries, shown, strict=True)]
+    alone = len(entries) == 1
+    parts = [_result_part(entry, one, unfolded=alone) for entry, one in zip(entries, shown, strict=True)]
     main = element("main", *overview(entries), section("Each result", *parts, level=2))
     return _document(
         title or outcome(entries), outcome(entries) if title else "", [main], _channels_data(entries, shown)
@@ -99,12 +100,11 @@ def _channels_data(entries: Sequence[Entry], shown: Sequence[Drawings]) -> Marku
     return as_data(content, "channels")
 
 
-def _result_part(entry: Entry, shown: Drawings) -> Markup:
-    """Return the folded part of a page about one of many results."""
+def _result_part(entry: Entry, shown: Drawings, *, unfolded: bool) -> Markup:
+    """Return the part of a page about one of many results, folded or not."""
     title = element("summary", element("h3", entry.name), " ", element("span", entry.status, class_="aside"))
-    return element(
-        "details", title, element("article", sections(entry, shown, level=4)), id=shown.name, class_="result"
-    )
+    content = element("article", sections(entry, shown, level=4))
+    return element("details", title, content, id=shown.name, class_="result", open=unfolded)
 
 
 def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:

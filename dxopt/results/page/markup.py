@@ -83,44 +83,31 @@ class Cell:
         return cls("") if value is None else cls(number(value, unit, short), float(value))
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]], *, cards: bool = False) -> Markup:
-    """Return a table that is sorted by the buttons in its header, and scrolls on its own where it is too wide.
-
-    With `cards`, each row is a card on a narrow screen, with the names of its columns, and nothing scrolls.
-    """
-    head, row, group = ("columnheader", "row", "rowgroup") if cards else (None, None, None)
+def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]]) -> Markup:
+    """Return a table that is sorted by the buttons in its header; rows are cards where it is too wide."""
     heads = (
-        element("th", element("button", name, type="button"), scope="col", aria_sort="none", role=head)
+        element("th", element("button", name, type="button"), scope="col", aria_sort="none")
         if name
         else element("td")
         for name in header
     )
-    lines = (
-        element(
-            "tr", *(_cell_element(cell, name, not place, cards) for place, (cell, name) in enumerate(named)), role=row
-        )
-        for named in (zip(cells, header, strict=True) for cells in rows)
-    )
-    # What is laid out as cards is a table to a screen reader by its roles alone.
+    lines = (element("tr", *(_cell_element(cell, not place) for place, cell in enumerate(cells))) for cells in rows)
     written = element(
         "table",
         element("caption", caption),
-        element("thead", element("tr", *heads, role=row), role=group),
-        element("tbody", *lines, role=group),
-        class_="sortable cards" if cards else "sortable",
-        role=cards and "table",
+        element("thead", element("tr", *heads)),
+        element("tbody", *lines),
+        class_="sortable",
     )
-    return element("div", written, class_="wide", tabindex=0, role="group", aria_label=caption)
+    return element("div", written, class_="wide")
 
 
-def _cell_element(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
-    """Return a cell of a table below the column `name`; the first of a row is its header."""
+def _cell_element(cell: Cell, first: bool) -> Markup:
+    """Return a cell of a table; the first of a row is its header."""
     key = None if cell.key is None or not math.isfinite(cell.key) else repr(float(cell.key))
-    tag, scope, role = ("th", "row", "rowheader") if first else ("td", None, "cell")
     text = element("a", cell.text, href=cell.link) if cell.link else cell.text
     kind = "number" if key is not None else "long" if len(cell.text) > _LONG else None
-    about = {"data_name": name, "role": role} if cards and cell.text else {"role": cards and role}
-    return element(tag, text, scope=scope, data_key=key, class_=kind, **about)
+    return element("th" if first else "td", text, scope="row" if first else None, data_key=key, class_=kind)
 
 
 def bullets(lines: Iterable[str], kind: str | None = None) -> Markup:

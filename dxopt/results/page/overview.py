@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.model.problem import Problem
+from dxopt.results.comparison_folder import comparable, difference
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Bars, Panel, Row, bars, panels
-from dxopt.results.packing import level_axis, named_loss, value_axis
+from dxopt.results.packing import level_axis, unit_names, value_axis
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import (
     Cell,
@@ -38,25 +38,30 @@ if TYPE_CHECKING:
 
 def families(entries: Sequence[Entry]) -> list[list[Report]]:
     """Group the reports of problems that differ in ε alone, each group in the order of ε; without single ones."""
-    found: dict[str, list[Report]] = {}
-    for entry in entries:
-        if entry.report is not None and entry.report.problem.private:
-            found.setdefault(_digest(entry.report.problem), []).append(entry.report)
-    several = (group for group in found.values() if len({report.problem.epsilon for report in group}) > 1)
+    private = [entry.report for entry in entries if entry.report is not None and entry.report.problem.private]
+    several = (
+        group for group in _grouped(private, _same_but_level) if len({each.problem.epsilon for each in group}) > 1
+    )
     return [sorted(group, key=lambda report: report.problem.epsilon) for group in several]
 
 
-def _digest(problem: Problem) -> str:
-    """Return a digest that problems share if they differ in ε and name alone; of the distances it looks at 3 rows."""
-    space = problem.space
-    reports = problem.reports
-    digest = hashlib.sha256()
-    digest.update(problem.prior.probabilities.tobytes())
-    for row in sorted({0, len(space) // 2, len(space) - 1}):
-        digest.update(space.row(index=row).tobytes())
-    settings = (len(reports), problem.loss.name, problem.objective.name, problem.objective.max_loss)
-    digest.update(repr((*settings, problem.delta, problem.pairs, space.labels[0], space.labels[-1])).encode())
-    return digest.hexdigest()
+def _grouped(reports: Iterable[Report], alike: Callable[[Problem, Problem], bool]) -> list[list[Report]]:
+    """Group reports by problems that are alike, in the order of the first of each group."""
+    found: list[list[Report]] = []
+    for report in reports:
+        group = next((group for group in found if alike(group[0].problem, report.problem)), None)
+        if group is None:
+            found.append([report])
+        else:
+            group.append(report)
+    return found
+
+
+def _same_but_level(mine: Problem, other: Problem) -> bool:
+    """Return True if two problems differ in ε and name at most."""
+    quick = mine.shape == other.shape and mine.objective.name == other.objective.name
+    same = quick and unit_names(mine) == unit_names(other) and mine.space.labels == other.space.labels
+    return same and difference(mine.at(other.epsilon), other) is None
 
 
 def curves(group: Sequence[Report]) -> Panel:
@@ -93,6 +98,8 @@ def family_figure(group: Sequence[Report]) -> Figure:
 HEADER = ("problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds")
 MOST_BARS = 40
 """Further bars are left out of a chart, which then states that."""
+MOST_CHARTS = 6
+"""Further charts of a section are folded."""
 
 
 def outcome(entries: Sequence[Entry]) -> str:
@@ -103,26 +110,35 @@ def outcome(entries: Sequence[Entry]) -> str:
 
 
 def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
-    """Yield the sections before the results: a table of all, what failed, and charts of groups of them."""
+    """Yield the sections before the results: what failed, charts of groups of results, and a table of all."""
     links = {id(entry): f"#result-{place}" for place, entry in enumerate(entries, 1)}
-    rows = [_row(entry, links[id(entry)]) for entry in entries]
-    yield section("All results", table("Results", HEADER, rows, cards=True), level=2)
     reasons = ((entry, _why_open(entry)) for entry in entries)
     failed = [joined([element("a", one.name, href=links[id(one)]), ": ", why]) for one, why in reasons if why]
     if failed:
         yield section("What failed, or is open", bullets(failed), level=2)
+    along = families(entries)
     charts = [
         element(
             "div",
             figure_element(family_figure(group), f"family-{place}"),
             folded("What each ε promises and costs", level_table(group)),
         )
-        for place, group in enumerate(families(entries))
+        for place, group in enumerate(along)
     ]
-    grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_comparable_groups(entries))]
+    groups = enumerate(_comparable_groups(entries, along))
+    grouped = [_side_by_side(group, f"side-{place}") for place, group in groups]
     for title, several in (("Against ε", charts), ("Side by side", grouped)):
         if several:
-            yield section(title, element("div", *several, class_="charts"), level=2)
+            yield section(title, *_charts(several), level=2)
+    rows = [_row(entry, links[id(entry)]) for entry in entries]
+    yield section("All results", table("Results", HEADER, rows), level=2)
+
+
+def _charts(several: Sequence[Markup]) -> Iterator[Markup]:
+    """Yield the first charts side by side, and further ones folded."""
+    yield element("div", *several[:MOST_CHARTS], class_="charts")
+    if further := several[MOST_CHARTS:]:
+        yield folded(f"{counted(len(further), 'more charts')}", element("div", *further, class_="charts"))
 
 
 def _why_open(entry: Entry) -> str:
@@ -183,15 +199,12 @@ def _range_figures(entry: Entry) -> tuple[list[float], str, float | None]:
     return entry.frontier.epsilons, OBJECTIVES[entry.frontier.objective].title, None
 
 
-def _comparable_groups(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Group reports whose values can be compared: in the same unit, or without one about the same secrets."""
-    found: dict[tuple[str, ...], list[Report]] = {}
-    for entry in entries:
-        if entry.report is not None:
-            problem = entry.report.problem
-            same = () if problem.unit else tuple(problem.space.labels)
-            found.setdefault((problem.objective.title, named_loss(problem), *same), []).append(entry.report)
-    return [group for group in found.values() if len(group) > 1]
+def _comparable_groups(entries: Sequence[Entry], shown: Sequence[Sequence[Report]]) -> list[list[Report]]:
+    """Group reports whose values can be compared, without groups that are within one of those `shown` already."""
+    reports = [entry.report for entry in entries if entry.report is not None]
+    drawn = [set(map(id, group)) for group in shown]
+    several = (group for group in _grouped(reports, comparable) if len(group) > 1)
+    return [group for group in several if not any(set(map(id, group)) <= one for one in drawn)]
 
 
 def _side_by_side(group: Sequence[Report], name: str) -> Markup:

@@ -117,8 +117,9 @@ def sections(entry: Entry, shown: Drawings, *, level: int) -> Markup:
         parts.append(element("p", f"{entry.failure.capitalize()}: {entry.reason}", class_="failure"))
     if entry.warnings:
         parts.append(bullets(entry.warnings, "failure"))
+    pictures = [] if entry.report is None else _pictures(entry.report, shown)
     if entry.report is not None:
-        parts += _summary_parts(entry.report, entry, shown, level)
+        parts += _summary_parts(entry.report, entry, shown, level, pictures[:1])
     titled: list[_Section] = []
     if entry.level is not None:
         titled.append(("Smallest ε", charts.level_section(entry.level)))
@@ -127,16 +128,23 @@ def sections(entry: Entry, shown: Drawings, *, level: int) -> Markup:
     if entry.sweep is not None:
         titled.append(("Loss and leakage against ε", charts.sweep_section(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:
-        titled += _report_sections(entry.report, shown)
-    return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
+        titled += _report_sections(entry.report, shown, pictures[1:])
+    return joined([*parts, *_with_headings(titled, level)])
 
 
-def _summary_parts(report: Report, entry: Entry, shown: Drawings, rank: int) -> Iterator[Markup]:
-    """Yield what stands first about a report: its promise, the main figures, and more in plain words."""
+def _with_headings(titled: Iterable[_Section], level: int) -> Iterator[Markup]:
+    return (section(title, *content, level=level) for title, content in titled)
+
+
+def _summary_parts(
+    report: Report, entry: Entry, shown: Drawings, rank: int, pictures: Iterable[_Section]
+) -> Iterator[Markup]:
+    """Yield what stands first about a report: its promise, its picture, the main figures, and more in plain words."""
     proof = report.certificate
     unit, level = report.problem.unit, per(report.problem.space.unit)
     first, others = words.in_plain_words(report, shown.plane)
     yield first
+    yield from _with_headings(pictures, rank)
     yield facts(
         [
             (report.problem.objective.title, number(proof.value, unit)),
@@ -151,12 +159,20 @@ def _summary_parts(report: Report, entry: Entry, shown: Drawings, rank: int) -> 
     yield section("In plain words", others, level=rank)
 
 
-def _report_sections(report: Report, shown: Drawings) -> Iterator[_Section]:
-    """Yield the titled sections about a report, those that it has."""
+def _pictures(report: Report, shown: Drawings) -> list[_Section]:
+    """Return the titled sections with drawings of the channel, those that it has: map, curve, every probability."""
+    found: list[_Section] = []
     if shown.plane is not None:
-        yield "Map", [interactive_map(report, shown.plane, shown.name)]
+        found.append(("Map", [interactive_map(report, shown.plane, shown.name)]))
     if curve := charts.published_section(report, f"{shown.name}-published"):
-        yield "Published against true", curve
+        found.append(("Published against true", curve))
+    if shown.drawn:
+        found.append(("Every probability", [heat_map(report, shown.name)]))
+    return found
+
+
+def _report_sections(report: Report, shown: Drawings, pictures: Iterable[_Section]) -> Iterator[_Section]:
+    """Yield the titled sections about a report after its first picture, with its other `pictures`."""
     if report.comparison is not None:
         yield "Comparison", charts.comparison_section(report.comparison, f"{shown.name}-compared")
     if report.evaluation:
@@ -165,9 +181,11 @@ def _report_sections(report: Report, shown: Drawings) -> Iterator[_Section]:
         yield "On other data", [facts(held_out_lines(report.held_out))]
     yield "What was proven", [words.certificate_section(report)]
     yield "The problem", [words.problem_section(report)]
-    secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
-    omitted = f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
-    yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", omitted)]
+    yield from pictures
+    if not shown.drawn:
+        secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
+        omitted = f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
+        yield "Every probability", [element("p", omitted)]
     details = [folded("How it was found, with all digits", facts(all_lines(report)))]
     if shown.drawn and len(report.problem.space) <= MOST_ROWS:
         details.insert(0, words.secrets_table(report))

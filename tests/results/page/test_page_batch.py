@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.batch.outcome import Done, Line, Outcome
 from dxopt.cli.application import app
-from dxopt.results.page import Entry, page, page_of_batch, read, save_page
+from dxopt.results.comparison_folder import comparable
+from dxopt.results.page import Entry, overview, page, page_of_batch, read, save_page
 from dxopt.results.page.overview import families, family_figure
 from dxopt.runtime.stopping import Status
 from dxopt.words.phrases import level_found
 from tests.material.checks import change_claims
-from tests.material.pages import Parsed, grid
+from tests.material.pages import EVIL, Parsed, grid
 
 
 @pytest.fixture
@@ -46,14 +47,93 @@ def test_values_at_two_levels_are_not_joined(batch: Path) -> None:
         assert {line.get_linestyle() != "None" for line in lines} == {joined}
 
 
+def test_a_mechanism_at_two_of_three_levels_is_not_joined() -> None:
+    group = [grid(0.5), replace(grid(1.0), comparison=None), grid(2.0)]
+    lines = {line.get_label(): line.get_linestyle() != "None" for line in family_figure(group).axes[0].lines}
+    assert lines.pop(f"optimal for {EVIL}") is False
+    assert lines == {"optimal": True, "exponential": False, "bound on every private mechanism": True}
+
+
+def test_differences_that_are_rounding_are_not_drawn_as_such() -> None:
+    """A bound and a value that are 1e-11 apart lie on each other."""
+    axes = family_figure([replace(grid(level), comparison=None) for level in (0.5, 0.5 + 1e-12)]).axes[0]
+    low, high = axes.get_ylim()
+    assert high - low > 0.005 * high
+
+
 def test_only_amounts_of_the_same_thing_are_side_by_side() -> None:
     line = dx.line(4)
     people = dx.solve(dx.Problem(line, epsilon=1.0, prior="uniform", name="people"))
-    half = dx.solve(dx.Problem(line, epsilon=0.5, prior="uniform", name="half"))
+    half = dx.solve(dx.Problem(line, epsilon=0.5, prior=[0.4, 0.3, 0.2, 0.1], name="half"))
     assert "Side by side" not in page_of_batch([grid(), people])
     parsed = Parsed(page_of_batch([grid(), people, half]))
     (bars,) = (str(a["aria-label"]) for a in parsed.all("svg") if str(a["aria-label"]).startswith("Expected"))
     assert "people " in bars and "half " in bars and "grid" not in bars
+
+
+def test_values_without_a_unit_are_side_by_side_only_where_the_losses_are_the_same() -> None:
+    """Grids of other spacings have the same labels; matrices of one's own have the same name."""
+    near, far = dx.grid((2, 2)), dx.grid((2, 2), spacing=2.0)
+    posed = [dx.Problem(space, epsilon=1.0, prior="uniform") for space in (near, far)]
+    paid = [dx.Problem(near, epsilon=1.0, prior="uniform", loss=factor * posed[0].losses) for factor in (1, 3)]
+    guessed = [dx.AdversaryError(max_loss=0.5, adversary_loss=factor * posed[0].losses) for factor in (1, 3)]
+    fooled = [dx.Problem(near, epsilon=1.0, prior="uniform", objective=wanted) for wanted in guessed]
+    for first, second in (posed, paid, fooled):
+        assert not comparable(first, second) and comparable(first, first.but(epsilon=0.5))
+    metres = dx.Problem(dx.grid((2, 2), unit="m"), epsilon=1.0, prior="uniform")
+    kilometres = dx.Problem(dx.grid((2, 2), unit="km"), epsilon=1.0, prior="uniform")
+    assert comparable(metres, dx.Problem(dx.grid((3, 1), unit="m"), epsilon=1.0, prior="uniform"))
+    assert not comparable(metres, kilometres)
+    assert not comparable(metres, metres.but(objective="worst_loss"))
+
+
+def test_what_stands_against_epsilon_is_not_shown_twice() -> None:
+    words = Parsed(page_of_batch([grid(), grid(2.0)])).words
+    assert "Against ε" in words and "Side by side" not in words
+
+
+def test_problems_in_other_units_or_of_other_losses_are_no_family() -> None:
+    square = dx.grid((2, 2), unit="km")
+    asked = dx.Problem(square, epsilon=1.0, prior="uniform")
+    others = [
+        dx.Problem(dx.grid((2, 2), unit="m"), epsilon=2.0, prior="uniform"),
+        asked.but(epsilon=2.0, loss=3 * asked.losses),
+        asked.but(epsilon=2.0, objective="worst_loss"),
+    ]
+    for other in others:
+        assert families([Entry.of(dx.solve(one)) for one in (asked, other)]) == []
+    assert len(families([Entry.of(dx.solve(one)) for one in (asked, asked.but(epsilon=2.0))])) == 1
+
+
+def test_further_charts_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_CHARTS", 1)
+    priors = ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5], "uniform")
+    posed = [dx.Problem(dx.line(3), epsilon=level, prior=prior) for prior in priors for level in (0.5, 1.0)]
+    parsed = Parsed(page_of_batch([dx.solve(problem) for problem in posed]))
+    assert "2 more charts" in parsed.texts["summary"]
+
+
+def test_the_only_result_is_unfolded() -> None:
+    def folds(answers: list[dx.Report]) -> list[bool]:
+        parts = Parsed(page_of_batch(answers)).all("details")
+        return ["open" in part for part in parts if part.get("class") == "result"]
+
+    assert folds([grid()]) == [True] and folds([grid(), grid(2.0)]) == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("space", "picture"),
+    [
+        (dx.grid((2, 2)), "map"),
+        (dx.line(3), "chart"),
+        (dx.MetricSpace.from_distances([[0, 1, 1], [1, 0, 1], [1, 1, 0]]), "heat"),
+    ],
+)
+def test_a_picture_stands_before_the_numbers(space: dx.MetricSpace, picture: str) -> None:
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform"))
+    for text in (page(report), page_of_batch([report])):
+        kinds = [str(attributes.get("class")) for tag, attributes in Parsed(text).elements if tag in ("figure", "dl")]
+        assert kinds[:2] == [picture, "figures"]
 
 
 def test_factors_are_never_told_as_less_than_they_are() -> None:
@@ -96,7 +176,7 @@ def test_problems_that_failed_are_listed(batch: Path) -> None:
     assert found == [("town", "failed", "town: out of memory"), ("town-2", "failed", "town-2: too slow twice")]
 
 
-def test_a_batch_opens_on_an_overview() -> None:
+def test_a_batch_opens_on_what_failed() -> None:
     stopped = replace(grid(2.0), status=Status.TIME_LIMIT, problem=grid(2.0).problem.but(name="slow"))
     free = grid().problem.but(epsilon=None, objective=dx.AdversaryError(max_loss=0.5), name="free")
     answers = [grid(), stopped, Entry("bad", failure="failed", reason="out of memory"), dx.solve(free)]
@@ -105,8 +185,6 @@ def test_a_batch_opens_on_an_overview() -> None:
     assert "bad: failed: out of memory" in parsed.texts["li"]
     (slow,) = (text for text in parsed.texts["li"] if text.startswith("slow: time limit"))
     assert "more time may close that gap" in slow
-    head = ["problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds"]
-    assert [cell.get("data-name") for cell in parsed.all("td")[:8]] == head[1:]
     assert [text for text in parsed.texts["td"] if text in ("proven", "not asked")] == ["proven"] * 2 + ["not asked"]
     assert parsed.texts["figcaption"][:1] == ["grid to slow: expected loss at 2 levels"]
     named = Parsed(page_of_batch(answers, title="Lyon"))

@@ -30,7 +30,36 @@ for (const table of document.querySelectorAll("table.sortable")) {
   }
 }
 
+// What is laid out as cards is a table to a screen reader by its roles alone.
+function named(table) {
+  const names = [...table.tHead.rows[0].cells].map((head) => head.textContent);
+  table.setAttribute("role", "table");
+  for (const group of [table.tHead, ...table.tBodies]) group.setAttribute("role", "rowgroup");
+  for (const row of table.rows) {
+    row.setAttribute("role", "row");
+    [...row.cells].forEach((cell, place) => {
+      const head = cell.scope === "col" ? "columnheader" : "rowheader";
+      cell.setAttribute("role", cell.tagName === "TH" ? head : "cell");
+      if (cell.textContent) cell.dataset.name = names[place];
+    });
+  }
+}
+
+function fit(box) {
+  box.classList.remove("cards");
+  if (box.scrollWidth <= box.clientWidth + 1) return;
+  named(box.querySelector("table"));
+  box.classList.add("cards");
+}
+
+const widths = new WeakMap();
 const measured = new ResizeObserver((entries) => {
-  for (const { target } of entries) target.toggleAttribute("data-over", target.scrollWidth > target.clientWidth + 1);
+  for (const { target } of entries) {
+    if (widths.get(target) === target.clientWidth) continue;
+    widths.set(target, target.clientWidth);
+    fit(target);
+  }
 });
-document.querySelectorAll(".wide").forEach((box) => measured.observe(box));
+const boxes = document.querySelectorAll(".wide");
+boxes.forEach((box) => measured.observe(box));
+byTheme.push(() => boxes.forEach(fit)); // digits, too, change widths
