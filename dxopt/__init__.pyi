@@ -23,6 +23,7 @@ from dxopt.model.loss import Loss
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
+from dxopt.model.private_counts import PrivateCounts
 from dxopt.model.problem import Problem
 from dxopt.model.reports import Reports
 from dxopt.model.smoothing import Smoothing
@@ -91,6 +92,7 @@ __all__ = [
     "PlausibilityWarning",
     "Prior",
     "Privacy",
+    "PrivateCounts",
     "Problem",
     "Report",
     "Reports",

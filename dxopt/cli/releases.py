@@ -40,6 +40,7 @@ _TIME = "Column of when a row was, for a ledger with a budget by period: 2026-01
 _PER = "Period of the ledger's budgets (day, week, month, year), to be told if it has another one, or none."
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
 _OVER_BUDGET = "What becomes of rows that a person cannot pay for: refuse, or drop all but the first that are paid."
+_PRIOR_LEDGER = 'Ledger of `dxopt budget` in the unit "per person" that everybody in the check-ins pays from.'
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
 _RESULT = "A result folder that `solve` wrote, or the file of a table, *.dxt."
 _TO = "js (browser and Node), sql (PostgreSQL), duckdb, json, or dxt (the table file itself)."
@@ -212,6 +213,39 @@ def export_table(
     from dxopt.release.exports import export
 
     typer.echo(export(_table_of(result), to, output, force=force))
+
+
+@commands.command("prior", epilog="Example: dxopt prior town.yaml --ledger people.sqlite")
+def draw_prior(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A problem file with a prior of kind: private.")],
+    ledger: Annotated[Path | None, typer.Option(help=_PRIOR_LEDGER)] = None,
+    ledger_key: Annotated[Path | None, typer.Option(help=_LEDGER_KEY)] = None,
+    release: Annotated[str | None, typer.Option(help="Name of the draw in the ledger.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Draw again, which costs the level again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Count people's check-ins with noise for the private prior of a problem file, once; solving reads the counts.
+
+    Noise is drawn exactly. The file that the prior names gets the noisy
+    counts, which may be published.
+    """
+    import json
+
+    from dxopt.release.budgets import Budgets
+    from dxopt.release.keys import Key
+    from dxopt.spec.private_priors import draw_private_priors
+
+    key = None if ledger_key is None else Key.load(ledger_key)
+    with nullcontext() if ledger is None else Budgets.open(ledger, key=key) as budgets:
+        found = draw_private_priors(file, ledger=budgets, release=release, force=force)
+    if as_json:
+        drawn = [
+            {"file": str(path), "epsilon": counts.epsilon, "per_person": counts.per_person}
+            for path, counts in found.items()
+        ]
+        typer.echo(json.dumps(drawn, indent=2, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(f"{path}: {counts}" for path, counts in found.items()))
 
 
 @commands.command("key", epilog="Example: dxopt key people.key")

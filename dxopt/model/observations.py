@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError
-from dxopt.numerics.coerce import as_weights
+from dxopt.numerics.coerce import FROM_0, as_number, as_weights
 from dxopt.runtime.identity import each
 from dxopt.spaces.geo.nearest import Near, nearest_of
 from dxopt.spaces.metrics import OnEarth
@@ -23,6 +24,21 @@ MOST_LEFT_OUT = 0.5
 """A larger share that `within` leaves out is warned of."""
 
 _SWAPPED = "they fit with their coordinates swapped: give both in one order, (latitude, longitude) on the Earth"
+
+
+def check_ins_near(
+    space: MetricSpace, points: ArrayLike, weights: ArrayLike | None, within: float | None
+) -> tuple[Near, NDArray[np.float64], NDArray[np.bool_]]:
+    """Find the point that each of some check-ins counts for, their weights `(m,)`, and the mask of those that count.
+
+    SpecError where these are no points or weights, or none of positive weight counts.
+    """
+    reach = math.inf if within is None else as_number(within, "within", *FROM_0)
+    reach *= 1 + 1e-12  # a distance may be rounded up
+    found = nearest_of(space, points)
+    counted = _weights_of_each(weights, len(found.index))
+    _require_some_within(space, points, found, counted, reach)
+    return found, counted, found.apart <= reach
 
 
 def check_ins_outside(
@@ -54,7 +70,7 @@ def check_ins_outside(
     return (PlausibilityWarning("check_ins_outside", "prior", seen, fix),)
 
 
-def require_some_within(
+def _require_some_within(
     space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], within: float
 ) -> None:
     """Raise SpecError unless some check-in of positive weight is at most `within` from a point.
@@ -99,7 +115,7 @@ def _fits_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.flo
     return bool(counted[found.outside].sum() <= MOST_OUTSIDE * counted.sum())
 
 
-def weights_of_each(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
+def _weights_of_each(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
     """Return the weights `(size,)` of check-ins, 1 each by default; SpecError where they are none."""
     fix = "give one number per check-in"
     return np.ones(size) if weights is None else as_weights(weights, "weight", fix, size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model.align_labels import in_order, require_same
 from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
-from dxopt.model.observations import check_ins_outside, frequencies, require_some_within, weights_of_each
+from dxopt.model.observations import check_ins_near, check_ins_outside, frequencies
 from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.coerce import FROM_0, SHARE, SUM, as_list, as_number, as_numbers, as_weights
-from dxopt.spaces.geo.nearest import nearest_of
+from dxopt.numerics.coerce import SHARE, SUM, as_list, as_number, as_numbers, as_weights
 from dxopt.spaces.positions import names_of
 from dxopt.spaces.space import MetricSpace, required_space
+
+if TYPE_CHECKING:
+    from dxopt.model.private_counts import Ledger, PrivateCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,8 @@ class Prior:
         Whose points they are, where that is known: a `Problem` about others refuses them.
     concerns : tuple of PlausibilityWarning
         What is seldom meant in the data that it was made from.
+    counts : PrivateCounts or None
+        The noisy counts of people's check-ins that it was made from, and at what level; None of other priors.
 
     Examples
     --------
@@ -48,6 +52,7 @@ class Prior:
     name: str = "explicit"
     space: MetricSpace | None = field(default=None, repr=False, kw_only=True)
     concerns: tuple[PlausibilityWarning, ...] = field(default=(), repr=False, kw_only=True)
+    counts: PrivateCounts | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         array = as_weights(self.probabilities, "prior", "give one probability per point")
@@ -202,8 +207,8 @@ class Prior:
     ) -> Prior:
         """Return the prior of the relative frequencies of check-ins, each counted for the nearest location.
 
-        A prior is published with its mechanism, and counts follow from it exactly: take check-ins that are public or
-        old, or whose counts were made private first, not those that are to be protected.
+        A prior is published with its mechanism, and counts follow from it exactly. Take check-ins that are public;
+        for those of people who are to be protected there is `private`, which adds noise.
 
         Parameters
         ----------
@@ -233,17 +238,114 @@ class Prior:
         >>> print(dx.Prior.from_check_ins(places, seen, smoothing=1).probabilities.round(3).tolist())
         [0.6, 0.4]
         """
-        within = math.inf if within is None else as_number(within, "within", *FROM_0)
-        found = nearest_of(space, points)
-        counted = weights_of_each(weights, len(found.index))
-        reach = within * (1 + 1e-12)  # a distance may be rounded up
-        require_some_within(space, points, found, counted, reach)
-        near = found.apart <= reach
+        found, counted, near = check_ins_near(space, points, weights, within)
         left_out = int(np.count_nonzero(~near))
         concerns = check_ins_outside(space, points, found, counted, near)
         name = f"check-ins ({left_out} of {len(near)} further than {within:g} left out)" if left_out else "check-ins"
         sums = np.bincount(found.index[near], weights=counted[near], minlength=len(space))
         return replace(cls.from_weights(space, sums, name=name, smoothing=smoothing), concerns=concerns)
+
+    @classmethod
+    def private(
+        cls,
+        space: MetricSpace,
+        points: ArrayLike,
+        persons: Any,
+        *,
+        epsilon: float | str,
+        per_person: int,
+        within: float | None = None,
+        smoothing: float | Smoothing | None = None,
+        ledger: Ledger | None = None,
+        release: str = "prior",
+        rng: np.random.Generator | None = None,
+    ) -> Prior:
+        """Return the prior of people's check-ins, made private: with noise that hides whether anybody is among them.
+
+        Each check-in counts for the nearest location, at most `per_person` of each person, chosen at random. The
+        count of each location, also of one where nobody was, gets two-sided geometric noise (Ghosh, Roughgarden and
+        Sundararajan 2009) of ratio e^{-ε/per_person}, drawn exactly. Counts below 0 become 0. The prior is at most
+        e^ε times as likely with all check-ins of any one person as without them (docs/theory/proofs.md).
+        Each call draws anew and costs ε again: keep the prior, or its `counts`.
+
+        Parameters
+        ----------
+        points : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
+            As for `from_check_ins`. The space must not depend on them.
+        persons : (m,) sequence
+            The person whose check-in each is.
+        epsilon : float or str
+            Level per person, such as 1 or "ln(2)". It has nothing to do with the ε per distance of a mechanism.
+        per_person : int
+            Check-ins of a person that count; one that needs no look at the data, such as 10.
+        within, smoothing
+            As for `from_check_ins`; how many check-ins are left out is not told.
+        ledger : Budgets, optional
+            Each person in the data pays ε from it once. Its unit is "per person": a ledger per km is refused.
+        release : str
+            The name of the draw in the ledger.
+        rng : numpy.random.Generator, optional
+            For tests; from the operating system's randomness without it.
+
+        Raises
+        ------
+        BudgetExceeded
+            If somebody has not that much left. Nothing is drawn or charged.
+        SpecError
+            As for `from_check_ins`, or if persons, level or ledger are none.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import numpy as np
+        >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.5]], labels=["west", "east"])
+        >>> seen = [[45.501, -73.599]] * 60 + [[45.502, -73.502]] * 30
+        >>> people = [f"p{number}" for number in range(90)]
+        >>> with dx.Budgets.open("people.sqlite", create=True, unit="per person", default=1) as ledger:
+        ...     prior = dx.Prior.private(
+        ...         places, seen, people, epsilon=1, per_person=1, ledger=ledger, rng=np.random.default_rng(1)
+        ...     )
+        ...     print(prior.probabilities.round(2).tolist(), float(ledger.account("p7").left))
+        [0.65, 0.35] 0.0
+        >>> print(prior.name)
+        check-ins with noise, epsilon 1 per person, 1 at most of each
+        """
+        from dxopt.model.private_counts import PrivateCounts, count_check_ins
+
+        required_space(space)
+        counted = count_check_ins(space, points, persons, per_person=per_person, within=within, rng=rng)
+        paid = {"ledger": ledger, "release": release}
+        counts = PrivateCounts.draw(space, counted, epsilon=epsilon, per_person=per_person, **paid, rng=rng)
+        return cls.from_private_counts(space, counts, smoothing=smoothing)
+
+    @classmethod
+    def from_private_counts(
+        cls, space: MetricSpace, counts: PrivateCounts, *, smoothing: float | Smoothing | None = None
+    ) -> Prior:
+        """Return the prior of counts that were drawn before, at no cost; see `private`.
+
+        Raises
+        ------
+        SpecError
+            If they are no such counts, or about other places.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import numpy as np
+        >>> places, rng = dx.line(3), np.random.default_rng(1)
+        >>> prior = dx.Prior.private(places, [[0], [2]], ["ann", "bob"], epsilon=2, per_person=1, rng=rng)
+        >>> smooth = dx.Prior.from_private_counts(places, prior.counts, smoothing=1)
+        >>> print(prior.counts.counts.tolist(), smooth.probabilities.round(2).tolist())
+        [1, 0, 1] [0.4, 0.2, 0.4]
+        """
+        from dxopt.model.private_counts import PrivateCounts
+
+        required_space(space)
+        required("counts", counts, PrivateCounts, "give dx.PrivateCounts, such as prior.counts")
+        counts.require_places(space)
+        made = cls.from_weights(space, counts.weights, name=str(counts), smoothing=smoothing)
+        return replace(made, counts=counts)
 
     @staticmethod
     def hull(priors: Sequence[Prior]) -> Hull:

@@ -16,6 +16,7 @@ from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.observations import frequencies
 from dxopt.model.prior import Prior as ModelPrior
 from dxopt.model.prior_sets import PriorSet
+from dxopt.model.private_counts import PrivateCounts
 from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as ModelSmoothing
 from dxopt.spaces.geo.points import known as positions_on_earth
@@ -112,6 +113,28 @@ class CheckInsPrior(f.CsvDialect):
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
+class PrivatePrior(f.CsvDialect):
+    """Frequencies of people near each point, with noise that hides whether any one person is among them."""
+
+    kind: Literal["private"] = Field(description="Check-ins of people, counted with noise by `dxopt prior`.")
+    file: f.File = Field(
+        description="File of the noisy counts, which `dxopt prior` writes once and all else reads.",
+        examples=["town-prior.json"],
+    )
+    check_ins: f.File = Field(description="CSV file with a header line and one row per check-in.")
+    columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) on the Earth.")
+    person: f.Text = Field(description="Column that says whose check-in it is.")
+    epsilon: f.Positive = Field(description="Level per person who is among them or not.")
+    per_person: f.Count = Field(description="How many check-ins of a person count at most, chosen at random.")
+    within: f.Positive | None = Field(None, description="Leave out what is further than this from all points.")
+    smoothing: Smoothing | None = Field(None, description=SMOOTHING)
+
+    @property
+    def drawn(self) -> tuple[Any, ...]:
+        """The keys that decide what is drawn: another value of one needs another draw, which costs again."""
+        return self.check_ins, self.columns, self.person, self.epsilon, self.per_person, self.within
+
+
 Single = (
     Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind")]
     | UniformPrior
@@ -120,6 +143,7 @@ Single = (
     | CornerPrior
     | SamplesPrior
     | CheckInsPrior
+    | PrivatePrior
 )
 Prior = Annotated[Single, f.Kinds()]
 
@@ -154,6 +178,8 @@ def _prior_of_any_level(source: Source, asked: Prior, secrets: Secrets, blame: C
             return _by_samples(source, asked, secrets, blame)
         case CheckInsPrior():
             return _by_check_ins(source, asked, secrets, blame)
+        case PrivatePrior():
+            return _by_private_counts(source, asked, secrets, blame)
         case _:
             return ModelPrior.uniform(secrets.space)
 
@@ -250,6 +276,21 @@ def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame:
         within=asked.within,
         smoothing=_smoothing(asked.smoothing),
     )
+
+
+def _by_private_counts(
+    source: Source, asked: PrivatePrior, secrets: Secrets, blame: Callable[..., Blame]
+) -> ModelPrior:
+    """Build a prior from noisy counts that were drawn before; refuse those of another level."""
+    path = source.resolve(asked.file)
+    if not path.exists():
+        raise blame("file")(f"there is no file {str(path)!r}", f"draw it: dxopt prior {source.path}")
+    counts = PrivateCounts.load(path)
+    for key in ("epsilon", "per_person"):
+        if (made := getattr(counts, key)) != getattr(asked, key):
+            wrong = f"is {getattr(asked, key):.12g}, but {path.name} was drawn with {made:.12g}"
+            raise blame(key)(wrong, f"write {made!r}, or draw another file, which costs its level again")
+    return ModelPrior.from_private_counts(secrets.space, counts, smoothing=_smoothing(asked.smoothing))
 
 
 def _smoothing(asked: Smoothing | None) -> float | ModelSmoothing | None:

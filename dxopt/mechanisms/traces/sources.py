@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.mechanisms.noise import Laplace, PlanarLaplace
-from dxopt.mechanisms.noise.geometric import Coins
 from dxopt.mechanisms.traces.closeness import checked_base, checked_whole
 from dxopt.model.mechanism import Mechanism
 from dxopt.numerics.coerce import as_numbers, checked_count, require_values
+from dxopt.numerics.draws import Coins
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 

@@ -454,13 +454,54 @@ class Budgets(OpenLedger):
         True 0.0
         """
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
-        names = stored([person], self._key)
         drawn = Tags.of(None if tag is None else [tag], key, 1)
+        return bool(self._pay([person], cost, release, drawn, time)[0])
+
+    def pay_each(
+        self,
+        persons: Sequence[str],
+        level: Amount | str,
+        *,
+        delta: Amount | str = 0,
+        unit: str,
+        release: str,
+        time: Any = None,
+    ) -> None:
+        """Charge several persons for one draw that is about all of them, such as a private prior: all, or nobody.
+
+        Parameters
+        ----------
+        persons : (k,) sequence of str
+            Each pays as often as named.
+        level, delta, unit, release, time
+            As in `pay`.
+
+        Raises
+        ------
+        BudgetExceeded
+            If somebody has not that much left; its `person` is the first of them. Nothing is charged.
+        SpecError
+            If the unit is another.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=1) as budgets:
+        ...     budgets.pay_each(["ann", "bob"], 0.75, unit="per person", release="prior")
+        ...     print([float(left) for left in budgets.left(["ann", "bob", "carl"])])
+        [0.25, 0.25, 1.0]
+        """
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        self._pay(each(persons, "persons"), cost, release, None, time)
+
+    def _pay(self, persons: list[Any], cost: Level, release: str, drawn: Tags | None, time: Any) -> NDArray[np.bool_]:
+        """Charge each of several persons for one draw at one time, and return a mask of those who pay now."""
+        names = stored(persons, self._key)
         called = text(release, "release")
         period = self._periods(None if time is None else [time], now=True)
+        periods = None if period is None else period * len(persons)
         with self._file.writing() as db:
-            run = runs.open_ended(db, called)
-            return bool(charges.charge(db, run, None, [person], names, cost, drawn, period)[0])
+            return charges.charge(db, runs.open_ended(db, called), None, persons, names, cost, drawn, periods)
 
     def purse(self, person: str, *, unit: str, release: str) -> Purse:
         """Return the purse of one person, from which a stream of `dx.traces` pays draw by draw.

@@ -26,7 +26,7 @@ from dxopt.mechanisms.noise import (
     PlanarLaplace,
     Staircase,
 )
-from dxopt.mechanisms.noise.geometric import Coins
+from dxopt.numerics.draws import Coins
 
 ON_LINE = [Laplace(0.7), Staircase(0.7), Staircase(3.0, 5.0), Staircase(1.2, 2.0, 0.8), Staircase(0.5, 1.0, 0.0)]
 PROBABILITIES = [1e-12, 1e-3, 0.1, 0.4, 0.5, 0.6, 0.9, 0.999, 1 - 1e-12]
