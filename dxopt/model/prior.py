@@ -310,12 +310,12 @@ class Prior:
         >>> print(prior.name)
         check-ins with noise, epsilon 1 per person, 1 at most of each
         """
-        from dxopt.model.private_counts import PrivateCounts, count_check_ins
+        from dxopt.model.private_counts import count_check_ins, with_noise
 
-        required_space(space)
+        cls.from_weights(space, np.ones(len(space)), smoothing=smoothing)  # refuses a smoothing before anybody pays
         counted = count_check_ins(space, points, persons, per_person=per_person, within=within, rng=rng)
         paid = {"ledger": ledger, "release": release}
-        counts = PrivateCounts.draw(space, counted, epsilon=epsilon, per_person=per_person, **paid, rng=rng)
+        counts = with_noise(space, counted, epsilon=epsilon, per_person=per_person, **paid, rng=rng)
         return cls.from_private_counts(space, counts, smoothing=smoothing)
 
     @classmethod
@@ -343,7 +343,8 @@ class Prior:
 
         required_space(space)
         required("counts", counts, PrivateCounts, "give dx.PrivateCounts, such as prior.counts")
-        counts.require_places(space)
+        if counts.labels != tuple(space.labels):
+            raise SpecError("counts", "are about other places than the points of the space", "draw them for these")
         made = cls.from_weights(space, counts.weights, name=str(counts), smoothing=smoothing)
         return replace(made, counts=counts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
@@ -85,37 +85,6 @@ class PrivateCounts:
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "epsilon", as_number(self.epsilon, "epsilon", *POSITIVE))
         object.__setattr__(self, "per_person", checked_count("per_person", self.per_person))
-        if self.exponent < _LEAST:
-            wrong = f"is {self.epsilon:.3g} for {self.per_person:,} check-ins, with more noise than numbers hold"
-            raise SpecError("epsilon", wrong, "give a larger one, or a smaller per_person")
-
-    @classmethod
-    def draw(
-        cls,
-        space: MetricSpace,
-        counted: tuple[NDArray[np.int64], list[str]],
-        *,
-        epsilon: float | str,
-        per_person: int,
-        ledger: Ledger | None,
-        release: str,
-        rng: np.random.Generator | None = None,
-    ) -> Self:
-        """Add noise to what `count_check_ins` counted with the same `per_person`, once all persons have paid."""
-        exact, persons = counted
-        level = as_written(epsilon, "epsilon", *POSITIVE)
-        bare = cls(np.zeros(len(space), dtype=np.int64), level, per_person, tuple(space.labels))
-        coins = Coins.of(rng)
-        if ledger is not None:
-            required("ledger", ledger, Ledger, "give a dx.Budgets")
-            ledger.pay_each(persons, level, unit=UNIT, release=release)
-        noise = np.array([coins.laplace(bare.exponent) for _ in range(len(space))], dtype=np.int64)
-        return replace(bare, counts=exact + noise)
-
-    @property
-    def exponent(self) -> Fraction:
-        """Level of one check-in, exactly: noise of i has a probability proportional to e^{-exponent·|i|}."""
-        return Fraction(self.epsilon) / self.per_person
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -126,11 +95,6 @@ class PrivateCounts:
     def __str__(self) -> str:
         level = f"{self.epsilon:g}" if float(f"{self.epsilon:g}") == self.epsilon else repr(self.epsilon)
         return f"check-ins with noise, epsilon {level} {UNIT}, {self.per_person} at most of each"
-
-    def require_places(self, space: MetricSpace) -> None:
-        """Raise SpecError unless they are about the points of a space."""
-        if self.labels != tuple(space.labels):
-            raise SpecError("counts", "are about other places than the points of the space", "draw them for these")
 
     def save(self, file: str | Path, *, force: bool = False) -> Path:
         """Write them to a file of JSON: level, check-ins per person, labels of places, and counts.
@@ -198,6 +162,35 @@ def count_check_ins(
     whose = np.array([numbers.setdefault(name, len(numbers)) for name in names])[near]
     taken = at_most(whose, most, words(len(whose), rng))
     return np.bincount(found.index[near][taken], minlength=len(space)), list(numbers)
+
+
+def with_noise(
+    space: MetricSpace,
+    counted: tuple[NDArray[np.int64], list[str]],
+    *,
+    epsilon: float | str,
+    per_person: int,
+    ledger: Ledger | None,
+    release: str,
+    rng: np.random.Generator | None = None,
+) -> PrivateCounts:
+    """Add noise to what `count_check_ins` counted with the same `per_person`, once all persons have paid.
+
+    Noise of i has a probability proportional to e^{-|i|·epsilon/per_person}, where the ratio is the rational number
+    that it is. See `Prior.private`.
+    """
+    exact, persons = counted
+    level = as_written(epsilon, "epsilon", *POSITIVE)
+    exponent = Fraction(level) / per_person
+    if exponent < _LEAST:
+        wrong = f"is {level:.3g} for {per_person:,} check-ins of a person, with more noise than numbers hold"
+        raise SpecError("epsilon", wrong, "give a larger one, or a smaller per_person")
+    coins = Coins.of(rng)
+    if ledger is not None:
+        required("ledger", ledger, Ledger, "give a dx.Budgets")
+        ledger.pay_each(persons, level, unit=UNIT, release=release)
+    noise = np.array([coins.laplace(exponent) for _ in exact], dtype=np.int64)
+    return PrivateCounts(exact + noise, level, per_person, tuple(space.labels))
 
 
 def at_most(whose: NDArray[np.int64], most: int, random: NDArray[np.uint64]) -> NDArray[np.bool_]:

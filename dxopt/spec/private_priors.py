@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.model.private_counts import Ledger, PrivateCounts, count_check_ins
+from dxopt.model.private_counts import Ledger, PrivateCounts, count_check_ins, with_noise
 from dxopt.runtime.atomic_write import require_free
 from dxopt.runtime.identity import identity
 from dxopt.spaces.geo.points import known as positions_on_earth
@@ -69,7 +69,7 @@ def draw_private_priors(
         with member.source.within(*where, keys=PrivatePrior.model_fields):
             counted = _count(member.source, where, prior, secrets)
         level = {"epsilon": prior.epsilon, "per_person": prior.per_person}
-        counts = PrivateCounts.draw(secrets.space, counted, **level, ledger=ledger, release=named)
+        counts = with_noise(secrets.space, counted, **level, ledger=ledger, release=named)
         found[counts.save(output, force=force)] = counts
     return found
 

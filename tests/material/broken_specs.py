@@ -121,6 +121,8 @@ def _check_ins(name: str, rest: str, line: int, column: int, field: str, file: s
     return Broken(name, with_space(space, f"prior: {{kind: check_ins, file: {file}, {rest}}}\n"), line, column, field)
 
 
+_PRIVATE = "kind: private, file: drawn.json, check_ins: places.csv, columns: [lat], "
+
 BROKEN: list[Broken] = [
     # YAML
     Broken("empty", "", 1, 1, "file"),
@@ -357,6 +359,16 @@ BROKEN: list[Broken] = [
     _check_ins("check-ins of no such weight", "columns: [lat, lon], weight: days", 4, 73, "prior.weight"),
     _check_ins("no check-ins near", "columns: {lat: x, lon: y}, within: 3", 4, 42, "prior.columns", "town.csv"),
     _check_ins("check-ins within nothing", "columns: [lat, lon], within: 0", 4, 73, "prior.within"),
+    *(
+        Broken(f"private prior {name}", with_space("{kind: line, size: 3}", f"prior: {{{_PRIVATE}{rest}}}\n"), *at)
+        for name, rest, at in (
+            ("of nobody", "epsilon: 1, per_person: 1", (4, 1, "prior.person")),
+            ("without a cap", "person: x, epsilon: 1", (4, 1, "prior.per_person")),
+            ("at no level", "person: x, per_person: 1, epsilon: 0", (4, 116, "prior.epsilon")),
+            ("with weights", "person: x, per_person: 1, epsilon: 1, weight: x", (4, 119, "prior.weight")),
+            ("not drawn yet", "person: x, per_person: 1, epsilon: 1", (4, 30, "prior.file")),
+        )
+    ),
     _broken("unknown loss", "loss: distance", "loss: distances", 13, 7, "loss"),
     _broken(
         "loss of another size",

@@ -28,6 +28,34 @@ def opened(ledger: Path, default: float | str | None = "10x0.1", **options: obje
     return dx.Budgets.open(ledger, create=True, unit=KM, default=default, **options)  # pyright: ignore[reportArgumentType]
 
 
+def test_several_pay_for_one_draw_or_nobody_does(ledger: Path) -> None:
+    with opened(ledger) as budgets:
+        budgets.set(0.3, person="carl")
+        budgets.pay_each(["anna", "bob", "carl"], 0.2, unit=KM, release="prior")
+        assert budgets.left(["anna", "bob"]) == [10 * TENTH - Fraction(0.2)] * 2
+        with pytest.raises(dx.BudgetExceeded) as refused:
+            budgets.pay_each(["anna", "carl"], 0.2, unit=KM, release="prior")
+        assert refused.value.person == "carl"
+        assert budgets.account("anna").spent == Fraction(0.2)
+        with pytest.raises(dx.SpecError) as wrong:
+            budgets.pay_each(["anna"], 0.2, unit="per person", release="prior")
+        assert wrong.value.field == "unit"
+        assert [(one.release, one.rows) for one in budgets.history("anna")] == [("prior", 1)]
+        budgets.check()
+    assert overspent(ledger) == []
+
+
+def test_several_pay_within_a_period(ledger: Path) -> None:
+    with opened(ledger) as budgets:
+        budgets.set_per("day", 0.3)
+        budgets.pay_each(["anna", "bob"], 0.2, unit=KM, release="prior", time="2026-01-31")
+        with pytest.raises(dx.BudgetExceeded):
+            budgets.pay_each(["bob"], 0.2, unit=KM, release="prior", time="2026-01-31")
+        budgets.pay_each(["bob"], 0.2, unit=KM, release="prior", time="2026-02-01")
+        assert budgets.account("bob").spent == 2 * Fraction(0.2)
+        budgets.check()
+
+
 def test_each_row_costs_its_level_exactly(ledger: Path) -> None:
     with opened(ledger) as budgets:
         run = budgets.begin("march")

@@ -1,0 +1,163 @@
+"""Private priors of problem files: drawn once by `dxopt prior`, and read by everything else."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli.application import app
+from dxopt.spec import SpecFileError, load
+from dxopt.spec.private_priors import draw_private_priors
+
+PRIOR = (
+    "{kind: private, file: drawn.json, check_ins: seen.csv, columns: [x], person: who, epsilon: 2, per_person: 3%s}"
+)
+TEXT = "name: town\nspace: {kind: line, size: 4}\nepsilon: [1, 2]\nprior: %s\n"
+
+
+def call(*arguments: str | Path):
+    """Run the command line in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Path:
+    (tmp_path / "seen.csv").write_text("who,x\n" + "".join(f"p{row % 30},{row % 3}\n" for row in range(90)))
+    return written(tmp_path, PRIOR % "")
+
+
+def written(folder: Path, prior: str) -> Path:
+    file = folder / "town.yaml"
+    file.write_text(TEXT % prior)
+    return file
+
+
+def ledger(folder: Path, unit: str = "per person", budget: float = 3) -> Path:
+    file = folder / f"{unit}.sqlite"
+    with dx.Budgets.open(file, create=True, unit=unit, default=budget):
+        return file
+
+
+def test_a_prior_is_drawn_and_paid_once_and_then_read(town: Path) -> None:
+    budgets = ledger(town.parent)
+    done = call("prior", town, "--ledger", budgets, "--json")
+    assert (done.exit_code, json.loads(done.stdout)) == (
+        0,
+        [{"file": str(town.parent / "drawn.json"), "epsilon": 2.0, "per_person": 3}],
+    )
+    drawn = dx.PrivateCounts.load(town.parent / "drawn.json")
+    with dx.Budgets.open(budgets) as opened:
+        assert {account.spent for account in opened.accounts()} == {Fraction(drawn.epsilon)}
+        assert len(opened.accounts()) == 30
+        assert [one.release for one in opened.history("p7")] == ["prior of town"]
+    (town.parent / "seen.csv").unlink()  # nobody but the command needs the data
+    first, second = (task.problem.prior for task in load(town))
+    expected = dx.Prior.from_private_counts(dx.line(4), drawn).probabilities.tolist()
+    assert first.probabilities.tolist() == second.probabilities.tolist() == expected
+    done = call("solve", town, "-o", town.parent / "out")
+    assert done.exit_code == 0
+    kept = dx.load(town.parent / "out" / "town-epsilon=1").problem.prior
+    assert kept.probabilities.tolist() == expected
+
+
+def test_a_second_draw_is_asked_for_and_paid_for(town: Path) -> None:
+    budgets = ledger(town.parent)
+    assert call("prior", town, "--ledger", budgets).exit_code == 0
+    before = (town.parent / "drawn.json").read_bytes()
+    assert call("prior", town, "--ledger", budgets).exit_code == 2
+    assert call("prior", town, "--ledger", budgets, "--force").exit_code == 2  # 1 is left of 3
+    assert (town.parent / "drawn.json").read_bytes() == before
+    with dx.Budgets.open(budgets) as opened:
+        assert opened.account("p7").spent == 2
+        opened.set(4)
+    assert call("prior", town, "--ledger", budgets, "--force").exit_code == 0
+    with dx.Budgets.open(budgets) as opened:
+        assert opened.account("p7").spent == 4
+
+
+def test_a_ledger_per_km_pays_for_no_prior(town: Path) -> None:
+    assert call("prior", town, "--ledger", ledger(town.parent, "per km")).exit_code == 2
+    assert not (town.parent / "drawn.json").exists()
+
+
+def test_a_ledger_of_hashed_persons_is_opened_with_its_key(town: Path) -> None:
+    key = dx.Key.new()
+    key.save(town.parent / "k.key")
+    with dx.Budgets.open(town.parent / "h.sqlite", create=True, default=2, key=key):
+        pass
+    given = ["--ledger", town.parent / "h.sqlite", "--ledger-key", town.parent / "k.key", "--release", "spring"]
+    assert call("prior", town, *given).exit_code == 0
+    with dx.Budgets.open(town.parent / "h.sqlite", key=key) as opened:
+        assert [one.release for one in opened.history("p7")] == ["spring"]
+
+
+@pytest.mark.parametrize(("key", "other"), [("epsilon", "1"), ("per_person", "2")])
+def test_the_file_says_what_was_drawn(town: Path, key: str, other: str) -> None:
+    draw_private_priors(town)
+    changed = (PRIOR % "").replace(f"{key}: {2 if key == 'epsilon' else 3}", f"{key}: {other}")
+    with pytest.raises(SpecFileError) as refused:
+        load(written(town.parent, changed))
+    assert (refused.value.field, refused.value.line) == (f"prior.{key}", 4)
+
+
+def test_what_was_not_drawn_is_told_at_its_key(town: Path) -> None:
+    with pytest.raises(SpecFileError) as refused:
+        load(town)
+    assert (refused.value.field, refused.value.line) == ("prior.file", 4)
+    (town.parent / "drawn.json").write_text("{}")
+    with pytest.raises(SpecFileError) as refused:
+        load(town)
+    assert refused.value.field == "prior.file"
+
+
+def test_smoothing_needs_no_other_draw(town: Path) -> None:
+    draw_private_priors(town)
+    assert (load(written(town.parent, PRIOR % ", smoothing: 5"))[0].problem.prior.probabilities > 0).all()
+
+
+def test_priors_of_a_list_of_sets_and_to_compare_are_drawn(town: Path) -> None:
+    other = (PRIOR % "").replace("drawn", "other")
+    written(town.parent, f"[uniform, {other}]")
+    assert {path.name for path in draw_private_priors(town)} == {"other.json"}
+    ball = f"{{kind: ball, around: {PRIOR % ''}, total_variation: 0.1}}"
+    third = (PRIOR % "").replace("drawn", "third")
+    written(town.parent, f"{ball}\npriors: {{third: {third}}}")
+    assert {path.name for path in draw_private_priors(town)} == {"drawn.json", "third.json"}
+    hull = written(town.parent, f"{{kind: hull, priors: [uniform, {PRIOR % ''}]}}")
+    assert {path.name for path in draw_private_priors(hull, force=True)} == {"drawn.json"}
+
+
+def test_one_file_is_of_one_draw(town: Path) -> None:
+    other = (PRIOR % "").replace("epsilon: 2", "epsilon: 1")
+    with pytest.raises(SpecFileError) as refused:
+        draw_private_priors(written(town.parent, f"[{PRIOR % ''}, {other}]"))
+    assert refused.value.field == "prior[1].file"
+
+
+def test_bad_data_cost_nothing(town: Path) -> None:
+    budgets = ledger(town.parent)
+    (town.parent / "seen.csv").write_text("who,x\nann,1\n,2\n")
+    with dx.Budgets.open(budgets) as opened:
+        with pytest.raises(SpecFileError) as refused:
+            draw_private_priors(town, ledger=opened)
+        assert refused.value.field == "prior.person"
+        (town.parent / "seen.csv").write_text("who,x\nann,a\n")
+        with pytest.raises(SpecFileError) as refused:
+            draw_private_priors(town, ledger=opened)
+        assert refused.value.field == "prior.columns[0]"
+        (town.parent / "drawn.json").mkdir()
+        (town.parent / "seen.csv").write_text("who,x\nann,1\n")
+        with pytest.raises(dx.SpecError):
+            draw_private_priors(town, ledger=opened, force=True)
+        assert opened.accounts() == []
+
+
+def test_a_file_without_a_private_prior_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecFileError) as refused:
+        draw_private_priors(written(tmp_path, "uniform"))
+    assert refused.value.field == "prior"
