@@ -312,6 +312,7 @@ class Prior:
         """
         from dxopt.model.private_counts import count_check_ins, with_noise
 
+        required_space(space)
         cls.from_weights(space, np.ones(len(space)), smoothing=smoothing)  # refuses a smoothing before anybody pays
         counted = count_check_ins(space, points, persons, per_person=per_person, within=within, rng=rng)
         paid = {"ledger": ledger, "release": release}

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, required
 from dxopt.model.observations import check_ins_near
-from dxopt.numerics.coerce import POSITIVE, as_number, as_written, checked_count
+from dxopt.numerics.coerce import POSITIVE, as_list, as_number, as_written, checked_count
 from dxopt.numerics.draws import Coins, words
 from dxopt.runtime.atomic_write import replacing, require_free
 from dxopt.runtime.identity import identities
@@ -73,12 +73,16 @@ class PrivateCounts:
     labels: tuple[str, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
+        labels = tuple(as_list(self.labels, "labels", "give the labels of the places"))
+        if not all(isinstance(label, str) for label in labels):
+            raise SpecError("labels", "are not all text", "give the labels of the places")
+        object.__setattr__(self, "labels", labels)
         fix = "give a whole number for each place"
         try:
             counts = np.array(self.counts)
         except ValueError:
             raise SpecError("counts", "are no array", fix) from None
-        if counts.shape != (len(self.labels),) or not np.issubdtype(counts.dtype, np.signedinteger):
+        if counts.shape != (len(labels),) or not np.issubdtype(counts.dtype, np.signedinteger):
             raise SpecError("counts", f"are of shape {counts.shape} and type {counts.dtype}", fix)
         counts = counts.astype(np.int64)
         counts.flags.writeable = False
@@ -132,9 +136,8 @@ class PrivateCounts:
         if not isinstance(content, dict) or (content.get("format"), content.get("unit")) != (_FORMAT, UNIT):
             raise SpecError("file", f"{path} has no private counts", fix)
         try:
-            labels = tuple(map(str, content["labels"]))
-            return cls(content["counts"], content["epsilon"], content["per_person"], labels)
-        except (KeyError, TypeError, OverflowError):
+            return cls(*(content[key] for key in ("counts", "epsilon", "per_person", "labels")))
+        except KeyError:
             raise SpecError("file", f"{path} is damaged", fix) from None
 
 

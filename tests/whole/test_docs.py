@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 
 from dxopt.batch.answering import task_warnings
 from dxopt.spec import load
+from dxopt.spec.private_priors import draw_private_priors
 from tests.material.documents import DOCS, ROOT, resolve
 
 README = ROOT / "README.md"
@@ -40,6 +41,7 @@ MADE_UP = {
     "stations.csv": "name,lat,lon\na,45.5,-73.6\nb,45.6,-73.6\n",
     "land.geojson": '{"type": "Polygon", "coordinates": [[[-74, 45], [-73.6, 45], [-73.6, 46], [-74, 45]]]}',
     "seen.csv": "x\n0\n1\n1\n",
+    "check-ins.csv": "person,lat,lon\n" + "".join(f"p{k},45.7{k % 9},4.8{k % 7}\n" for k in range(90)),
     "visits.csv": "lat,lon,people\n45.5,-73.6,3\n45.6,-73.6,2\n",
 }
 """Files that examples name: the first is about three points."""
@@ -79,6 +81,13 @@ def folder(tmp_path: Path) -> Path:
     for name, text in MADE_UP.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
+
+
+def draw(path: Path, content: dict[str, Any]) -> None:
+    """Draw the private prior of a problem file, if it has one."""
+    prior = content.get("prior")
+    if isinstance(prior, dict) and prior["kind"] == "private":
+        draw_private_priors(path, force=True)
 
 
 PRINTED = {
@@ -143,6 +152,7 @@ def test_the_problem_files_load(page: Path, folder: Path) -> None:
         path = folder / "example.yaml"
         path.write_text(example, encoding="utf-8")
         content = YAML(typ="safe").load(example)
+        draw(path, content)
         tasks = load(path)
         assert tasks
         assert not [warning for task in tasks for warning in task_warnings(task)]
@@ -159,6 +169,7 @@ def test_the_parts_of_problem_files_load(page: Path, folder: Path) -> None:
         path = folder / "example.yaml"
         with path.open("w", encoding="utf-8") as stream:
             YAML().dump(content, stream)
+        draw(path, content)
         assert load(path), example
 
 
