@@ -79,6 +79,14 @@ def test_check_ins_beyond_the_cap_are_left_out_at_random() -> None:
     assert at_most(np.array([], dtype=np.int64), 2, words(0)).tolist() == []
 
 
+def test_every_check_in_of_a_person_may_be_the_one_that_counts() -> None:
+    found = {
+        tuple(count_check_ins(LINE, [[0], [1], [2]], ["ann"] * 3, per_person=1, within=None)[0].tolist())
+        for _ in range(60)
+    }
+    assert found == {(1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 1, 0, 0)}
+
+
 def test_the_counts_are_those_of_the_data_with_hardly_any_noise() -> None:
     prior = private(epsilon=300, per_person=2, within=1)
     assert prior.counts is not None
