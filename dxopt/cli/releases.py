@@ -215,7 +215,7 @@ def export_table(
     typer.echo(export(_table_of(result), to, output, force=force))
 
 
-@commands.command("prior", epilog="Example: dxopt prior town.yaml --ledger people.sqlite")
+@commands.command("prior", epilog="Example: dxopt prior city.yaml --ledger priors.sqlite")
 def draw_prior(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A problem file with a prior of kind: private.")],
     ledger: Annotated[Path | None, typer.Option(help=_PRIOR_LEDGER)] = None,

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import dxopt as dx
 from dxopt.cli.application import app
 
 TOWN = """\
@@ -17,6 +18,11 @@ name: town
 space: {kind: bounding_box, south: 45.70, west: 4.77, north: 45.76, east: 4.83, shape: [2, 2]}
 epsilon: 1
 compare: [exponential]
+"""
+CITY = """\
+space: {kind: line, size: 3}
+epsilon: 1
+prior: {kind: private, file: drawn.json, check_ins: seen.csv, columns: [x], person: who, epsilon: 1, per_person: 1}
 """
 FIRST = ("solve", "schema", "key")
 """The others need what these write."""
@@ -49,6 +55,9 @@ def test_they_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file in ("town.yaml", "problems/town.yaml"):
         Path(file).write_text(TOWN, encoding="utf-8")
     Path("people.csv").write_text("lat,lon\n45.71,4.78\n45.75,4.82\n", encoding="utf-8")
+    Path("city.yaml").write_text(CITY, encoding="utf-8")
+    Path("seen.csv").write_text("who,x\nann,1\nbob,2\n", encoding="utf-8")
+    dx.Budgets.open("priors.sqlite", create=True, default=1).close()
     lines = examples()
     names = [*FIRST, *(name for name in lines if name not in (*FIRST, *SLOW))]
     for name in names:
@@ -56,7 +65,15 @@ def test_they_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert program == "dxopt"
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (name, done.output)
-    for file in ("town.js", "map.svg", "public.csv", "people.key", "budget.sqlite", "results/report.html"):
+    for file in (
+        "town.js",
+        "map.svg",
+        "public.csv",
+        "people.key",
+        "budget.sqlite",
+        "drawn.json",
+        "results/report.html",
+    ):
         assert Path(file).stat().st_size > 0, file
 
 

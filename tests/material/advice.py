@@ -32,6 +32,8 @@ ADDED: dict[str, Any] = {
     "spacing": 5.0,
     "area": "around.geojson",
     "label": "place",
+    "person": "place",
+    "per_person": 1,
 }
 """What is added where a fix names no more than the key."""
 

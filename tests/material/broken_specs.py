@@ -53,6 +53,8 @@ FILES: dict[str, bytes] = {
     "matrix.csv": b"0,1,inf\n1,0,inf\ninf,inf,0\n",
     "wide.csv": b"0,1,2\n1,0,1\n",
     "asymmetric.csv": b"0,1\n2,0\n",
+    "drawn.json": b'{"format": "dxopt private counts 1", "epsilon": 1.0, "unit": "per person", "per_person": 1, '
+    b'"labels": ["0", "1", "2"], "counts": [3, 5, -1]}',
     "triangle.csv": b"0,1,5\n1,0,1\n5,1,0\n",
     "headed.csv": b"a,b\n0,1\n1,0\n",
     "broken.graphml": b"<graphml><graph",
@@ -366,8 +368,17 @@ BROKEN: list[Broken] = [
             ("without a cap", "person: x, epsilon: 1", (4, 1, "prior.per_person")),
             ("at no level", "person: x, per_person: 1, epsilon: 0", (4, 116, "prior.epsilon")),
             ("with weights", "person: x, per_person: 1, epsilon: 1, weight: x", (4, 119, "prior.weight")),
-            ("not drawn yet", "person: x, per_person: 1, epsilon: 1", (4, 30, "prior.file")),
+            ("drawn at another level", "person: x, per_person: 1, epsilon: 2", (4, 116, "prior.epsilon")),
         )
+    ),
+    Broken(
+        "private prior not drawn yet",
+        with_space("{kind: line, size: 3}", f"prior: {{{_PRIVATE}person: x, per_person: 1, epsilon: 1}}\n").replace(
+            "drawn.json", "none.json"
+        ),
+        4,
+        30,
+        "prior.file",
     ),
     _broken("unknown loss", "loss: distance", "loss: distances", 13, 7, "loss"),
     _broken(

@@ -69,6 +69,8 @@ MENDED: dict[str, Edits] = {
     "prior of another size": [("[0.5, 0.5]", "[0.5, 0.25, 0.25]")],
     "no such corner": [("point: pub", "point: inn")],
     "check-ins without places": [("[lat]", "[lat, lon]")],
+    "private prior drawn at another level": [("epsilon: 2", "epsilon: 1.0")],
+    "private prior not drawn yet": [("none.json", "drawn.json")],
     "loss of another size": [("[[0, 1]]", "[[0, 1], [1, 0], [1, 1]]")],
     "reports of another dimension": [("[[1]]", "[[1, 2]]")],
     "binary with reports": [("loss: binary", "loss: {kind: matrix, values: [[1], [0], [1]]}")],
