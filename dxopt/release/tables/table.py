@@ -327,7 +327,7 @@ class IntegerTable(Sampler):
         >>> table = dx.integer_table(dx.classic.geometric(dx.line(9, step=5), epsilon=0.2))
         >>> key = dx.Key(bytes(32))  # dx.Key.new() for what is published
         >>> print(table.sample_for(["ann", "bob", "ann"], label=["10", "10", "10"], key=key, release="May").tolist())
-        [2, 2, 2]
+        [1, 2, 1]
         """
         self._check_returns(returns)
         found = self.space.naming.find(secret, label=label, index=index, point=point, quoted=False)
