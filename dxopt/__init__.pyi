@@ -1,7 +1,7 @@
 """The public names of `dx`: type checkers read them here, and `dxopt` where each is at home."""
 
 from dxopt.analysis import characterise, evaluate, inference, regularity, sanitisation
-from dxopt.analysis.composition import Composed, Composition, compose
+from dxopt.analysis.composition.composing import Composed, Composition, compose
 from dxopt.errors import (
     BudgetExceeded,
     CertificateError,

@@ -12,6 +12,7 @@ from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.sampling import Sampler, required_mechanism
+from dxopt.spaces.space import MetricSpace
 
 
 def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
@@ -79,3 +80,18 @@ def exact_rows(given: Sampler) -> list[Any]:
         return [row.tobytes() for row in given.matrix]
     table: Any = given
     return [tuple(row) for row in table.counts.tolist()]
+
+
+def require_same(mine: MetricSpace, theirs: MetricSpace, fix: str = "compose releases about the same secret") -> None:
+    """Raise SpecError unless two spaces have the same points, by label, at the same distances."""
+    if mine is theirs:
+        return
+    if len(mine) != len(theirs):
+        wrong = f"are about {len(mine):,} and {len(theirs):,} secrets"
+        raise SpecError("mechanisms", wrong, fix)
+    for ours, other in zip(mine.labels, theirs.labels, strict=True):
+        if ours != other:
+            wrong = f"are about different secrets, such as {ours!r} and {other!r}"
+            raise SpecError("mechanisms", wrong, fix)
+    if not np.array_equal(mine.distances, theirs.distances):
+        raise SpecError("mechanisms", "are about secrets at different distances", "make them for the same space")

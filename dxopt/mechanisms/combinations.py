@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dxopt.analysis.arguments import channel_of
-from dxopt.analysis.composition import require_same
+from dxopt.analysis.arguments import channel_of, require_same
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy

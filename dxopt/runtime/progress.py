@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
@@ -309,6 +309,33 @@ def showing(progress: T | bool | None, time_limit: float | None = None) -> Itera
     else:
         wrong = f"is of type {type(progress).__name__}"
         raise SpecError("progress", wrong, "give True for a bar, or a function that is given lines, such as print")
+
+
+@contextmanager
+def shown_late(progress: Progress | bool | None, after: float = 2.0) -> Iterator[Shares]:
+    """Yield a function that is called with lines and shares; for True they are shown on a bar, `after` seconds from now.
+
+    Functions are called with each line once. SpecError about anything else.
+    """
+    begin = time.monotonic() + after
+    told = [""]
+    bars: list[Live] = []
+    with ExitStack() as stack:
+        # what was given is a function from here on, True, or None
+        given = stack.enter_context(showing(progress)) if progress is not True else None
+
+        def tell(line: str, share: float) -> None:
+            if progress is True:
+                if not bars and time.monotonic() >= begin:
+                    bars.append(stack.enter_context(Live()))
+                    bars[0].task.printed = -math.inf  # the first line is printed at once
+                for bar in bars:
+                    bar(line, share)
+            elif given is not None and line != told[0]:
+                told[0] = line
+                given(line)
+
+        yield tell
 
 
 def shows(function: Callable[P, R]) -> Callable[P, R]:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.arguments import channel_of
-from dxopt.analysis.composition import require_same
+from dxopt.analysis.arguments import channel_of, require_same
 from dxopt.analysis.order.evidence import exact_channel, minimised, shortfall_above, shortfall_below
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.sampling import Sampler, required_mechanism

@@ -14,7 +14,7 @@ from dxopt.numerics.exact_rational import float_above, float_below
 from dxopt.runtime.display import Lines, Shown
 
 if TYPE_CHECKING:
-    from dxopt.analysis.composition import Composition
+    from dxopt.analysis.composition.composing import Composition
     from dxopt.release.tables.table import IntegerTable
 
 
@@ -185,7 +185,7 @@ def printable(text: str) -> str:
 
 def compose_payments(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pairs: str) -> Composition:
     """Compose what payments were for, each release as often as it has rows; see `Budgets.composed`."""
-    from dxopt.analysis.composition import compose
+    from dxopt.analysis.composition.composing import compose
 
     counts: Counter[str] = Counter()
     keyed: dict[str, Counter[str | None]] = defaultdict(Counter)

@@ -17,7 +17,7 @@ from dxopt.release.keys import Key
 from dxopt.runtime.display import Lines, Shown
 
 if TYPE_CHECKING:
-    from dxopt.analysis.composition import Composition
+    from dxopt.analysis.composition.composing import Composition
     from dxopt.release.tables.table import IntegerTable
 
 

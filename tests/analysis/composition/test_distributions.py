@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxopt.analysis.composition import loss_distribution
+from dxopt.analysis.composition.distributions import loss_distribution
 from tests.judges.composition import exceeded
 from tests.material.few import few
 

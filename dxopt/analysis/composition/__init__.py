@@ -1,0 +1,1 @@
+"""Composition: joint privacy of several independent releases about one secret."""
