@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.errors import PlausibilityWarning, SpecError, required_choice
 from dxopt.numerics.coerce import FROM_0, as_number, as_weights
+from dxopt.runtime.csv_text import number
 from dxopt.runtime.identity import each
 from dxopt.spaces.geo.nearest import Near, nearest_of
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.naming import NotOnePoint
-from dxopt.spaces.positions import degrees_of_columns, names_of, require_same_order
+from dxopt.spaces.positions import degrees_of_columns, has_geometry, names_of, require_same_order
 from dxopt.spaces.space import MetricSpace
 
 MOST_OUTSIDE = 0.05
@@ -113,6 +114,41 @@ def _fits_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.flo
     except SpecError:  # longitudes may be no latitudes
         return False
     return bool(counted[found.outside].sum() <= MOST_OUTSIDE * counted.sum())
+
+
+def usable_check_ins(
+    points: Any, weights: ArrayLike | None, unusable: str
+) -> tuple[Any, ArrayLike | None, int, int]:
+    """Return check-ins and weights without those that lack a number, how many these are, and of how many.
+
+    Where these are not to be left out, all are returned, and refused later. SpecError where none is left.
+    """
+    required_choice("unusable", unusable, ("refuse", "drop"))
+    if unusable == "refuse":
+        return points, weights, 0, 0
+    if has_geometry(points):
+        usable = ~np.asarray(points.geometry.isna() | points.geometry.is_empty)
+    else:
+        usable = np.array([all(map(_is_number, row)) for row in np.asarray(points, dtype=object)], dtype=bool)
+    if weights is not None:
+        weighed = np.array([*map(_is_number, np.asarray(weights, dtype=object))], dtype=bool)
+        if len(weighed) != len(usable):
+            return points, weights, 0, 0  # which is refused
+        usable &= weighed
+        weights = [weight for weight, kept in zip(np.asarray(weights).tolist(), usable.tolist(), strict=True) if kept]
+    if not usable.any():
+        raise SpecError("points", "have no check-in without an empty or unusable entry", "check the columns")
+    kept = np.flatnonzero(usable)
+    left_out = len(usable) - len(kept)
+    if hasattr(points, "iloc"):  # of pandas and GeoPandas
+        return points.iloc[kept], weights, left_out, len(usable)
+    if names_of(points):
+        return points.take(kept) if hasattr(points, "take") else points[kept], weights, left_out, len(usable)
+    return np.asarray(points, dtype=object)[kept].astype(float), weights, left_out, len(usable)
+
+
+def _is_number(value: Any) -> bool:
+    return math.isfinite(number(value))
 
 
 def _weights_of_each(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model.align_labels import in_order, require_same
 from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
-from dxopt.model.observations import check_ins_near, check_ins_outside, frequencies
+from dxopt.model.observations import check_ins_near, check_ins_outside, frequencies, usable_check_ins
 from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
 from dxopt.numerics.coerce import SHARE, SUM, as_list, as_number, as_numbers, as_weights
@@ -204,6 +204,7 @@ class Prior:
         *,
         within: float | None = None,
         smoothing: float | Smoothing | None = None,
+        unusable: Literal["refuse", "drop"] = "refuse",
     ) -> Prior:
         """Return the prior of the relative frequencies of check-ins, each counted for the nearest location.
 
@@ -221,6 +222,9 @@ class Prior:
             its coordinates. The name of the prior states how many are.
         smoothing : float or Smoothing, optional
             Pseudo-counts that each location gets, in the unit of the weights, or a kernel; see `dx.Smoothing`.
+        unusable : {"refuse", "drop"}
+            Treatment of check-ins without a coordinate or a weight, as of empty cells: an error, or they are left
+            out, and the name of the prior states how many.
 
         Raises
         ------
@@ -238,10 +242,13 @@ class Prior:
         >>> print(dx.Prior.from_check_ins(places, seen, smoothing=1).probabilities.round(3).tolist())
         [0.6, 0.4]
         """
+        points, weights, empty, given = usable_check_ins(points, weights, unusable)
         found, counted, near = check_ins_near(space, points, weights, within)
         left_out = int(np.count_nonzero(~near))
         concerns = check_ins_outside(space, points, found, counted, near)
-        name = f"check-ins ({left_out} of {len(near)} further than {within:g} left out)" if left_out else "check-ins"
+        lost = [f"{empty} of {given} without a usable position or weight"] * bool(empty)
+        lost += [f"{left_out} of {len(near)} further than {within:g}"] * bool(left_out)
+        name = f"check-ins ({', '.join(lost)} left out)" if lost else "check-ins"
         sums = np.bincount(found.index[near], weights=counted[near], minlength=len(space))
         return replace(cls.from_weights(space, sums, name=name, smoothing=smoothing), concerns=concerns)
 

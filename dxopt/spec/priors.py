@@ -26,7 +26,7 @@ from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.source import Blame, Source
-from dxopt.spec.tables import Table, columns_of
+from dxopt.spec.tables import Column, Table, columns_of
 
 
 class Kernel(f.Section):
@@ -110,6 +110,9 @@ class CheckInsPrior(f.CsvDialect):
     columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) on the Earth.")
     weight: f.Text | None = Field(None, description="Column that holds how much each counts; 1 by default.")
     within: f.Positive | None = Field(None, description="Leave out what is further than this from all points.")
+    unusable: Literal["refuse", "drop"] = Field(
+        "refuse", description="Whether rows with an empty cell, or no number, are an error or left out."
+    )
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
@@ -268,13 +271,22 @@ def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame:
     columns = columns_of(asked.columns, blame)
     names = [asked.weight, *(column.name for column in columns)]
     table = Table.read(source.resolve(asked.file), blame("file"), asked, names, whole=False)
-    weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
+    weighed = [] if asked.weight is None else [Column(asked.weight, blame("weight"), told=True)]
+    rows = table.usable([*columns, *weighed], drop=asked.unusable == "drop")
+    places = np.full((len(table), len(columns)), np.nan)
+    earth = positions_on_earth(secrets.space) is not None
+    places[rows] = table.places(columns, rows, earth=earth, axes=secrets.space.axes)
+    weights = None
+    for column in weighed:
+        weights = np.full(len(table), np.nan)
+        weights[rows] = table.weights(column.name, column.blame, rows)
     return ModelPrior.from_check_ins(
         secrets.space,
-        table.places(columns, earth=positions_on_earth(secrets.space) is not None, axes=secrets.space.axes),
+        places,
         weights,
         within=asked.within,
         smoothing=_smoothing(asked.smoothing),
+        unusable=asked.unusable,
     )
 
 

@@ -124,6 +124,26 @@ class Table:
         mark = decimal or self.said.decimal or decimal_of(cells)
         return np.array([_parse_cell(cells[i], self.name, self.lines[i], repr(name), blame, mark) for i in chosen])
 
+    def usable(self, columns: Sequence[Column], *, drop: bool) -> list[int]:
+        """Return the indices of the rows with a number in each of some columns; all of them unless others are dropped.
+
+        Refuse an empty cell then, and a table of which no row is left. Numbers with a comma that may mean two are
+        refused when they are read.
+        """
+        found = list(range(len(self)))
+        for name, blame, _ in columns:
+            cells = self.column(name, blame)
+            mark = self.said.decimal or decimal_of(cells)
+            if not drop and "" in cells:
+                fix = f"fill it, or leave such rows out: {Option('unusable', 'drop').in_file()}"
+                raise blame(f"{self.name} line {self.lines[cells.index('')]}, column {name!r} is empty", fix)
+            if drop:
+                found = [row for row in found if has_comma(cells[row]) or _is_number(with_point(cells[row], mark))]
+        if not found:
+            names = ", ".join(repr(column.name) for column in columns)
+            raise columns[0].blame(f"{self.name} has no row with numbers in {names}", "check the columns")
+        return found
+
     def weights(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Return the cells of one column as finite numbers of 0 or more, one of them positive."""
         found = self.numbers(name, blame, rows)
@@ -217,6 +237,10 @@ def _parse_cell(
     if has_comma(cell):
         fix = f"write it without comma, or, where commas are decimal ones, {Option('decimal', ',').in_file()}"
     raise blame(f"{file} line {line}, column {column} is not a number", fix)
+
+
+def _is_number(cell: str) -> bool:
+    return math.isfinite(number(cell))
 
 
 _TELL = "write {{lat: {}, lon: {}}}, or the other way round"

@@ -275,7 +275,6 @@ def _nearer(file: Path, said: dict[str, Any]) -> None:
         (_nearer, "promise", r"says secret.within 0.1, the space gives 1.0400\d+$"),
         (_said("secret", "within_unit", "m"), "promise", "within_unit 'm', the space gives 'km'$"),
         (_said("secret", "within", -1.0), "promise", "negative distance"),
-        (_said("rows", "noun", "row"), "rows", "the sidecar counts rows, and the file has lines"),
         (_dropped, "rows", "secret.outside 'refuse' and secret.unusable 'refuse' do not allow"),
         (_said("radius", "columns", []), "radii", r"radius.columns \(\), not"),
         (lambda file, said: said.update(radius=None), "radii", "the sidecar says nothing of the radii in"),

@@ -536,6 +536,8 @@ def compose(
     for one in several[1:]:
         require_same(space, one.space)
     accuracy = as_number(accuracy, "accuracy", *POSITIVE)
+    with shown_late(progress):  # refuses what shows none
+        pass
     if sum(times) > MOST_RELEASES:
         raise UnsupportedError("counts", f"are {sum(times):,} releases", f"take {MOST_RELEASES:,} or fewer")
     bound_pairs(np.zeros((1, 1)), pairs)  # refuses an unknown kind of pairs

@@ -368,6 +368,7 @@ class Layout:
         names: Sequence[str],
         where: Where,
         made: dict[str, NDArray[Any]],
+        placed: Sequence[str],
         *,
         keep: Sequence[str] | None = None,
         drop: Sequence[str] = (),
@@ -375,21 +376,24 @@ class Layout:
     ) -> Layout:
         """Return the columns of an output: those of the input's `names` that are kept, and those that are `made`.
 
+        Reports are `placed` in the columns of secrets, or, in another format, in others instead.
         Hidden columns repeat the true position, and are never kept. SpecError if the input has one of the name of a
         new one, or none is left with the report.
         """
         away = {*drop, *hidden}
+        instead = set() if tuple(placed) == where.names else {*where.names}
         if keep is not None:
             away |= set(names) - {*keep, *where.names}
-        rest = dict.fromkeys(name for name in names if name not in away)
+        rest = dict.fromkeys(name for name in names if name not in away | instead)
         replaced = {*where.names, UNCERTAINTY}
         claimed = ({*made} - replaced) | (_SAID - {*made, *(keep or ()), *where.names})
         taken = next((name for name in rest if name in claimed), None)
         if taken is not None:
             fix = ("rename it, or leave it out: ", Option("drop", [taken]))
             raise SpecError("data", f"has a column {taken!r}, as outputs have", *fix)
-        order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
-        if not {*where.names, "report"}.intersection(order):
+        without = {*placed} if away.issuperset(instead or (None,)) else away.intersection(where.names)
+        order = (*rest, *(name for name in made if name not in rest and name not in without))
+        if not {*placed, "report"}.intersection(order):
             raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")
         if 0 < len(away.intersection(where.names)) < len(where.names):
             raise SpecError("drop", "has one of two coordinates", "drop both, or neither")

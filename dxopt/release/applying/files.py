@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dxopt.errors import SpecError
+from dxopt.release.applying.conversion import Conversion
 from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.formulas import Formulas
@@ -57,7 +58,7 @@ def _partials(output: Path) -> list[Path]:
 def held(output: Path, data: Path, *, force: bool) -> Iterator[None]:
     """Hold an output, from before it is looked for until it is published; one run at a time has it.
 
-    SpecError unless it may be written, in the format of the data, or where another run has it.
+    SpecError unless it may be written, or where another run has it.
     """
     require_output(output, data, force=force)
     partial = partial_of(output)
@@ -201,11 +202,10 @@ def require_no_csv(said: Dialect) -> None:
 
 
 def require_output(output: Path, data: Path, *, force: bool) -> None:
-    """Raise SpecError unless an output may be written, in the format of the data."""
+    """Raise SpecError unless an output may be written, in a format that there is."""
     require_free(output, force=True)  # before it is told to be named otherwise, and before a sidecar is named by it
-    if FORMATS.get(output.suffix.lower()) is not FORMATS.get(data.suffix.lower()):
-        fix = f"name it {output.stem}{data.suffix}"
-        raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)
+    if output.suffix.lower() not in FORMATS:
+        raise SpecError("output", f"{output} has the ending {output.suffix!r}", f"give one of {', '.join(FORMATS)}")
     # a sidecar without its output is that of a killed run, and may be replaced
     said = _said(sidecar_of(output))
     left = said is not None and said.output is not None and said.output.name == output.name
@@ -249,9 +249,13 @@ def apply_to_file(
     if source.geometry is not None and not plan.where.geometry:
         hidden.append(source.geometry)
     beside, formulas = Beside(), Formulas(plan.columns.formulas, source)
+    kind = FORMATS[output.suffix.lower()]
+    conversion = None if isinstance(source, kind) else Conversion(source, kind, output)
     for chunk, settled in _settled(plan, source, data, checked, tell, "checking"):
         if plan.columns.formulas == "refuse":
             formulas.look(chunk, plan.kept(source.names, hidden))
+        if conversion is not None:
+            conversion.look(chunk, plan.kept(source.names, hidden))
         unnamed = plan.unnamed(source.names, hidden)
         beside.look(source.columns(chunk, unnamed), _secrets(plan, source, chunk))
         needed.add(settled)
@@ -263,7 +267,7 @@ def apply_to_file(
     formulas.require_none(plan.kept(source.names, hidden))
     if {*source.names} - {*plan.where.names, *hidden}:
         repeats.warn(source.noun)
-    layout = plan.layout(source.names, hidden)
+    layout = plan.layout(source.names, hidden, None if conversion is None else conversion.placed(plan.where))
     drawn = plan.tally(source.noun)
 
     # 2. reports are paid for, drawn and written
@@ -271,7 +275,7 @@ def apply_to_file(
     own = name()
     with whole(output, lambda: payment, own) as stream:
         payment = Payment.of(plan, needed, own, drawn)
-        sink = source.sink(stream, layout)
+        sink = (conversion or source).sink(stream, layout)
         try:
             for chunk, settled in _settled(plan, source, data, drawn, tell, "drawing"):
                 if payment is not None:

@@ -278,7 +278,7 @@ class GeoJsonFile:
 class GeoJsonSink:
     """Writer of the output in GeoJSON."""
 
-    def __init__(self, source: GeoJsonFile, stream: IO[bytes], layout: Layout) -> None:
+    def __init__(self, source: GeoJsonFile | None, stream: IO[bytes], layout: Layout) -> None:
         self._stream = stream
         self._layout = layout
         self._written: dict[str, None] = {GEOMETRY: None}

@@ -148,6 +148,12 @@ class ParquetFile:
         return SpecError("data", f"is no Parquet, or damaged ({reason})", "write it again")
 
 
+def points_of_wgs84(layout: Layout) -> dict[bytes, bytes] | None:
+    """Return the metadata of an output whose data had no metadata of points, where it has points."""
+    column = next((name for name, values in layout.made.items() if values.ndim == 2), None)
+    return None if column is None else {_GEO: described(column, None)}
+
+
 class ParquetSink:
     """Writer of the output in Parquet."""
 

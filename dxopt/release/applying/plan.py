@@ -279,9 +279,13 @@ class Plan:
             return self.table.sample(index=settled.secrets)[:, 0]
         return self.table.sample_for(settled.persons, index=settled.secrets, key=asked.key, release=asked.release)
 
-    def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
-        """Return the columns of the output for data with columns `names`, of which `hidden` tell true positions."""
+    def layout(self, names: Sequence[str], hidden: Sequence[str], placed: Where | None = None) -> Layout:
+        """Return the columns of the output for data with columns `names`, of which `hidden` tell true positions.
+
+        Reports are in the columns of secrets, or in others, `placed`.
+        """
         columns, table = self.columns, self.table
+        placed = placed or self.where
         said = generalization(
             self.where.noun,
             len(table.reports),
@@ -290,8 +294,8 @@ class Plan:
             delta=table.delta,
             unit=table.space.unit,
         )
-        made = columns_of_reports(table, self.where, self.radii, said, worst=columns.worst, lean=columns.lean)
-        return Layout.of(names, self.where, made, keep=columns.keep, drop=columns.drop, hidden=hidden)
+        made = columns_of_reports(table, placed, self.radii, said, worst=columns.worst, lean=columns.lean)
+        return Layout.of(names, self.where, made, placed.names, keep=columns.keep, drop=columns.drop, hidden=hidden)
 
 
 class Needed:

@@ -17,6 +17,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.verify.published.bounded import bounded_lines, csv_rows, require_few
 from dxopt.verify.published.geo_parquet import all_described
 from dxopt.verify.published.parquet_pages import opened_parquet, require_reachable
+from dxopt.verify.published.sidecar import GEOMETRY
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken
 
@@ -48,7 +49,7 @@ class Outputs:
         kind : str
             "earth" and "plane" are two coordinates, "value" is one, "label" none.
         where : sequence of str
-            The columns that had the secrets.
+            The columns that had the secrets, or those that have reports in another format.
         made : sequence of str
             The columns that the output has instead, or besides.
         """
@@ -124,7 +125,6 @@ def number_of(text: str) -> float | None:
     return found if text in (repr(found), f"{found:z.0f}", "None") else None
 
 
-GEOMETRY = "geometry"
 _ID = "id"
 _DELIMITERS = ",;\t|"
 _MOST_ROWS = 1 << 16

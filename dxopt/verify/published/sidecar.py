@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -26,6 +26,9 @@ SHARE = 0.95
 """The probability with which a radius holds the true position."""
 
 Kind = Literal["earth", "plane", "value", "label"]
+GEOMETRY = "geometry"
+PLACES = ("lat", "lon")
+"""The column of points, and those of positions, of files in another format than the data had them in."""
 Noun = Literal["line", "row", "feature"]
 
 
@@ -96,6 +99,12 @@ class Secret(_Strict):
         """The word for what a row has in these columns: a position, a value or a label."""
         return self.kind if self.kind in ("value", "label") else "position"
 
+    def placed(self, made: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns, of those `made`, that have reports instead: the same ones, but in another format."""
+        if self.kind != "earth" or not {*made}.isdisjoint(self.columns):
+            return self.columns
+        return next((names for names in ((GEOMETRY,), PLACES) if {*names} <= {*made}), self.columns)
+
 
 @dataclass(frozen=True)
 class Radius(_Strict):
@@ -109,7 +118,7 @@ class Radius(_Strict):
 
 @dataclass(frozen=True)
 class RowCounts(_Strict):
-    """Numbers of rows given and written, and the lines, rows or features, counted from 1, left out."""
+    """Numbers of rows given and written, and the lines, rows or features of the data, counted from 1, left out."""
 
     given: int
     out: int
