@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 _DATA = "CSV, Parquet, GeoParquet or GeoJSON."
-_OUTPUT = "File to write, in the same format; what was done is written beside it, as OUT.dxopt.json."
+_OUTPUT = "File to write, in the format of its ending; what was done is written beside it, as OUT.dxopt.json."
 _COLUMN = "Column of values on a line, or of labels."
 _OUTSIDE = "What becomes of rows too far from every secret: refuse, nearest or drop."
 _UNUSABLE = "What becomes of rows without a usable position, person or time, as empty cells: refuse or drop."

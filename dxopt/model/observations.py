@@ -116,9 +116,7 @@ def _fits_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.flo
     return bool(counted[found.outside].sum() <= MOST_OUTSIDE * counted.sum())
 
 
-def usable_check_ins(
-    points: Any, weights: ArrayLike | None, unusable: str
-) -> tuple[Any, ArrayLike | None, int, int]:
+def usable_check_ins(points: Any, weights: ArrayLike | None, unusable: str) -> tuple[Any, ArrayLike | None, int, int]:
     """Return check-ins and weights without those that lack a number, how many these are, and of how many.
 
     Where these are not to be left out, all are returned, and refused later. SpecError where none is left.

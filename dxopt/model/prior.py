@@ -246,8 +246,8 @@ class Prior:
         found, counted, near = check_ins_near(space, points, weights, within)
         left_out = int(np.count_nonzero(~near))
         concerns = check_ins_outside(space, points, found, counted, near)
-        lost = [f"{empty} of {given} without a usable position or weight"] * bool(empty)
-        lost += [f"{left_out} of {len(near)} further than {within:g}"] * bool(left_out)
+        lost = [f"{empty} of {given} without a usable position or weight"] if empty else []
+        lost += [f"{left_out} of {len(near)} further than {within:g}"] if left_out else []
         name = f"check-ins ({', '.join(lost)} left out)" if lost else "check-ins"
         sums = np.bincount(found.index[near], weights=counted[near], minlength=len(space))
         return replace(cls.from_weights(space, sums, name=name, smoothing=smoothing), concerns=concerns)

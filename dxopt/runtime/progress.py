@@ -313,7 +313,7 @@ def showing(progress: T | bool | None, time_limit: float | None = None) -> Itera
 
 @contextmanager
 def shown_late(progress: Progress | bool | None, after: float = 2.0) -> Iterator[Shares]:
-    """Yield a function that is called with lines and shares; for True they are shown on a bar, `after` seconds from now.
+    """Yield a function that is called with lines and shares; True shows them on a bar, `after` seconds from now.
 
     Functions are called with each line once. SpecError about anything else.
     """

@@ -125,7 +125,7 @@ class Table:
         return np.array([_parse_cell(cells[i], self.name, self.lines[i], repr(name), blame, mark) for i in chosen])
 
     def usable(self, columns: Sequence[Column], *, drop: bool) -> list[int]:
-        """Return the indices of the rows with a number in each of some columns; all of them unless others are dropped.
+        """Return the indices of the rows with numbers in some columns; of all rows unless others are dropped.
 
         Refuse an empty cell then, and a table of which no row is left. Numbers with a comma that may mean two are
         refused when they are read.

@@ -82,3 +82,31 @@ def test_bad_samples(grid: dx.MetricSpace) -> None:
         with pytest.raises(dx.SpecError) as raised:
             dx.Prior.from_samples(space, samples)
         assert raised.value.field == "samples"
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "pandas", "polars", "arrow"])
+def test_check_ins_without_a_number_are_refused_or_left_out(kind: str) -> None:
+    space = dx.geo.points([[45.5, -73.6], [45.51, -73.61], [45.52, -73.62]])
+    columns = {"lat": [45.5, None, 45.52, 45.51], "lon": [-73.6, -73.6, -73.62, -73.61]}
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    make = {
+        "array": lambda: np.array(rows, dtype=float),
+        "list": lambda: rows,
+        "pandas": lambda: pytest.importorskip("pandas").DataFrame(columns),
+        "polars": lambda: pytest.importorskip("polars").DataFrame(columns),
+        "arrow": lambda: pytest.importorskip("pyarrow").table(columns),
+    }[kind]
+    found = dx.Prior.from_check_ins(space, make(), unusable="drop")
+    assert found.probabilities == pytest.approx([1 / 3] * 3)
+    assert "1 of 4" in found.name
+    weighted = dx.Prior.from_check_ins(space, make(), [1, 1, math.nan, 3], unusable="drop")
+    assert weighted.probabilities.tolist() == [0.25, 0.75, 0.0]
+    with pytest.raises(dx.SpecError, match=r"^points"):
+        dx.Prior.from_check_ins(space, make())
+    with pytest.raises(dx.SpecError, match=r"^unusable"):
+        dx.Prior.from_check_ins(space, make(), unusable="skip")  # pyright: ignore[reportArgumentType]
+
+
+def test_check_ins_of_which_none_is_usable() -> None:
+    with pytest.raises(dx.SpecError, match=r"^points"):
+        dx.Prior.from_check_ins(dx.line(3), [[math.nan]], unusable="drop")

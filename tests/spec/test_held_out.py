@@ -155,3 +155,47 @@ def test_levels_and_sweeps_have_it_as_well(files: Path) -> None:
     assert done.exit_code == 0, done.output
     assert (files / "out" / "least" / "held_out.npz").is_file()
     assert verify(files / "out" / "least").exit_code == 0
+
+
+EMPTY = "x;w\n0,0;1\n;5\n3,0;\n2,0;3\nnone;1\n"
+
+
+def test_check_ins_with_empty_cells_are_left_out_where_that_is_asked(files: Path) -> None:
+    (files / "empty.csv").write_text(EMPTY, encoding="utf-8")
+    prior = "prior: {kind: check_ins, file: empty.csv, columns: [x], weight: w, unusable: drop}\n"
+    found = task_of(files, SPACE + prior).problem.prior
+    assert isinstance(found, dx.Prior)
+    assert found.probabilities.tolist() == [0.25, 0.0, 0.75, 0.0]
+    assert "3 of 5" in found.name
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "at", "words"),
+    [
+        (EMPTY, "", "prior.columns[0]", "line 3"),
+        ("x;w\n0;1\n1;\n", "", "prior.weight", "line 3"),
+        ("x;w\n;1\n1;\n", ", unusable: drop", "prior.columns[0]", "no row"),
+        ("x;w\n0;1,234\n1;2\n", ", unusable: drop", "prior.weight", "line 2"),
+    ],
+)
+def test_empty_cells_are_refused_with_their_line(files: Path, text: str, more: str, at: str, words: str) -> None:
+    (files / "empty.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecFileError) as caught:
+        task_of(files, SPACE + f"prior: {{kind: check_ins, file: empty.csv, columns: [x], weight: w{more}}}\n")
+    assert caught.value.field == at and words in caught.value.wrong
+
+
+def test_decimal_commas_are_read_in_every_file_of_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "places.csv").write_text("name;x;w\na;0,5;1,5\nb;2,25;0,5\n", encoding="utf-8")
+    (tmp_path / "seen.csv").write_text("x|w\n0,4|1,5\n2|4,5\n", encoding="utf-8")
+    (tmp_path / "loss.csv").write_text("0\t1,5\n2,5\t0\n", encoding="utf-8")
+    space = "space: {kind: points, file: places.csv, columns: [x], metric: euclidean, label: name}\nepsilon: 1\n"
+    priors = {
+        "kind: column, column: w": [0.75, 0.25],
+        "kind: check_ins, file: seen.csv, columns: [x], weight: w": [0.25, 0.75],
+    }
+    for prior, wanted in priors.items():
+        problem = task_of(tmp_path, f"{space}prior: {{{prior}}}\nloss: {{kind: matrix, file: loss.csv}}\n").problem
+        assert problem.space.points is not None and problem.space.points.tolist() == [[0.5], [2.25]]
+        assert problem.prior is not None and problem.prior.probabilities.tolist() == wanted
+        assert problem.loss.matrix.tolist() == [[0.0, 1.5], [2.5, 0.0]]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.arguments import channel_of, exact_rows, require_same
 from dxopt.analysis.composition.distributions import LossDistribution, largest_finite_loss, sum_losses
-from dxopt.analysis.composition.many_pairs import ManyPairs
+from dxopt.analysis.composition.many_pairs import LOSS_ERROR, ManyPairs
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.model.sampling import Sampler
@@ -185,7 +185,8 @@ class Composition(Shown):
         bound &= self.classes[:, None] != self.classes[None, :]
         work = float(bound.sum()) * sum(channel.shape[1] for channel in self.channels)
         with shown_late(self.progress, 0.0 if work > _LONG else 2.0) as tell:
-            return ManyPairs(self.channels, self.counts, *np.nonzero(bound), tell)
+            first, second = np.nonzero(bound)
+            return ManyPairs(self.channels, self.counts, first, second, tell)
 
     @cached_property
     def _distances(self) -> Array:
@@ -193,7 +194,7 @@ class Composition(Shown):
         return self.space.distances[self.many.first, self.many.second]
 
     def _worst(self, question: _Question) -> tuple[float, float, tuple[str, str] | None]:
-        """Return a lower and an upper bound on the largest answer of all bound pairs, and a pair that is about there."""
+        """Return bounds on the largest answer of all bound pairs, and a pair that is about there."""
         if not len(self._distances):
             return 0.0, 0.0, None
         with shown_late(self.progress) as tell:
@@ -238,11 +239,18 @@ class _Question(Protocol):
     where they are above the target.
     """
 
-    refined: bool
-    answered: bool
+    @property
+    def refined(self) -> bool: ...
+
+    @property
+    def answered(self) -> bool: ...
 
     def first(self, most: Array) -> Array:
         """Return upper bounds `(p,)` that follow from the largest sums of losses."""
+        ...
+
+    def least(self, place: int, most: float) -> float:
+        """Return a lower bound for a pair whose largest sum of losses is `most` or more, where no more is known."""
         ...
 
     def useful(self, most: float, tilt: float, constant: float) -> bool:
@@ -277,6 +285,9 @@ class _Excess:
     def first(self, most: Array) -> Array:
         return np.where(most <= self.levels(np.arange(len(most)), 0.0), 0.0, 1.0)
 
+    def least(self, place: int, most: float) -> float:
+        return 0.0
+
     def useful(self, most: float, tilt: float, constant: float) -> bool:
         return math.exp(constant - tilt * self.level * float(self.distances.max())) < most
 
@@ -310,6 +321,12 @@ class _Level:
 
     def first(self, most: Array) -> Array:
         return self._up(most)
+
+    def least(self, place: int, most: float) -> float:
+        distance = float(self.distances[place])
+        if most <= 0:
+            return 0.0
+        return most / distance * (1 - 2.0**-40) if distance else math.inf
 
     def useful(self, most: float, tilt: float, constant: float) -> bool:
         return self.delta > 0 and constant - math.log(self.delta) < most * tilt * float(self.distances.max())
@@ -371,6 +388,8 @@ class _Search:
         """Lower the bounds of the pairs until none matters."""
         self._judge(int(self.upper.argmax()))
         if not self._question.refined:
+            releases = sum(self._composition.counts)
+            self.least = self._question.least(self.worst, float(self._many.most[self.worst]) - releases * LOSS_ERROR)
             return
         stages = self._many.grids(_POINTS[:-1])
         self._sample(stages[0])
@@ -380,7 +399,8 @@ class _Search:
             self._sample(stages[0])
         for points in stages:
             self._refine(points)
-        for _ in range(_FULLY):
+        for done in range(_FULLY):
+            self._tell("the worst pair", done / _FULLY)
             if self._is_close() or not self._judge(self.worst, fully=True):
                 break
         if not self._is_close():
@@ -443,7 +463,7 @@ class _Search:
             self._tell(f"pairs of secrets, at {points} points", min(begin + _CHUNK, len(places)) / len(places))
 
     def _tighten(self, places: NDArray[np.int64], points: int) -> int | None:
-        """Lower the bounds of some pairs, and return the one that seems to be the worst, if any is above the target."""
+        """Lower the bounds of some pairs; return the one that seems to be the worst, if any is above the target."""
         target = self._target
         best: tuple[float, int] | None = None
         for some, excess, tilts in self._many.excess(places, self._question.levels(places, target), points):

@@ -43,6 +43,8 @@ MOST_WINDOW = 1 << 18
 """The longest transform."""
 _ALONG = 4
 """Points of a transform that cost about as much as one probability that is read."""
+LOSS_ERROR = 2.0**-36
+"""More than what the largest loss of a release is rounded up by: logarithms of doubles are up to 745."""
 _EACH = 2.0**-39
 """More than each release adds to the relative error: that of exponents up to `_LARGEST_LOG`, a few times."""
 
@@ -95,7 +97,7 @@ class ManyPairs:
         return 1 + (sum(self._counts) + max(channel.shape[1] for channel in self._channels) + 16) * _EACH
 
     def _losses_of_all(self, channel: Array) -> tuple[Array, Array, Array]:
-        """Return the largest finite losses of the pairs, those of the pairs turned round, and the mass of infinity."""
+        """Return the largest finite losses of the pairs, of the pairs turned round, and the masses at infinity."""
         with np.errstate(divide="ignore"):
             inverse = np.where(channel > 0, 1 / (channel * _SCALE), 0.0)
             largest = np.log(tropical.product(channel, np.ascontiguousarray(inverse.T))) + math.log(_SCALE)
@@ -127,7 +129,9 @@ class ManyPairs:
         for begin in range(0, len(places), step):
             yield places[begin : begin + step]
 
-    def by_moments(self, useful: Callable[[float, float], bool], tell: Shares) -> Iterator[tuple[float, Array, Array]]:
+    def by_moments(
+        self, useful: Callable[[float, float], bool], tell: Shares
+    ) -> Iterator[tuple[float, Array, Array]]:
         """Yield λ, upper bounds (p,) on ln E[e^{λL}; L < ∞] + ln(λ^λ / (1 + λ)^{1 + λ}), and on P[L = ∞]; or none.
 
         The λ grow; those are left out of which, by λ and that constant, none is `useful`.
@@ -179,9 +183,8 @@ class ManyPairs:
         windows = [self._window([2 * some + 3] * len(self._counts)) for some in points]
         read = sum(channel.shape[1] for channel in self._channels)
         coarse = max((place for place, window in enumerate(windows) if window <= _ALONG * read), default=0)
-        return [some for some, window in list(zip(points, windows, strict=True))[coarse:] if window <= MOST_WINDOW] or [
-            points[0]
-        ]
+        fine = zip(points[coarse:], windows[coarse:], strict=True)
+        return [some for some, window in fine if window <= MOST_WINDOW] or [points[0]]
 
     def _window(self, widths: Sequence[int]) -> int:
         """Return how many points hold a sum of losses on so many points each, but for `_OUTSIDE` (Hoeffding 1963)."""
@@ -191,14 +194,15 @@ class ManyPairs:
         return math.ceil(min(spread, whole))
 
     def excess(self, places: Places, levels: Array, points: int) -> Iterator[tuple[Places, Array, Array]]:
-        """Yield upper bounds on δ at the levels t of some pairs, `(p,)`, by a grid of `points` up to the largest loss.
+        """Yield upper bounds on δ at levels t of some pairs, by a grid of so many points up to the largest loss.
 
         Parameters
         ----------
         places : (q,) array
             Of the pairs.
         levels : (q,) array
-            Not above the real ones.
+            Of each, not above the real one.
+        points : int
 
         Yields
         ------

@@ -186,8 +186,8 @@ def apply(
         A frame of pandas, Polars or GeoPandas; or a file of CSV, Parquet, GeoParquet or GeoJSON, which is read in
         chunks, twice: everything is checked before the first report is drawn.
     output : str, Path or Output, optional
-        The file to write, in the format of its ending, where data is one. `Output` has what else may be asked of it: replace
-        files that are there, or write the sidecar of a frame.
+        The file to write, in the format of its ending, where data is one. `Output` has what else may be asked of it:
+        replace files that are there, or write the sidecar of a frame.
     lat, lon : str, optional
         The columns of latitude and longitude, in degrees. Without any columns the points of a geometry are taken.
     column : str, optional

@@ -1,7 +1,7 @@
 """Write rows in another format than they were read in: what that cannot hold is refused before anything is drawn.
 
-Text of CSV stays text, as nothing says what it is of. Times become text as in ISO 8601 where a format has none, nothing
-becomes an empty cell of CSV, and points become two columns of CSV, or columns of positions points.
+Text of CSV stays text, as nothing says what it is of. Where a format has no times they become text as in ISO 8601;
+what is missing becomes an empty cell of CSV. Points become two columns of CSV, and two columns points of GeoJSON.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _WHOLE, _EXACT = 2**63, 2**53
 class Conversion:
     """Change of format from a source to the file of an output.
 
-    `kind` is the class of that format. `look` is called with all rows before a sink is made, by whose values the types
-    of columns are known.
+    `kind` is the class of that format. `look` is called with all rows before a sink is made: their values give the
+    types of columns.
     """
 
     def __init__(self, source: Any, kind: type, output: Path) -> None:
@@ -51,7 +51,7 @@ class Conversion:
             raise SpecError("formulas", "are a matter of CSV, and the output is none", "leave it out")
 
     def placed(self, where: Where) -> Where:
-        """Return the columns in which the output has reports: points where it is of points, and none where it is CSV."""
+        """Return the columns in which the output has reports: points where its format has them."""
         if where.kind != "earth":
             return where
         if self._kind is GeoJsonFile or self._ending == _OF_POINTS or (where.geometry and self._kind is ParquetFile):
@@ -59,7 +59,7 @@ class Conversion:
         return Where("earth", PLACES) if where.geometry else where
 
     def look(self, chunk: Chunk, names: Collection[str]) -> None:
-        """Take note of the values in columns of some rows that are kept; SpecError where the output cannot hold one."""
+        """Note the types of values in columns that are kept; SpecError where the output cannot hold one."""
         if self._kind is GeoJsonFile and GEOMETRY in names:
             raise SpecError("data", f"has a column {GEOMETRY!r}, as GeoJSON has its points", "rename it")
         for name in names:
@@ -84,7 +84,9 @@ class Conversion:
     def _refused(self, name: str, what: str) -> SpecError:
         """Return the error about a column that the output cannot hold."""
         wrong = f"of the ending {self._ending} cannot hold column {name!r}, which has {what}"
-        return SpecError("output", wrong, "keep the format of the data, or leave the column out: ", Option("drop", [name]))
+        return SpecError(
+            "output", wrong, "keep the format of the data, or leave the column out: ", Option("drop", [name])
+        )
 
     def _cells(self, chunk: Chunk, name: str) -> list[Any]:
         """Return a column of a chunk as plain values."""
@@ -106,7 +108,9 @@ class Conversion:
             target: Any = SimpleNamespace(names=layout.kept, text=text, marked=False, end="\n", neutral=False)
             return ConvertedSink(CsvSink(target, stream, layout), lambda chunk: self._as_csv(chunk, layout.kept))
         if self._kind is GeoJsonFile:
-            return ConvertedSink(GeoJsonSink(None, stream, layout), lambda chunk: self._as_geojson(chunk, layout.kept))
+            return ConvertedSink(
+                GeoJsonSink(None, stream, layout), lambda chunk: self._as_geojson(chunk, layout.kept)
+            )
         schema = self._schema(layout)
         target = SimpleNamespace(schema=schema, metadata=points_of_wgs84)
         return ConvertedSink(ParquetSink(target, stream, layout), lambda chunk: self._as_parquet(chunk, schema))

@@ -28,7 +28,8 @@ def channel(seed: int, size: int, zeros: bool, reports: int = 4) -> np.ndarray:
 
 
 def every_pair(size: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.nonzero(~np.eye(size, dtype=bool))
+    first, second = np.nonzero(~np.eye(size, dtype=bool))
+    return first, second
 
 
 def bounds(pairs: ManyPairs, levels: np.ndarray, points: int) -> np.ndarray:
@@ -74,7 +75,9 @@ def test_the_window_of_many_releases_holds_all_that_counts() -> None:
         losses = np.log(rows[0] / rows[1])
         mean = float(rows[0] @ losses)
         level = 600 * mean + deviation * float(np.sqrt(600 * (rows[0] @ (losses - mean) ** 2)))
-        above, below = (sum_losses([(rows[0], rows[1])], (600,), step, side).delta(level) for side in ("above", "below"))
+        above, below = (
+            sum_losses([(rows[0], rows[1])], (600,), step, side).delta(level) for side in ("above", "below")
+        )
         found = bounds(pairs, np.array([level, level]), 8)[0]
         assert below <= found <= above * (1 + 1e-6)
         assert found >= above * (1 - 1e-6)  # the same grid
@@ -156,10 +159,10 @@ def test_too_many_pairs_are_refused_with_their_number(monkeypatch: pytest.Monkey
     monkeypatch.setattr(composing, "MOST_PAIRS", 40)
     mechanism, other = (dx.classic.geometric(dx.line(5), epsilon=epsilon) for epsilon in (0.5, 1.0))
     dx.compose([mechanism, mechanism])
-    with pytest.raises(dx.UnsupportedError, match="^mechanisms: have 50 pairs of 5 secrets"):
+    with pytest.raises(dx.UnsupportedError, match=r"^mechanisms: have 50 pairs of 5 secrets"):
         dx.compose([mechanism, other])
 
 
 def test_what_is_no_progress_is_refused() -> None:
-    with pytest.raises(dx.SpecError, match="^progress: "):
+    with pytest.raises(dx.SpecError, match=r"^progress: "):
         dx.compose(dx.classic.geometric(dx.line(3), epsilon=1.0), progress="bar")  # pyright: ignore[reportArgumentType]

@@ -17,7 +17,7 @@ from dxopt.verify import verify_published
 
 PLACES = [[45.5, -73.6], [45.51, -73.61], [45.52, -73.62]]
 CSV, GEOJSON, PARQUET = "people.csv", "people.geojson", "people.parquet"
-NAMED = {"lat": "lat", "lon": "lon"}
+NAMED: dict[str, Any] = {"lat": "lat", "lon": "lon"}
 WHEN = dt.datetime(2024, 1, 2, 3)
 
 
@@ -29,7 +29,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (where / CSV).write_text("who;lat;lon;n\nann;45,5;-73,6;007\n;;;\nbob;45,51;-73,61;\n", encoding="utf-8")
     features = [
         {"type": "Feature", "properties": given, "geometry": {"type": "Point", "coordinates": place[::-1]}}
-        for given, place in zip([{"who": "ann", "n": 1, "x": 1.5, "ok": True}, {"who": "bob", "x": 2}], PLACES)
+        for given, place in zip(
+            [{"who": "ann", "n": 1, "x": 1.5, "ok": True}, {"who": "bob", "x": 2}], PLACES, strict=False
+        )
     ]
     (where / GEOJSON).write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
     columns = {"lat": [45.5, 45.51], "lon": [-73.6, -73.61], "who": ["ann", None], "at": [WHEN, None], "n": [1, None]}
@@ -83,9 +85,8 @@ def test_rows_are_kept_and_proven_again(
     assert done.record.columns.made[: len(made)] == made
     assert set(done.record.columns.kept) == {*rows[0]}
     # what is counted are the lines of the data
-    assert (done.record.rows.noun, done.dropped) == {CSV: ("line", [3]), GEOJSON: ("feature", []), PARQUET: ("row", [])}[
-        data
-    ]
+    counted = {CSV: ("line", [3]), GEOJSON: ("feature", []), PARQUET: ("row", [])}
+    assert (done.record.rows.noun, done.dropped) == counted[data]
     verdict = verify_published(done.output, folder / "town.dxt")
     assert verdict.exit_code == 0, verdict.checks
 
@@ -129,7 +130,7 @@ def test_values_of_several_types_are_no_column_of_parquet(folder: Path, tmp_path
     point = {"type": "Point", "coordinates": [-73.6, 45.5]}
     features = [{"type": "Feature", "properties": {"n": value}, "geometry": point} for value in values]
     (tmp_path / "in.json").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
-    with pytest.raises(dx.SpecError, match="^output: .*'n'"):
+    with pytest.raises(dx.SpecError, match=r"^output: .*'n'"):
         dx.apply(folder / "town.dxt", tmp_path / "in.json", tmp_path / "out.parquet")
 
 
@@ -138,10 +139,10 @@ def test_a_column_is_not_overwritten_by_reports(folder: Path, tmp_path: Path) ->
     feature = {"type": "Feature", "properties": {"lat": 1}, "geometry": point}
     (tmp_path / "in.json").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
     drop = dx.Columns(keep=["lat"])
-    with pytest.raises(dx.SpecError, match="^data: has a column 'lat'"):
+    with pytest.raises(dx.SpecError, match=r"^data: has a column 'lat'"):
         dx.apply(folder / "town.dxt", tmp_path / "in.json", tmp_path / "out.csv", columns=drop)
 
 
 def test_formulas_are_neutralised_in_csv_alone(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(dx.SpecError, match="^formulas: "):
+    with pytest.raises(dx.SpecError, match=r"^formulas: "):
         applied(folder, CSV, tmp_path / "out.geojson", columns=dx.Columns(formulas="neutralise"))
