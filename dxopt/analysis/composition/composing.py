@@ -173,13 +173,13 @@ class Composition(Shown):
     @cached_property
     def pure(self) -> float:
         """Σ k_j ε_j with the least ε_j of each mechanism at δ = 0, rounded up: what adding levels up promises."""
-        levels = self.many.pure / np.maximum(self._distances, _NEAREST)[:, None]
+        levels = self._many.pure / np.maximum(self._distances, _NEAREST)[:, None]
         total = float(levels.max(axis=0, initial=0.0) @ np.array(self.counts, dtype=np.float64))
         # As many products and sums as there are mechanisms, and a quotient each.
         return total * (1 + 4 * (len(self.channels) + 2) * UNIT) if total < _MOST_LEVEL else math.inf
 
     @cached_property
-    def many(self) -> ManyPairs:
+    def _many(self) -> ManyPairs:
         """The bound pairs with different rows."""
         bound = bound_pairs(self.space.distances, self.pairs)
         bound &= self.classes[:, None] != self.classes[None, :]
@@ -191,45 +191,18 @@ class Composition(Shown):
     @cached_property
     def _distances(self) -> Array:
         """Those of the bound pairs, `(p,)`."""
-        return self.space.distances[self.many.first, self.many.second]
+        return self.space.distances[self._many.first, self._many.second]
 
     def _worst(self, question: _Question) -> tuple[float, float, tuple[str, str] | None]:
         """Return bounds on the largest answer of all bound pairs, and a pair that is about there."""
         if not len(self._distances):
             return 0.0, 0.0, None
         with shown_late(self.progress) as tell:
-            search = _Search(self, question, tell)
+            search = _Search(self, self._many, question, tell)
             search.run()
         labels = self.space.labels
-        pair = labels[int(self.many.first[search.worst])], labels[int(self.many.second[search.worst])]
+        pair = labels[int(self._many.first[search.worst])], labels[int(self._many.second[search.worst])]
         return search.least, search.most, pair
-
-    def bracket(self, place: int, question: _Question, known: Bounds, *, fully: bool) -> Bounds:
-        """Bound the answer of one bound pair from below and from above, by finer and finer grids.
-
-        What is `known` is made better; only `fully` by grids that take seconds.
-        """
-        x, other = int(self.many.first[place]), int(self.many.second[place])
-        total = sum(self.counts)
-        # Sums of many losses stay near their mean, so that the rest of the grid is cut off: `width`, in units of the
-        # largest loss of one release, is about what is left.
-        width = min(2.0 * total, 24 * math.sqrt(total)) + 1
-        quick = [points for points in _POINTS if points * width <= _QUICK_POINTS] or [_POINTS[0]]
-        long = [points for points in _POINTS if points not in quick and points * width <= _MOST_POINTS]
-        least, most = known
-        for points in long if fully else quick:
-            if most <= least * (1 + self.accuracy * _CLOSER):
-                break
-            low, high = question.bounds(place, *self._losses_together(x, other, points))
-            # The bounds of every stage hold, and so do the better ones.
-            least, most = max(low, least), min(high, most)
-        return least, most
-
-    def _losses_together(self, x: int, other: int, points: int) -> tuple[LossDistribution, LossDistribution]:
-        """Return the sum of the losses of all releases for a pair of secrets, from above and from below."""
-        rows = [(channel[x], channel[other]) for channel in self.channels]
-        step = (max(largest_finite_loss(*pair) for pair in rows) or 1.0) / points
-        return sum_losses(rows, self.counts, step, "above"), sum_losses(rows, self.counts, step, "below")
 
 
 class _Question(Protocol):
@@ -362,9 +335,9 @@ def _below(budgets: Array) -> Array:
 class _Search:
     """The search for the worst of all pairs: `upper` has a bound of each, and `most` is the largest of them."""
 
-    def __init__(self, composition: Composition, question: _Question, tell: Shares) -> None:
+    def __init__(self, composition: Composition, many: ManyPairs, question: _Question, tell: Shares) -> None:
         self._composition, self._question, self._tell = composition, question, tell
-        self._many = composition.many
+        self._many = many
         self.upper = question.first(self._many.most)
         self.least, self.worst = 0.0, 0
         self._highest = 0.0  # the largest upper bound of a pair of which both are known
@@ -434,12 +407,41 @@ class _Search:
             return False
         before = self._target
         known = self._known.get(place, (0.0, math.inf))
-        low, high = self._known[place] = self._composition.bracket(place, self._question, known, fully=fully)
+        low, high = self._known[place] = self._bracket(place, known, fully=fully)
         self._lower(slice(place, place + 1), np.array([high]))
         self.least = max(self.least, low)
         self.worst = max(self._known, key=lambda known: self._known[known][1])
         self._highest = self._known[self.worst][1]
         return self._target != before
+
+    def _bracket(self, place: int, known: Bounds, *, fully: bool) -> Bounds:
+        """Bound the answer of one bound pair from below and from above, by finer and finer grids.
+
+        What is `known` is made better; only `fully` by grids that take seconds.
+        """
+        x, other = int(self._many.first[place]), int(self._many.second[place])
+        total = sum(self._composition.counts)
+        # Sums of many losses stay near their mean, so that the rest of the grid is cut off: `width`, in units of the
+        # largest loss of one release, is about what is left.
+        width = min(2.0 * total, 24 * math.sqrt(total)) + 1
+        quick = [points for points in _POINTS if points * width <= _QUICK_POINTS] or [_POINTS[0]]
+        long = [points for points in _POINTS if points not in quick and points * width <= _MOST_POINTS]
+        least, most = known
+        for points in long if fully else quick:
+            if most <= least * (1 + self._composition.accuracy * _CLOSER):
+                break
+            low, high = self._question.bounds(place, *self._losses_together(x, other, points))
+            # The bounds of every stage hold, and so do the better ones.
+            least, most = max(low, least), min(high, most)
+        return least, most
+
+    def _losses_together(self, x: int, other: int, points: int) -> tuple[LossDistribution, LossDistribution]:
+        """Return the sum of the losses of all releases for a pair of secrets, from above and from below."""
+        rows = [(channel[x], channel[other]) for channel in self._composition.channels]
+        step = (max(largest_finite_loss(*pair) for pair in rows) or 1.0) / points
+        return sum_losses(rows, self._composition.counts, step, "above"), sum_losses(
+            rows, self._composition.counts, step, "below"
+        )
 
     def _is_close(self) -> bool:
         return self.most <= self.least * (1 + self._composition.accuracy)
