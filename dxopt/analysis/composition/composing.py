@@ -327,6 +327,12 @@ class _Level:
         return _level_bracket(below, self.delta, distance)[0], _level_bracket(above, self.delta, distance)[1]
 
 
+def _first_largest(values: Array) -> int:
+    """Return the place of the first of the largest values, of which some may differ by rounding alone."""
+    largest = float(values.max())
+    return int((values >= (largest * (1 - _ROUNDING) if largest > 0 else largest)).argmax())
+
+
 def _below(budgets: Array) -> Array:
     """Return doubles that are not above the real products of which these are rounded."""
     return np.nextafter(budgets, 0.0)
@@ -359,7 +365,7 @@ class _Search:
 
     def run(self) -> None:
         """Lower the bounds of the pairs until none matters."""
-        self._judge(int(self.upper.argmax()))
+        self._judge(_first_largest(self.upper))
         if not self._question.refined:
             releases = sum(self._composition.counts)
             self.least = self._question.least(self.worst, float(self._many.most[self.worst]) - releases * LOSS_ERROR)
@@ -368,7 +374,7 @@ class _Search:
         self._sample(stages[0])
         if len(self._pending()):
             self._lower_by_moments()
-            self._judge(int(self.upper.argmax()))
+            self._judge(_first_largest(self.upper))
             self._sample(stages[0])
         for points in stages:
             self._refine(points)
@@ -410,8 +416,10 @@ class _Search:
         low, high = self._known[place] = self._bracket(place, known, fully=fully)
         self._lower(slice(place, place + 1), np.array([high]))
         self.least = max(self.least, low)
-        self.worst = max(self._known, key=lambda known: self._known[known][1])
-        self._highest = self._known[self.worst][1]
+        places = sorted(self._known)
+        highs = np.array([self._known[one][1] for one in places])
+        self.worst = places[_first_largest(highs)]
+        self._highest = float(highs.max())
         return self._target != before
 
     def _bracket(self, place: int, known: Bounds, *, fully: bool) -> Bounds:
@@ -472,8 +480,8 @@ class _Search:
             bounds, estimates = self._question.answers(some, target, excess, tilts)
             self._lower(some, bounds)
             above = np.where(self.upper[some] > target, estimates, -math.inf)
-            place = int(above.argmax())
-            if above[place] > target and (best is None or above[place] > best[0]):
+            place = _first_largest(above)
+            if above[place] > target and (best is None or above[place] > best[0] * (1 + _ROUNDING)):
                 best = float(above[place]), int(some[place])
         return None if best is None else best[1]
 
