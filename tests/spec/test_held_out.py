@@ -183,6 +183,7 @@ def test_empty_cells_are_refused_with_their_line(files: Path, text: str, more: s
     with pytest.raises(SpecFileError) as caught:
         task_of(files, SPACE + f"prior: {{kind: check_ins, file: empty.csv, columns: [x], weight: w{more}}}\n")
     assert caught.value.field == at and words in caught.value.wrong
+    assert ("unusable" in caught.value.fix) == (not more)
 
 
 def test_decimal_commas_are_read_in_every_file_of_a_problem(tmp_path: Path) -> None:
