@@ -76,8 +76,12 @@ class _Published:
     @cached_property
     def outputs(self) -> Outputs:
         """Reports that the table can give."""
-        secret, made = self.said.secret, self.said.columns.made
-        return Outputs.of(self.table, secret.kind, secret.placed(made), made)
+        return Outputs.of(self.table, self.said.secret.kind, self.placed, self.said.columns.made)
+
+    @cached_property
+    def placed(self) -> tuple[str, ...]:
+        """Columns that have reports: those of the data, unless the file counts its rows by another word."""
+        return self.said.secret.placed(self.said.columns.made, converted=self.said.rows.noun != self.rows.noun)
 
     @cached_property
     def promise(self) -> Promise:
@@ -166,7 +170,7 @@ class _Published:
         for name in made:
             if name not in there:
                 raise Broken(f"there is no column {name!r}, which the sidecar says was made")
-            if name not in (*where, *said.secret.placed(made), REPORT, *_LEVELS, *_BESIDE):
+            if name not in (*where, *self.placed, REPORT, *_LEVELS, *_BESIDE):
                 raise Broken(f"column {name!r} is said to be made, and is none that is")
         for name in there:
             if name in where and name not in made:

@@ -99,9 +99,12 @@ class Secret(_Strict):
         """The word for what a row has in these columns: a position, a value or a label."""
         return self.kind if self.kind in ("value", "label") else "position"
 
-    def placed(self, made: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns, of those `made`, that have reports instead: the same ones, but in another format."""
-        if self.kind != "earth" or not {*made}.isdisjoint(self.columns):
+    def placed(self, made: Sequence[str], *, converted: bool) -> tuple[str, ...]:
+        """Return the columns, of those `made`, that have reports instead: the same ones, unless `converted`.
+
+        Only another format than that of the data may have others.
+        """
+        if not converted or self.kind != "earth" or not {*made}.isdisjoint(self.columns):
             return self.columns
         return next((names for names in ((GEOMETRY,), PLACES) if {*names} <= {*made}), self.columns)
 
