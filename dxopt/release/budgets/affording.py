@@ -67,7 +67,7 @@ def refusal(
     when = "" if within is None else f" for {within[1]}"
     if budget is None:
         fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
-        return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
+        return BudgetExceeded(person, asked, left, f"{who} has no budget{when or ' in all'}", fix)
     needed, needed_delta = (max(totals) for totals in zip(*(spent_after(*one, level) for one in short), strict=True))
     if asked <= left:  # then δ is what is missing
         asked, left, kind, needed = count * level.delta, account.left_delta, "delta ", needed_delta

@@ -196,7 +196,7 @@ def test_deltas_add_up_as_well(ledger: Path) -> None:
 
 def test_budgets_are_set_raised_and_lowered(ledger: Path) -> None:
     with opened(ledger, None) as budgets:
-        with pytest.raises(dx.BudgetExceeded, match="the person has no budget; set one, or a default"):
+        with pytest.raises(dx.BudgetExceeded, match="the person has no budget in all; set one, or a default"):
             budgets.pay("anna", 0.1, unit=KM, release="r")
         assert budgets.account("anna").budget is None and budgets.left(["anna"]) == [0]
         budgets.set("ln(4)")
