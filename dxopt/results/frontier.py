@@ -234,15 +234,7 @@ _INSIDE = 1e-3
 class BudgetFrontier(ProvenRange):
     """Frontier of the adversary's largest error between two loss budgets, proven at every budget.
 
-    Attributes
-    ----------
-    problem : Problem
-    reports : tuple of k Report
-        One for each point, increasing.
-    wanted : float
-        The resolution that was asked for.
-    status : Status
-        As of a report: `optimal` if the resolution was reached, up to gaps within the tolerance.
+    Its attributes are those of `dx.Frontier`.
 
     Examples
     --------

@@ -104,7 +104,7 @@ _HELPED = 1e-3
 _LONG = 2e9
 """Quotients from which on progress is shown at once."""
 _CLOSER = 1 / 16
-"""How much nearer than `accuracy` bounds are to be where that costs little."""
+"""Share of `accuracy` to which bounds are brought where that costs little."""
 _STEPS = 200
 _NEAREST = 2.0**-1000
 """Smaller distances, and 0, count as this one in a quotient."""
@@ -206,7 +206,7 @@ class Composition(Shown):
 
 
 class _Question(Protocol):
-    """What is asked of each pair, with the distances `(p,)` of all: an ε or a δ, of which the largest is the answer.
+    """Question asked of each pair, with the distances `(p,)` of all: an ε or a δ, of which the largest is the answer.
 
     `refined` tells whether more is known than by the largest losses; `answered`, whether `answers` are bounds also
     where they are above the target.
@@ -355,7 +355,7 @@ class _Search:
 
     @property
     def _target(self) -> float:
-        """What a pair must be above to matter."""
+        """Bound above which a pair matters."""
         return max(self._highest * (1 + _ROUNDING), self.least * (1 + self._composition.accuracy * _CLOSER))
 
     def _pending(self) -> NDArray[np.int64]:
