@@ -32,7 +32,8 @@ _ROLES = {
         "ward neighborhood neighbourhood coordinate coordinates coords position gps ip pluscode what3words "
         "w3w cell station home verbatim elevation altitude adresse direccion dirección indirizzo rue strasse "
         "straße calle via ville stadt ort ciudad comune commune lieu latlng latlon coord loc quadkey olc "
-        "hexid hexagon anschrift gridref maidenhead point centroid bbox cellid streetname"
+        "hexid hexagon anschrift gridref maidenhead point centroid bbox cellid streetname venue venueid stopid "
+        "stopname stopcode quay site siteid poi"
     ),
 }
 """Words of names, in small letters and apart by blanks, by what they mean."""

@@ -18,7 +18,6 @@ from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.formulas import Formulas
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
-from dxopt.release.applying.place_like import Beside
 from dxopt.release.applying.plan import Needed, Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Moved, Repeats, Tally
 from dxopt.release.applying.sidecar import sidecar
@@ -248,7 +247,7 @@ def apply_to_file(
     hidden = [*source.hidden]
     if source.geometry is not None and not plan.where.geometry:
         hidden.append(source.geometry)
-    beside, formulas = Beside(), Formulas(plan.columns.formulas, source)
+    beside, formulas = plan.beside(), Formulas(plan.columns.formulas, source)
     kind = FORMATS[output.suffix.lower()]
     conversion = None if isinstance(source, kind) else Conversion(source, kind, output)
     for chunk, settled in _settled(plan, source, data, checked, tell, "checking"):
@@ -257,7 +256,7 @@ def apply_to_file(
         if conversion is not None:
             conversion.look(chunk, plan.kept(source.names, hidden))
         unnamed = plan.unnamed(source.names, hidden)
-        beside.look(source.columns(chunk, unnamed), _secrets(plan, source, chunk))
+        plan.look(beside, source.columns(chunk, unnamed), _secrets(plan, source, chunk), settled)
         needed.add(settled)
         if plan.persons is None:
             repeats.add(source.fingerprints(chunk)[settled.kept])

@@ -16,7 +16,7 @@ from dxopt.errors import Option, SpecError, optional
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.files import write_json
 from dxopt.release.applying.formats import ROWS, places_of_shapes
-from dxopt.release.applying.place_like import Beside, is_same
+from dxopt.release.applying.place_like import is_same
 from dxopt.release.applying.plain_cells import NotPlain, plain_array, plain_cell
 from dxopt.release.applying.plan import Needed, Payment, Plan, Settled
 from dxopt.release.applying.row_checks import Fingerprints, Repeats, fingerprints
@@ -308,7 +308,7 @@ def apply_to_frame(
     layout = plan.layout(frame.names, hidden)
     frame.require_plain([*plan.where.names, *(plan.persons.columns if plan.persons else []), *layout.order])
     unnamed = plan.unnamed(frame.names, hidden)
-    beside = Beside()
+    beside = plan.beside()
     tally = plan.tally("row")
     size = len(frame)
     kept = np.zeros(size, dtype=bool)
@@ -323,7 +323,7 @@ def apply_to_frame(
         lines = np.arange(some.start, some.stop) + 1
         values = [column[some] for column in columns]
         part = plan.settle(values, named and named[some], times and times[some], lines, tally)
-        beside.look(((name, frame.column(name, some)) for name in unnamed), values)
+        plan.look(beside, ((name, frame.column(name, some)) for name in unnamed), values, part)
         kept[some] = part.kept
         secrets.append(part.secrets)
         persons += part.persons

@@ -1,4 +1,4 @@
-"""Kept columns that hold places under another name: refused unless they are named."""
+"""Kept columns that hold places or the secret under another name: refused unless they are named."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import re
 from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError
 from dxopt.release.applying.column_mapping import number, numbers
+from dxopt.release.applying.determined import Determined
 from dxopt.runtime.column_names import has_role, listed
 from dxopt.runtime.identity import composed, identity
 from dxopt.spaces.naming import cell_id, is_cell, text_of
@@ -309,16 +310,22 @@ def _middle(text: str) -> tuple[float, float]:
 
 
 class Beside:
-    """Columns that are kept without being named, looked at row by row before anything is drawn."""
+    """Columns that are kept without being named, looked at row by row before anything is drawn.
 
-    def __init__(self) -> None:
+    Those of `persons` and times may go with one secret each, as where somebody stays at one place.
+    """
+
+    def __init__(self, persons: Collection[str] = ()) -> None:
+        self._persons = persons
         self._places: defaultdict[str, float] = defaultdict(float)
         self._compared: defaultdict[str, defaultdict[Any, _Compared]] = defaultdict(lambda: defaultdict(_Compared))
+        self._determined = Determined()
 
-    def look(self, columns: Iterable[tuple[str, Any]], secrets: Sequence[Any]) -> None:
+    def look(self, columns: Iterable[tuple[str, Any]], secrets: Sequence[Any], drawn_for: NDArray[np.int64]) -> None:
         """Look at some rows of the columns, and at the columns that have their secrets.
 
-        A column that few rows have is a dictionary by their numbers from 0.
+        A column that few rows have is a dictionary by their numbers from 0. `drawn_for` `(k,)` are the secrets of the
+        space that rows are drawn for, -1 of rows that are left out.
         """
         points = ([one.replace(",", ".") if isinstance(one, str) else one for one in secret] for secret in secrets)
         known = [np.abs(numbers(secret)) for secret in points]
@@ -327,6 +334,8 @@ class Beside:
             rows = np.arange(len(known[0]))
             if isinstance(values, dict):
                 rows, values = np.array([*values], dtype=np.int64), [*values.values()]
+            if name not in self._persons:
+                self._determined.look(name, values, drawn_for[rows].tolist())
             kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
             doubtful = kind in "OUSVc" or (kind in "iuf" and (numbers(values) >= 1 << 59).any())
             for value in values if doubtful else ():
@@ -353,11 +362,15 @@ class Beside:
                         compared[reading, place].add(found[both], secret[both], ranges[place])
 
     def require(self) -> None:
-        """Raise SpecError where a column holds places, or repeats the secret."""
+        """Raise SpecError where a column holds places, or repeats or fixes the secret."""
         places = [name for name, sure in self._places.items() if sure > 0]
         repeats = [name for name, found in self._compared.items() if any(one.repeats for one in found.values())]
-        repeats = [name for name in repeats if name not in places]
-        for names, what in ((places, "hold what looks like a place"), (repeats, "repeat the secret")):
+        reasons = {
+            "hold what looks like a place": places,
+            "repeat the secret": repeats,
+            "have values that go with one secret each": self._determined.found(),
+        }
+        for what, names in reasons.items():
             if names:
                 fix = ("leave them out: ", Option("drop", names), ", or keep them by name: ", Option("keep"))
                 raise SpecError("data", f"columns {listed(names)} {what}", *fix)

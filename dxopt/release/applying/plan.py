@@ -29,7 +29,7 @@ from dxopt.release.applying.column_mapping import (
 )
 from dxopt.release.applying.formulas import POLICIES
 from dxopt.release.applying.persons import Persons
-from dxopt.release.applying.place_like import is_code, looks_like_place
+from dxopt.release.applying.place_like import Beside, is_code, looks_like_place
 from dxopt.release.applying.row_checks import Tally
 from dxopt.release.budgets.affording import Level, Pair
 from dxopt.release.budgets.ledger_file import Tags
@@ -134,6 +134,13 @@ class Settled:
     periods: list[str]
 
     @property
+    def of_rows(self) -> NDArray[np.int64]:
+        """The secrets of all rows `(k,)`, -1 of those that are left out."""
+        found = np.full(len(self.kept), -1, dtype=np.int64)
+        found[self.kept] = self.secrets
+        return found
+
+    @property
     def pairs(self) -> list[Pair]:
         """Persons and periods of the rows."""
         return list(zip(self.persons, self.periods or [ALWAYS] * len(self.persons), strict=True))
@@ -214,6 +221,23 @@ class Plan:
         """Return the columns of the data that are kept without being named."""
         away = {*self.where.names, *hidden, *self.columns.drop}
         return [] if self.columns.keep is not None else [name for name in names if name not in away]
+
+    def beside(self) -> Beside:
+        """Return a new record of columns that are kept without being named."""
+        return Beside(() if self.persons is None else self.persons.columns)
+
+    def look(
+        self, beside: Beside, columns: Iterable[tuple[str, Any]], values: Sequence[Any], settled: Settled
+    ) -> None:
+        """Look at columns beside those that have the secrets, whose `values` are given.
+
+        They are compared with these, and with the points that labels stand for.
+        """
+        points = self.table.space.points
+        known, drawn_for = [*values], settled.of_rows
+        if self.where.kind == "label" and points is not None and points.dtype.kind in "fiu":
+            known += [np.where(drawn_for < 0, np.nan, axis[drawn_for]) for axis in points.T]
+        beside.look(columns, known, drawn_for)
 
     def kept(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
         """Return the columns of the data that the output keeps."""

@@ -118,7 +118,7 @@ def dual_of_problem(dual: Dual | None, compiled: Compiled, shift: Array, costs: 
     if dual is None:
         return None
     # 1. undo the scale and the shift of the costs: with costs C, the residuals of each class are its price or more
-    # (what overflows is infinite, and proves nothing)
+    # (what overflows is infinite or no number, and proves nothing)
     with np.errstate(over="ignore"):
         prices = shift + compiled.scale * dual.prices
         multiplier = compiled.scale * dual.multiplier
@@ -137,7 +137,8 @@ def dual_of_problem(dual: Dual | None, compiled: Compiled, shift: Array, costs: 
     else:
         first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
     lifted = Dual(np.zeros(len(partition.index)), dual.report, first, second, multiplier)
-    return _within_classes(lifted, prices, costs, budgets, partition)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _within_classes(lifted, prices, costs, budgets, partition)
 
 
 def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Array, partition: Partition) -> Dual:

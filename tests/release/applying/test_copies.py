@@ -20,6 +20,7 @@ import pytest
 import dxopt as dx
 from dxopt.errors import SpecError
 from dxopt.release.applying.place_like import Beside
+from tests.material.beside import look
 from tests.material.carriers import TEXT
 from tests.material.people import counts
 
@@ -215,7 +216,7 @@ def refused(values: list[Any], secrets: list[Any]) -> bool:
     bare = len({*map(type, values)} & {int, float}) == 1 == len({*map(type, values)})
     for form in (values, np.array(values)) if bare else (values,):
         beside = Beside()
-        beside.look([("note", form)], secrets)
+        look(beside, [("note", form)], secrets)
         try:
             beside.require()
         except SpecError:

@@ -14,6 +14,7 @@ import pytest
 import dxopt as dx
 from dxopt.errors import SpecError
 from dxopt.release.applying.place_like import Beside, is_cell, is_code, looks_like_place
+from tests.material.beside import look
 from tests.material.carriers import TEXT, pa, pd, pl
 from tests.material.people import counts
 
@@ -196,7 +197,7 @@ def test_places(name: str, form: str) -> None:
     value = wrapped(value, form)
     assert looks_like_place(value) or is_code(value)
     beside = Beside()
-    beside.look([("note", [None, value])], [["1", "2"]])
+    look(beside, [("note", [None, value])], [["1", "2"]])
     with pytest.raises(SpecError) as refused:
         beside.require()
     assert refused.value.options == {"drop", "keep"}
@@ -218,7 +219,7 @@ def test_cells_of_every_level(level: int) -> None:
     assert is_code(Decimal(int(cell, 16))) and is_code(Decimal(f"{int(cell, 16)}.00"))
     beside = Beside()
     cells = [Decimal(int(cell, 16)), None, Decimal(int(cell, 16)), Decimal("sNaN")]
-    beside.look([("k", cells)], [["1", "2", "3", "4"]])
+    look(beside, [("k", cells)], [["1", "2", "3", "4"]])
     with pytest.raises(SpecError):
         beside.require()
     assert not is_cell(int(cell, 16) | 1 << 63) and not is_cell(int(cell, 16) ^ 1 << 59) and not is_cell(-1)
@@ -236,18 +237,18 @@ def test_low_lines_in_numbers(form: str) -> None:
     rng = np.random.default_rng(1)
     lat, lon = rng.uniform(45, 45.2, 40).tolist(), rng.uniform(7, 7.3, 40).tolist()
     beside, other = Beside(), Beside()
-    beside.look([("note", [*map(LOW_LINES[form], lat, lon)])], [lat, lon])
+    look(beside, [("note", [*map(LOW_LINES[form], lat, lon)])], [lat, lon])
     with pytest.raises(SpecError) as refused:
         beside.require()
     assert refused.value.options == {"drop", "keep"}
-    other.look([("note", [*map(LOW_LINES[form], rng.permutation(lat), rng.permutation(lon))])], [lat, lon])
+    look(other, [("note", [*map(LOW_LINES[form], rng.permutation(lat), rng.permutation(lon))])], [lat, lon])
     other.require()
 
 
 def test_low_lines_around_labels() -> None:
     labels = [f"hall{i}" for i in range(20)]
     beside = Beside()
-    beside.look([("note", [f"id_{label}_{row}" for row, label in enumerate(labels)])], [labels])
+    look(beside, [("note", [f"id_{label}_{row}" for row, label in enumerate(labels)])], [labels])
     with pytest.raises(SpecError):
         beside.require()
 
@@ -265,7 +266,7 @@ def test_a_column_that_repeats_the_secret() -> None:
     for copy, same in [*copies, (["1"] * 5, False)]:
         beside = Beside()
         secret = ["1"] * 5 if not same and list(copy) == ["1"] * 5 else ["1", "2", "3", "4,00", "5"]
-        beside.look([("copy", copy)], [secret])
+        look(beside, [("copy", copy)], [secret])
         if same:
             with pytest.raises(SpecError):
                 beside.require()
@@ -305,9 +306,9 @@ def test_copies_of_the_secret_in_any_unit_and_with_gaps(name: str, size: int) ->
     beside = Beside()
     rows = slice(100 - size, 100)
     if isinstance(values, dict):
-        beside.look([("copy", values)], [LATITUDES, np.zeros(100)])
+        look(beside, [("copy", values)], [LATITUDES, np.zeros(100)])
     else:
-        beside.look([("copy", values[rows])], [LATITUDES[rows], np.zeros(100)[rows]])
+        look(beside, [("copy", values[rows])], [LATITUDES[rows], np.zeros(100)[rows]])
     if name in COPIES:
         with pytest.raises(SpecError):
             beside.require()
@@ -318,7 +319,7 @@ def test_copies_of_the_secret_in_any_unit_and_with_gaps(name: str, size: int) ->
 def test_one_label_tells_where_it_is_long() -> None:
     for label, same in (("north-district", True), ("7", False)):
         beside = Beside()
-        beside.look([("copy", [label])], [[label]])
+        look(beside, [("copy", [label])], [[label]])
         if same:
             with pytest.raises(SpecError):
                 beside.require()

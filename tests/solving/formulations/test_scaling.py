@@ -73,6 +73,18 @@ CASES: dict[str, tuple[dx.MetricSpace, list[float], dict[str, Any], dict[str, An
         },
         {},
     ),
+    "costs of the least numbers, by columns": (
+        dx.MetricSpace.from_distances([[0.0, 70, 50], [70, 0, 20], [50, 20, 0]]),
+        [1.0, 5e-324, 5e-324],
+        {"epsilon": 1e-4, "loss": [[0, 1], [1, 0], [0, -0.6]]},
+        {"solver": "columns"},
+    ),
+    "a dual that overflows within classes": (
+        dx.MetricSpace.from_distances([[0.0, 8e-8, 0], [8e-8, 0, 1], [0, 1, 0]], close=True),
+        [0.0, 1.0, 0.0],
+        {"epsilon": 1.0, "loss": [[0, 0], [1, 1e300], [0, 0]]},
+        {},
+    ),
     "losses over all doubles": (PAIR, [0.9, 0.5], {"epsilon": 2e-7, "loss": [[0, 1e300], [1e-300, 0]]}, {}),
 }
 

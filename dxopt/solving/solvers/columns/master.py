@@ -296,8 +296,8 @@ class _Method:
     def _start(self) -> Point:
         """Mehrotra's start: least squares for θ and y, then θ and s shifted until they are positive, and not small.
 
-        Neither of the sums divided by is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that
-        y is 0 only for c = 0. Blocks start inside of the cone, with the products of the columns.
+        θ is not 0, as b is not. s = 0 would say c = W'y, which the ridge allows only where c is 0 or next to the
+        least positive number: then LinAlgError. Blocks start inside of the cone, with the products of the columns.
         """
         u = self.blocks.start
         solve = self.coupling.solver(np.ones(len(self.costs)), _START_RIDGE)
@@ -306,6 +306,8 @@ class _Method:
         s = self.costs - self.coupling.priced(y)
         theta = theta + max(-1.5 * theta.min(), 0.0)
         s = s + max(-1.5 * s.min(), 0.0)
+        if not s.any():
+            raise np.linalg.LinAlgError
         product = theta @ s
         theta, s = theta + 0.5 * product / s.sum(), s + 0.5 * product / theta.sum()
         t = self.blocks.slacks(u)
