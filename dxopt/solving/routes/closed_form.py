@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -193,10 +194,10 @@ class ClosedForms:
         The fastest first, so that there is something to deliver early. Ctrl-C leaves the one that is being made.
         """
         remaining = stop.remaining()
-        left = math.inf if remaining is None else _SHARE * remaining
+        end = math.inf if remaining is None else time.monotonic() + _SHARE * remaining
         for form in reversed(self._forms()):
-            if not stop.requested and form.seconds <= left and not _CHEAP < form.seconds <= _SOON:
-                left -= form.seconds
+            in_time = time.monotonic() + form.seconds <= end
+            if not stop.requested and in_time and not _CHEAP < form.seconds <= _SOON:
                 with suppress(StoppedError), stop.breaking():
                     self._make(form)
 
@@ -286,6 +287,8 @@ def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
     there = {name: classic for name, classic in there.items() if classic.refuses(made) is None}
     for name, classic in there.items():
         seconds = classic.expected_seconds(made) + remap_seconds
+        if name == "exponential" and made.reports.secrets and seconds > _LONG:  # the kernel is as fast, and better
+            continue
         if seconds < _CHEAP or _BETTER.get(name) not in there:
             yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(made))
     if made.reports.secrets:

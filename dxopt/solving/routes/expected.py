@@ -22,15 +22,35 @@ _ON_DISK = 16
 """Bytes for each entry of the mechanism, with its bound."""
 LARGE = 10.0
 """Seconds from which on it is told."""
+_FAR = 5.0
+"""A time limit this many times shorter is too short."""
+_ROUGHLY = 2.5
+"""The time to 1 % that leaves a rough bound in a time limit, in parts of it."""
+_LONGEST = 3600.0
+"""Seconds for that without a time limit."""
+_FEWEST = 300
+"""Rows that a bound is from, at least."""
 _LONG, _SHORT = 600.0, 60.0
 """Seconds from which on it is told how few secrets take so many seconds."""
 
 
 def expected_seconds(points: int, reports: int) -> float:
     """Return about how many seconds pass until the gap is 1 %; off by a factor of three either way."""
-    share = min(1.0, reports / points)
-    work = _SECONDS * (points / _POINTS) ** _GROWTH * share**_SHARE
+    share = reports / points
+    work = _SECONDS * (points / _POINTS) ** _GROWTH * (share**_SHARE if share < 1 else share)
     return work / min(_MOST_CORES, os.cpu_count() or 1)
+
+
+def rows_in_reach(points: int, reports: int, seconds: float | None, *, fits: bool) -> int:
+    """Return how many rows to solve in so many seconds, None for any: all of them, or as many as a bound may be from.
+
+    That is where all would take far longer, or do not fit into memory.
+    """
+    if fits and (seconds is None or expected_seconds(points, reports) <= _FAR * seconds):
+        return points
+    most = _ROUGHLY * (_LONGEST if seconds is None else seconds)
+    count = bisect_right(range(1, points), most, key=lambda rows: expected_seconds(rows, reports))
+    return min(points, max(count, _FEWEST))
 
 
 def told_before(points: int, reports: int, memory: str) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from dxopt.errors import UnsupportedError
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import Candidate
+from dxopt.runtime.stopping import Status
 from dxopt.solving.formulations.base import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.options import Options
@@ -63,7 +64,7 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
     for name in names:
         solution = solve_program(compiled, name, options, simple)
         for candidate in candidates_of(compiled, solution, name, options):
-            if options.stop.requested and simple.is_best(candidate.channel):
+            if solution.status is not Status.OPTIMAL and simple.is_best(candidate.channel):
                 known = simple.best().name
                 candidate = replace(candidate, name=known, route=f"{known}; bound by {candidate.route}")
             yield candidate

@@ -23,10 +23,11 @@ from dxopt.solving.formulations.base import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.options import Options, Start
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Rows, Solution
-from dxopt.solving.reductions.chain import geodesic_pairs, reduce, shortest_paths
+from dxopt.solving.reductions.chain import Reduced, geodesic_pairs, reduce, shortest_paths
+from dxopt.solving.reductions.fewer_rows import fewer_rows
 from dxopt.solving.reductions.spanner import greedy_spanner
 from dxopt.solving.routes.closed_form import ClosedForms
-from dxopt.solving.routes.expected import fewer_instead, told_before
+from dxopt.solving.routes.expected import fewer_instead, rows_in_reach, told_before
 from dxopt.solving.routes.limits import COLUMNS
 from dxopt.solving.solvers import worker
 
@@ -193,7 +194,6 @@ def solve_by_columns(
     from dxopt.solving.reductions.symmetry import by_symmetry
     from dxopt.solving.solvers.columns import (
         HOST,
-        MERGED,
         ColumnSettings,
         Known,
         Memory,
@@ -204,6 +204,7 @@ def solve_by_columns(
         stop_seconds,
     )
 
+    few: Reduced[ChannelProgram] | None = None
     sign = compiled.problem.objective.sign
     begin = f"{stage}, " if stage else ""
     if simple is not None:
@@ -211,6 +212,7 @@ def solve_by_columns(
 
     def tell(rounds: int, value: float, bound: float) -> None:
         """Tell value, bound and gap of a round in units of the problem; at a stage only what that proves."""
+        value = np.inf if few is not None else value  # those of fewer rows are none of the problem
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
         # what a stop would deliver: the incumbent, or a mechanism in closed form where that is better
         best = high if simple is None else sign * min(sign * high, sign * simple.value)
@@ -237,31 +239,38 @@ def solve_by_columns(
     reduced = reduce(compiled.smaller, *(() if metric else (shortest_paths,)), symmetry)
     program = reduced.smaller
 
-    # 3. see that it fits into memory, or a bound from merged rows does
+    # 3. see that it fits into memory, and into the time there is; or a bound from fewer rows does
     points, reports = program.costs.shape
     rows = points if program.classes is None else program.classes.size
-    memory = whole = Memory.of(points, reports, rows + shared_rows(program).expected)
-    if not whole.columns and program.classes is None and program.coupling is None:
-        memory = Memory.of(points, reports, int(MERGED * points))
+    memory = Memory.of(points, reports, rows + shared_rows(program).expected)
     amount = f"{memory.needed / 1e9:.2g} GB of memory"
+    advice = fewer_instead(compiled.problem.space.distances, reports, compiled.problem.space.unit)
+    options.progress(f"{begin}column generation, {told_before(points, reports, amount)}{advice}")
+    if simple is not None and stage is None and program.classes is None and program.coupling is None:
+        count = rows_in_reach(points, reports, options.stop.remaining(), fits=memory.columns > 0)
+        if count < points:
+            note(f"a bound from {count:,} of {points:,} rows")
+            few = reduce(program, partial(fewer_rows, count=count))
+            memory = Memory.of(count, reports, count)
     if not memory.columns:
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
         return ChannelSolution(Status.FAILED, None, None, message=message)
 
     # 4. solve it
-    space = compiled.problem.space
-    advice = fewer_instead(space.distances, reports, space.unit)
-    options.progress(f"{begin}column generation, {told_before(points, reports, amount)}{advice}")
     tolerance = options.tolerance - min(_MARGIN, _SHARE * options.tolerance) if accuracy is None else accuracy
-    start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
-    known: Known | None = None
-    if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's
-        grace = stop_seconds(points, reports)
-        known = Known(simple.best().before, lambda: simple.best(grace).before)
-    settings = ColumnSettings(tolerance, stopped, tell, note, whole.columns, start, known, _pricer(options))
+    settings = ColumnSettings(tolerance, stopped, tell, note, memory.columns, pricer=_pricer(options))
     device = devices.current()
     with computing(HOST if device is None else OnDevice(device, options.progress)):
-        return reduced.lift(solve_columns(program, settings))
+        if few is not None and simple is not None:
+            found = few.lift(solve_columns(few.smaller, replace(settings, bound_only=True)))
+            best = simple.best().channel[compiled.partition.representatives]
+            return reduced.lift(replace(found, channel=best))
+        start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
+        known: Known | None = None
+        if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's
+            grace = stop_seconds(points, reports)
+            known = Known(simple.best().before, lambda: simple.best(grace).before)
+        return reduced.lift(solve_columns(program, replace(settings, start=start, known=known)))
 
 
 def _pricer(options: Options) -> Pricer:

@@ -57,7 +57,6 @@ from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, shared_rows
 from dxopt.solving.solvers.columns.dual_bound import DualBound
 from dxopt.solving.solvers.columns.incumbent import (
     FAINT,
-    LEAST_COLUMNS,
     ColumnSettings,
     Earlier,
     Grace,
@@ -166,7 +165,7 @@ class Rounds:
         large = len(own.T) >= (_COARSE_FROM if coarse else _LARGE_FROM)
         clustered = large and classes.trivial and not coupled and settings.start is None
         clusters = Clusters.of(own, capped) if clustered else None
-        self.pool = Pool(cone, settings.columns or LEAST_COLUMNS, clusters)
+        self.pool = Pool(cone, settings.columns, clusters)
         self.box: Box | None = None
 
         self.incumbent = Incumbent(factors)
@@ -243,19 +242,22 @@ class Rounds:
     def run(self) -> ChannelSolution:
         """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
         # 1. prices alone, while rows are merged
-        whole = self.settings.columns > 0
-        if self.pool.clusters is not None:
+        if self.pool.clusters is not None and self.settings.bound_only:
+            self.pool.separate()
+            self.box = self._box_around_best(self.gap)
+        elif self.pool.clusters is not None:
             self._approach(max(self.settings.tolerance, _SEPARATE))
-            if whole and not self.settings.should_stop():
+            if not self.settings.should_stop():
                 self.pool.separate()
                 self._begin_by_guess(priced=False)
 
-        # 2. all rows, if the memory allows their masters
+        # 2. all rows
         status = Status.INTERRUPTED if self.settings.should_stop() else None
-        while whole and status is None and self.rounds < _MOST_ROUNDS:
+        while status is None and self.rounds < _MOST_ROUNDS:
             self.rounds += 1
             status = self._round()
-        if whole and status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
+        unfinished = status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED)
+        if unfinished and not self.settings.bound_only:
             self._last_incumbent()
             self.settings.progress(self.rounds, self.incumbent.value, self.dual.value)
 
@@ -344,7 +346,8 @@ class Rounds:
         if step is None:
             return Status.INTERRUPTED
         central, new = step
-        if self.box is not None and self.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
+        wanted = self.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE
+        if self.box is not None and wanted and not self.settings.bound_only:
             self.aim = _INCUMBENT * self.gap
             self._improve_all()
 
@@ -383,6 +386,8 @@ class Rounds:
         within it, an incumbent is made first.
         """
         near = self.gap < self.tolerance
+        if self.settings.bound_only:
+            return near and self.box is None
         if self.box is None and not len(self.pool.rich.reports):
             return near
         if near and (self.gap < self.tried or self.box is None):

@@ -212,8 +212,9 @@ class ColumnSettings:
     note : callable
         Given a line on what is done before the rounds.
     columns : int
-        How many columns the pool holds for each row, at most; see `Memory`. With 0 rows stay merged, where points
-        are close: there is a bound, but no channel beyond a constant one.
+        How many columns the pool holds for each row, at most; see `Memory`.
+    bound_only : bool
+        True where the channel is not wanted: no incumbents are made, and rows are never merged.
     start : Earlier, optional
         It gives a first bound, columns, and a box where its prices are close.
     known : Known, optional
@@ -227,6 +228,7 @@ class ColumnSettings:
     progress: Progress = lambda rounds, value, bound: None
     note: Callable[[str], None] = lambda line: None
     columns: int = MOST_COLUMNS
+    bound_only: bool = False
     start: Earlier | None = None
     known: Known | None = None
     pricer: Pricer = Forest.price
