@@ -91,7 +91,7 @@ def test_what_is_asked_below_the_level_is_refused_with_it(clipped: bool) -> None
     assert (tied.value.wrong, tied.value.fix) == (caught.value.wrong, caught.value.fix)
 
 
-@pytest.mark.parametrize("part", [1e-5, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("part", [1e-5, 1e-4, 1e-3, 2e-3, 4e-3, 1e-2])
 def test_one_limit_for_all_repairs(part: float) -> None:
     matrix = clean()
     level = exact_level(matrix, LINE) * (1 - part)
@@ -109,6 +109,15 @@ def test_one_limit_for_all_repairs(part: float) -> None:
     assert violations(repaired.matrix, LINE.distances, level) == []
     assert row.private
     assert row.value == swept["mine"][0] == pytest.approx(dx.evaluate.expected_loss(repaired, "uniform"), rel=1e-12)
+
+
+def test_rows_that_are_nearly_alike_and_off_1_are_not_moved_by_more_than_they_are_off() -> None:
+    off = 1 + 9e-7 * np.array([1, -1, 1, -1, 1, -1])
+    matrix = clean(1e-3) * off[:, None]
+    proven = dx.certify(matrix, LINE, repair=True)
+    assert proven.privacy is not None
+    assert proven.privacy.epsilon == pytest.approx(exact_level(clean(1e-3), LINE), rel=1e-2)
+    assert np.abs(proven.matrix - matrix).max() <= 1e-6
 
 
 def test_comparisons_and_ties_know_the_level_of_a_dusty_matrix() -> None:
@@ -136,9 +145,9 @@ def test_with_delta() -> None:
 
 
 def test_where_there_is_no_level() -> None:
-    for arguments in ({}, {"delta": 0.1}):
+    for delta in (0.0, 0.1):
         with pytest.raises(dx.SpecError) as caught:
-            dx.certify(np.eye(6), LINE, **arguments)
+            dx.certify(np.eye(6), LINE, delta=delta)
         assert caught.value.field == "matrix"
     constant = dx.certify(np.full((6, 6), 1 / 6), LINE).privacy
     assert constant is not None
