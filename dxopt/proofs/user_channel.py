@@ -73,10 +73,12 @@ def _privacy_refusal(
 def _own_level(problem: Problem, matrix: NDArray[np.float64], dust: float) -> float:
     """Return the least ε at which a channel is private at the problem's δ, rounded up; up to dust where it has some.
 
-    Entries up to `dust` count as if they were as large, so that a repair at this level raises none by more.
-    Secrets at distance 0 do not count: a proof, or a repair, sees to them.
+    Entries up to `dust` count as if they were as large, so that a repair at this level raises none by more. Infinite
+    where rows at distance 0 differ by more than a repair may change; others are left to it, or to the proof.
     """
     counted, distances = np.maximum(matrix, dust), problem.separations
+    if any(np.abs(matrix[x] - matrix[other]).sum() > MOST_MOVED for x, other in np.argwhere(distances == 0)):
+        return math.inf
     if not problem.delta:
         return provable_level(counted, distances)
     return least_epsilon(counted, distances, problem.delta, bound_pairs(distances, problem.pairs) & (distances > 0))
@@ -101,7 +103,8 @@ def _beyond_repair(problem: Problem, matrix: NDArray[np.float64], changes: NDArr
     if own <= problem.epsilon:
         return SpecError("matrix", far, "give a larger epsilon, or ask the solver for more accuracy")
     error = _privacy_refusal(problem, np.maximum(matrix, DUST), matrix, "")
-    fix = f"give epsilon {six_digits_up(own)} or more, at which it is private up to dust"
+    level = f"give epsilon {six_digits_up(own)} or more, at which it is private up to dust"
+    fix = level if math.isfinite(own) else error.fix
     return SpecError("matrix", f"{error.wrong}; {far}", fix)
 
 
@@ -125,7 +128,7 @@ def _level_refusal(
     if math.isinf(least):
         apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
         wrong = f"is private at no epsilon: {where}, which are {apart}"
-        return SpecError("matrix", wrong, repair_advice)
+        return SpecError("matrix", wrong, repair_advice or ("give equal rows" if distances[x, other] == 0 else ""))
     # doubles cannot always show which is larger, e^{εd} or the ratio: 60 digits can
     budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
     allowed = _EXACT.exp(min(budget, Decimal(_LARGEST_BUDGET)))

@@ -154,6 +154,23 @@ def test_where_there_is_no_level() -> None:
     assert constant.epsilon < 1e-13
 
 
+@pytest.mark.parametrize(("off", "mended"), [(1e-9, True), (1e-2, False)])
+def test_rows_at_distance_0_are_alike_up_to_dust(off: float, mended: bool) -> None:
+    space = dx.MetricSpace.from_distances([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
+    matrix = np.array([[0.4 + off, 0.4 - off, 0.2], [0.4, 0.4, 0.2], [0.3, 0.3, 0.4]])
+    for repair, epsilon in ((False, None), (False, 1.0), (True, None), (True, 1.0)):
+        if repair and mended:
+            proven = dx.certify(matrix, space, epsilon, repair=True)
+            assert np.array_equal(proven.matrix[0], proven.matrix[1])
+            assert proven.privacy is not None
+            assert proven.privacy.epsilon == pytest.approx(math.log(2), rel=1e-6)
+        else:
+            with pytest.raises(dx.SpecError) as caught:
+                dx.certify(matrix, space, epsilon, repair=repair)
+            assert "at distance 0" in caught.value.wrong
+            assert ("repair=True" in caught.value.fix) is mended
+
+
 def test_large_ones_have_the_level_that_they_were_made_for() -> None:
     made = dx.tight_constraints(dx.line(1000), 1.0)
     assert dx.certify(made, made.space).privacy == made.privacy
