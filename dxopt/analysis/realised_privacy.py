@@ -61,8 +61,9 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
 def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "all") -> float:
     """Return the smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
-    Of a given mechanism; to find the ε for a wanted loss see `dx.smallest_epsilon`. Budgets εd above 700 are counted
-    as 700, so that the answer is infinite where only larger ones would do.
+    Of a given mechanism; to find the ε for a wanted loss see `dx.smallest_epsilon`, and for that of a matrix up to
+    the dust of a solver `dx.certify(matrix, space, repair=True)`. Budgets εd above 700 are counted as 700, so that
+    the answer is infinite where only larger ones would do.
 
     Parameters
     ----------

@@ -387,7 +387,8 @@ class MatrixMechanism(Mechanism):
     def __post_init__(self) -> None:
         secrets, reports = len(self.space), len(self.reports)
         fix = f"give {secrets} rows of probabilities, {reports} columns"
-        matrix = as_distributions(self.matrix, "matrix", fix, secrets, reports)
+        mend = "write dx.certify(matrix, space, repair=True), which mends what solvers leave below 0"
+        matrix = as_distributions(self.matrix, "matrix", fix, secrets, reports, mend=mend)
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
 

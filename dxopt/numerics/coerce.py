@@ -19,6 +19,8 @@ from dxopt.numerics.number_syntax import number_of
 _LONGEST = 60  # letters of what `short_repr` quotes
 SUM = 1e-9
 """The largest error of a sum of probabilities."""
+DUST = 1e-6
+"""Solvers return entries below 0, entries beside 0, and rows off 1, by no more."""
 _NO_NUMBERS = (bool, np.bool_, np.datetime64, np.timedelta64, str, bytes, bytearray)
 """Types that Python turns into numbers, but nobody means as numbers."""
 Wanted = tuple[str, Callable[[float], bool]]
@@ -145,15 +147,21 @@ def as_weights(
     return array
 
 
-def as_distributions(given: Any, field: str, fix: str, *shape: int | None) -> NDArray[np.float64]:
-    """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size."""
+def as_distributions(
+    given: Any, field: str, fix: str, *shape: int | None, mend: str = "give probabilities"
+) -> NDArray[np.float64]:
+    """Return rows of probabilities that sum to 1 up to 1e-9, of this shape; None stands for any size.
+
+    SpecError where they are none, with the fix `mend` where entries are no further below 0 than a solver leaves them.
+    """
     array = as_numbers(given, field, fix)
     same = (size in (None, found) for found, size in zip(array.shape, shape, strict=True))
     if array.ndim != len(shape) or not array.size or not all(same):
         raise SpecError(field, f"has shape {array.shape}", fix)
     bad = np.argwhere(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
-        raise SpecError(field, f"entry {bad[0].tolist()} is {array[tuple(bad[0])]:g}", "give probabilities")
+        wrong = f"entry {bad[0].tolist()} is {array[tuple(bad[0])]:g}"
+        raise SpecError(field, wrong, mend if array.min() >= -DUST else "give probabilities")
     sums = np.atleast_1d(array.sum(axis=-1))
     row = int(np.abs(sums - 1).argmax())
     if abs(sums[row] - 1) > SUM:

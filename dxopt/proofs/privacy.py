@@ -43,7 +43,7 @@ def prove_private(problem: Problem, channel: Array) -> float:
             f"{problem.reports.labels[report]}: {channel[x, report]:.17g} against "
             f"{channel[other, report]:.17g} with a budget of {problem.budgets[x, other]:.6g}"
         )
-    return min(_realised_level(worst, distances), problem.epsilon)
+    return min(_level_of(worst, distances), problem.epsilon)
 
 
 def broken_pairs(channel: Array, factors: Array, worst: Array | None = None) -> NDArray[np.bool_]:
@@ -99,7 +99,12 @@ def _unequal_rows(channel: Array, alike: NDArray[np.bool_]) -> NDArray[np.bool_]
     return doubtful
 
 
-def _realised_level(worst: Array, distances: Array) -> float:
+def provable_level(channel: Array, distances: Array) -> float:
+    """Return the least ε that `prove_private` proves, rounded up; rows at distance 0, to be equal, do not count."""
+    return _level_of(_worst_ratios(channel), distances)
+
+
+def _level_of(worst: Array, distances: Array) -> float:
     """Return the least ε that allows the largest ratios `worst` of all pairs, rounded up."""
     counted = np.isfinite(distances) & (distances > 0)
     with np.errstate(over="ignore"):

@@ -14,26 +14,25 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError, required
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
+from dxopt.model.privacy import LARGEST, level_to_prove
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.model.reports import required_reports
-from dxopt.numerics.coerce import as_flag, as_numbers, require_values
-from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
+from dxopt.numerics.coerce import DUST, as_flag, as_numbers, require_values
+from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta, least_epsilon
 from dxopt.numerics.number_syntax import Written, digits_up, ordered_texts, six_digits_up
 from dxopt.numerics.rounding import UNIT
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certificate_of_matrix, privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.certify import certify as proven_candidate
-from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel, worst_report
+from dxopt.proofs.privacy import ROW_SUM_ERROR, provable_level, realised_levels, require_channel, worst_report
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import are_same
 from dxopt.spaces.space import MetricSpace, required_space
 
 ROUNDING = 1e-9
 """Levels and entries that are off by no more are wrong by rounding alone."""
-DUST = 1e-6
-"""Solvers return entries below 0, and rows off 1, by no more."""
-_UNASKED = 1e-3
-"""Probability of reports that a repair may move unasked, whatever the secret."""
+MOST_MOVED = 1e-3
+"""Sum of the changes of a row that a repair may make: more makes another mechanism of it."""
 _EXACT = Context(prec=60)
 _LARGEST_BUDGET = 2000
 """No ratio of two doubles exceeds e^2000."""
@@ -43,7 +42,7 @@ _ROUNDINGS = 64 * UNIT
 
 def refusal(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
     """Return the error for a matrix that is not private: why, by how much, and what would be right."""
-    repair_advice = "write dx.certify(..., repair=True) to have it changed" if problem.private else ""
+    repair_advice = _repair_advice(problem, matrix) if problem.private else ""
     try:
         require_channel(matrix)
     except CertificateError:
@@ -51,6 +50,13 @@ def refusal(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
         within = f"sums to 1 only within {digits_up(off.max(), 2):.1e}"
         wrong = f"row {int(off.argmax())} {within}; {ROW_SUM_ERROR:.1e} is allowed"
         return SpecError("matrix", wrong, _either("divide each row by its sum", repair_advice))
+    return _privacy_refusal(problem, matrix, matrix, repair_advice)
+
+
+def _privacy_refusal(
+    problem: Problem, matrix: NDArray[np.float64], shown: NDArray[np.float64], repair_advice: str
+) -> SpecError:
+    """Return the error for a channel that is not private; entries are told as they are in `shown`."""
     if problem.delta:
         bound = bound_pairs(problem.separations, problem.pairs)
         least = least_delta(matrix, problem.separations, problem.epsilon, bound)
@@ -61,7 +67,45 @@ def refusal(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
         wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
         fix = _either(f"give delta {six_digits_up(least)} or more" if least < 1 else "", repair_advice)
         return SpecError("matrix", f"{wrong}, above {allowed}", fix)
-    return _level_refusal(problem, matrix, repair_advice)
+    return _level_refusal(problem, matrix, shown, repair_advice)
+
+
+def _own_level(problem: Problem, matrix: NDArray[np.float64], dust: float) -> float:
+    """Return the least ε at which a channel is private at the problem's δ, rounded up; up to dust where it has some.
+
+    Entries up to `dust` count as if they were as large, so that a repair at this level raises none by more. Infinite
+    where rows at distance 0 differ by more than a repair may change; others are left to it, or to the proof.
+    """
+    counted, distances = np.maximum(matrix, dust), problem.separations
+    if any(np.abs(matrix[x] - matrix[other]).sum() > MOST_MOVED for x, other in np.argwhere(distances == 0)):
+        return math.inf
+    if not problem.delta:
+        return provable_level(counted, distances)
+    return least_epsilon(counted, distances, problem.delta, bound_pairs(distances, problem.pairs) & (distances > 0))
+
+
+def _repair_advice(problem: Problem, matrix: NDArray[np.float64]) -> str:
+    """Return how a matrix that is not private would be repaired; "" where that would help no more than its level."""
+    own = _own_level(problem, matrix, DUST)
+    if own <= problem.epsilon:
+        return "write dx.certify(..., repair=True) to have it changed"
+    if own < _own_level(problem, matrix, 0.0) * (1 - ROUNDING):
+        return f"give epsilon {six_digits_up(own)} or more and repair=True"
+    return ""
+
+
+def _beyond_repair(problem: Problem, matrix: NDArray[np.float64], changes: NDArray[np.float64]) -> SpecError:
+    """Return the error for a matrix whose rows a repair would change by this much, `(n,)`; it names the own level."""
+    row = int(changes.argmax())
+    label = problem.space.labels[row]
+    far = f"a repair would change the row of {label} by {changes[row]:.3g} in all, above {MOST_MOVED:g}"
+    own = _own_level(problem, matrix, DUST)
+    if own <= problem.epsilon:
+        return SpecError("matrix", far, "give a larger epsilon, or ask the solver for more accuracy")
+    error = _privacy_refusal(problem, np.maximum(matrix, DUST), matrix, "")
+    level = f"give epsilon {six_digits_up(own)} or more, at which it is private up to dust"
+    fix = level if math.isfinite(own) else error.fix
+    return SpecError("matrix", f"{error.wrong}; {far}", fix)
 
 
 def _either(*ways: str) -> str:
@@ -69,7 +113,9 @@ def _either(*ways: str) -> str:
     return ", or ".join(filter(None, ways))
 
 
-def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice: str) -> SpecError:
+def _level_refusal(
+    problem: Problem, matrix: NDArray[np.float64], shown: NDArray[np.float64], repair_advice: str
+) -> SpecError:
     """Return the error that names the pair of secrets that needs the largest ε, and the report where."""
     distances = problem.space.distances
     levels = realised_levels(matrix, distances)
@@ -77,12 +123,12 @@ def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice:
     least = float(levels.max())
     labels = problem.space.labels
     report, _ = worst_report(matrix, x, other)
-    where = f"report {problem.reports.labels[report]} has probability {matrix[x, report]:.6g} for {labels[x]} and "
-    where += f"{matrix[other, report]:.6g} for {labels[other]}"
+    where = f"report {problem.reports.labels[report]} has probability {shown[x, report]:.6g} for {labels[x]} and "
+    where += f"{shown[other, report]:.6g} for {labels[other]}"
     if math.isinf(least):
         apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
         wrong = f"is private at no epsilon: {where}, which are {apart}"
-        return SpecError("matrix", wrong, repair_advice)
+        return SpecError("matrix", wrong, repair_advice or ("give equal rows" if distances[x, other] == 0 else ""))
     # doubles cannot always show which is larger, e^{εd} or the ratio: 60 digits can
     budget = _EXACT.multiply(Decimal(problem.epsilon), Decimal(float(distances[x, other])))
     allowed = _EXACT.exp(min(budget, Decimal(_LARGEST_BUDGET)))
@@ -97,7 +143,8 @@ def _level_refusal(problem: Problem, matrix: NDArray[np.float64], repair_advice:
         wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
         return SpecError("matrix", wrong, fix)
     digits = next(digits for digits in range(6, 19) if f"{found:.{digits}g}" != f"{allowed:.{digits}g}")
-    factors = f"a factor {found:.{digits}g} where {allowed:.{digits}g} is allowed"
+    counted = "" if matrix[other, report] == shown[other, report] else " up to dust"
+    factors = f"a factor {found:.{digits}g}{counted} where {allowed:.{digits}g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {distances[x, other]:.6g} apart, {factors}"
     # at this level the proof, whose roundings count more where secrets are near, holds as well
     room = np.divide(_ROUNDINGS, distances, out=np.zeros_like(levels), where=(levels > 0) & (distances > 0))
@@ -112,7 +159,7 @@ WRITTEN_TRIPLES = 50_000_000
 def certify(
     mechanism: Mechanism | ArrayLike,
     space: MetricSpace,
-    epsilon: Written,
+    epsilon: Written | None = None,
     *,
     reports: Reports | None = None,
     delta: float = 0.0,
@@ -123,7 +170,8 @@ def certify(
     """Prove a mechanism of one's own private: K[x, z] ≤ e^{εd(x, x')} K[x', z], every pair in every report.
 
     Nothing is changed: a matrix that is not private is refused, with a pair that shows it and the least ε at which it
-    is. Tables of integers, comparisons and whatever else needs a proof take the result.
+    is. Tables of integers, comparisons and whatever else needs a proof take the result. Without ε it is proven at
+    the least one at which it is private, with `repair` up to the dust of a solver.
 
     Parameters
     ----------
@@ -132,16 +180,18 @@ def certify(
         be of a kind that dxopt makes, whose proof is then repeated from what they follow from.
     space : MetricSpace
         The n secrets, with the distances that count. It may be another one than that of the mechanism.
-    epsilon : float or str
-        Per unit of distance, as for `Problem`.
+    epsilon : float or str, optional
+        Per unit of distance, as for `Problem`; the least one by default.
     reports : Reports, optional
         Those of the mechanism; for an array the secrets, or columns numbered from 0.
     delta, pairs
         As for `Problem`.
     repair : bool
-        Change what is not private: entries are raised as little as the inequalities ask for, and rows scaled to sum
-        to 1. `privacy.how` of the result states by how much entries moved. A matrix may then have what solvers leave:
-        entries of -1e-6 or more, and rows that sum to 1 within 1e-6.
+        Change what a solver, or rounding, left: entries are raised as little as the inequalities ask for, and rows
+        scaled to sum to 1. `privacy.how` of the result states by how much entries moved. A matrix may then have
+        entries of -1e-6 or more, and rows that sum to 1 within 1e-6; entries up to 1e-6 are dust, which does not
+        count for the level where it is in the way of a proof. What would change the entries of a row by more than
+        0.001 in all is refused, with the level from which on it would not.
     name : str, optional
 
     Returns
@@ -152,7 +202,8 @@ def certify(
     Raises
     ------
     SpecError
-        If it is no channel on the space, or not private; the message names the secrets and the report.
+        If it is no channel on the space, not private, or private at no ε; the message names the secrets and the
+        report.
     UnsupportedError
         If it is too large to be proven.
 
@@ -167,6 +218,9 @@ def certify(
     ... except dx.SpecError as error:
     ...     print(error.field)
     matrix
+    >>> left_by_a_solver = [[0.7, 0.3 + 1e-9, -1e-9], [0.3, 0.7, 0.0]]
+    >>> print(round(dx.certify(left_by_a_solver, space, repair=True).privacy.epsilon, 4))
+    0.8473
     """
     required_space(space)
     if reports is not None:
@@ -174,12 +228,26 @@ def certify(
     required("name", name, str | None, "give text")
     repair = as_flag(repair, "repair")
     given = _channel(without_dust(mechanism) if repair else mechanism, space, reports)
-    problem = privacy_alone(space, given.reports, epsilon, delta, pairs)
+    problem = privacy_alone(space, given.reports, 1.0 if epsilon is None else epsilon, delta, pairs)
+    if epsilon is None:
+        problem = problem.at(_level_to_take(problem, given, DUST if repair else 0.0))
     if not repair:
         return proven_as_it_is(problem, given, name)
-    _require_cells(problem, given)
-    candidate = Candidate(_as_given(mechanism), name=name or given.name)
-    return proven_candidate(_problem_for_repair(problem, given), candidate).mechanism
+    return _mended(problem, mechanism, given, name)[0]
+
+
+def _level_to_take(problem: Problem, given: Mechanism, dust: float) -> float:
+    """Return the own level of a mechanism as one to prove; what it claims if it is too large to be written down."""
+    if dust or given.privacy is None or isinstance(given, MatrixMechanism) or not _is_large(problem):
+        _require_cells(problem, given)
+        own = _own_level(problem, given.matrix, dust)
+    else:
+        own = given.privacy.epsilon
+    return min(level_to_prove(own), LARGEST)
+
+
+def _is_large(problem: Problem) -> bool:
+    return len(problem.space) * problem.variables > WRITTEN_TRIPLES
 
 
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
@@ -189,8 +257,7 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
     """
     given = _channel(mechanism, problem.space, problem.reports)
     called = name or given.name
-    triples = len(problem.space) * problem.variables
-    if triples > WRITTEN_TRIPLES and not isinstance(given, MatrixMechanism):
+    if _is_large(problem) and not isinstance(given, MatrixMechanism):
         known = _proven_again(problem, given)
         if known is not None:
             return known
@@ -212,8 +279,7 @@ def proven_or_mended(
 ) -> tuple[Mechanism, float]:
     """Return a mechanism as `proven_as_it_is` does, or as `certify` repairs it, and by how much entries moved.
 
-    A repair is refused that changes the entries of a row by more than 0.001 in all: what it makes would be
-    another mechanism than what a solver, or rounding, left.
+    SpecError where it does not fit, or a repair would change a row by more than `MOST_MOVED`.
     """
     try:
         return proven_as_it_is(problem, mechanism, name), 0.0
@@ -221,15 +287,33 @@ def proven_or_mended(
         if not problem.private:
             raise
     given = _channel(without_dust(mechanism), problem.space, problem.reports)
-    _require_cells(problem, given)
-    matrix = _as_given(mechanism)
     alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
-    asked = _problem_for_repair(alone, given)
-    channel = brought_to_privacy(asked, matrix)
-    moved = np.abs(channel - matrix)
-    if moved.sum(axis=1).max() > _UNASKED:
-        raise refusal(asked, given.matrix)
-    return proven_repair(asked, matrix, channel, name or given.name)[0], float(moved.max())
+    return _mended(alone, mechanism, given, name)
+
+
+def _mended(
+    problem: Problem, mechanism: Mechanism | ArrayLike, given: Mechanism, name: str | None
+) -> tuple[Mechanism, float]:
+    """Return a matrix repaired at its own level, or the problem's if that is lower, and by how much entries moved.
+
+    `given` is the mechanism without dust. SpecError where the change of a row would be more than `MOST_MOVED` in all.
+    """
+    _require_cells(problem, given)
+    raw = _as_given(mechanism)
+    # the loss 1 - K gives what rows lack to a frequent report
+    asked = problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
+    channel = brought_to_privacy(asked, given.matrix)
+    moved = np.abs(channel - raw)
+    # dust that is raised to what the problem allows would hide the level of all else
+    if moved.max() > _ROUNDINGS and (own := _own_level(problem, given.matrix, DUST)) < problem.epsilon:
+        nearer = asked.at(level_to_prove(own))
+        found = brought_to_privacy(nearer, given.matrix)
+        if np.abs(found - raw).sum(axis=1).max() <= MOST_MOVED:
+            asked, channel, moved = nearer, found, np.abs(found - raw)
+    changes = moved.sum(axis=1)
+    if changes.max() > MOST_MOVED:
+        raise _beyond_repair(problem, given.matrix, changes)
+    return proven_repair(asked, raw, channel, name or given.name)[0], float(moved.max())
 
 
 def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
@@ -259,6 +343,8 @@ def without_dust(given: Mechanism | ArrayLike) -> Mechanism | ArrayLike:
         worst = int(off.argmax())
         wrong = f"row {worst} sums to {sums[worst]:.9g}, off by more than {DUST:g}"
         raise SpecError("matrix", wrong, "divide each row by its sum")
+    if least >= 0 and off.max() <= _ROUNDINGS:
+        return given
     cleared = np.maximum(matrix, 0.0)
     return cleared / cleared.sum(axis=1, keepdims=True)
 
@@ -268,11 +354,6 @@ def _as_given(given: Mechanism | ArrayLike) -> NDArray[np.float64]:
     if isinstance(given, Mechanism):
         return given.matrix
     return as_numbers(given, "matrix", "give an array of probabilities, or a mechanism")
-
-
-def _problem_for_repair(problem: Problem, given: Mechanism) -> Problem:
-    """Return a problem whose loss is 1 - K, so that a repair gives what rows lack to a frequent report."""
-    return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
 
 
 def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:

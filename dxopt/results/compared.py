@@ -95,7 +95,8 @@ class Compared:
     note : str
         How it was found, or why it is missing.
     excess, remapped_excess : float or None
-        How far value and remapped lie above the value of the first row, relative to that.
+        How far value and remapped lie above the value of the first row, relative to that: of the best mechanism at
+        the ε asked for, also where `epsilon` is lower.
     under : dict
         The value under each of the other priors, by name.
     baseline : bool
@@ -186,6 +187,22 @@ class Regularity:
 
     def __str__(self) -> str:
         return f"{self.status}: {self.reason}"
+
+
+def describe_levels(rows: Sequence[Compared], epsilon: float | None) -> list[str]:
+    """Name the rows after the first that are more private than was asked: excesses do not count to their levels."""
+    if epsilon is None:
+        return []
+    asked = three_digits(epsilon)
+    lower = [
+        f"{row.name} ({level})"
+        for row in rows[1:]
+        if row.private and row.epsilon is not None and (level := three_digits(row.epsilon)) != asked
+    ]
+    if not lower:
+        return []
+    counted = f"percentages count to the best mechanism at ε = {asked}; a lower ε is proven of {', '.join(lower)}"
+    return [f"{counted}: compare at that one for the distance from the best there"]
 
 
 def describe_verdict(verdict: Regularity) -> str:

@@ -24,6 +24,7 @@ from dxopt.results.compared import (
     Refined,
     Regularity,
     describe_gap,
+    describe_levels,
     describe_losses,
     describe_refinements,
     describe_verdict,
@@ -370,6 +371,7 @@ class Comparison(Plotted, Result):
         told = self.told
         if self.objective == "expected loss":
             yield from describe_losses([(row.name, row.value, row.excess) for row in told.rows], self.unit)
+        yield from describe_levels(told.rows, self.epsilon)
         yield from describe_refinements(told.refinements)
         yield from (f"{row.name}: {row.note}" for row in told.rows if row.note)
 

@@ -149,9 +149,9 @@ def compare(
     methods : list of names, mechanisms, (n, m) arrays, functions or pairs of a name and one of these, optional
         Names of mechanisms, as for `dx.solve`, and of baselines; all that there are by default. "optimal" is always
         there, and first. A mechanism of one's own, or the matrix of one, is proven as private as the problem asks
-        for before it gets figures. What solvers and rounding leave is repaired as by `dx.certify`, where no row
-        changes by more than 0.001 in all; a note states by how much entries moved. A function makes one from ε.
-        Those that have names keep them. One alone needs no list, and a mapping has names.
+        for before it gets figures. What solvers and rounding leave is repaired as by `dx.certify`; a note states by
+        how much entries moved. A function makes one from ε. Those that have names keep them. One alone needs no list,
+        and a mapping has names.
     priors : mapping of names to priors, optional
         Others that may be the true one. Each mechanism, made for the problem's prior, is evaluated under them, and
         the optimum for each of them is a mechanism as well, evaluated under the problem's prior and the rest (Cha13).

@@ -34,7 +34,7 @@ class Tie(Shown):
     Attributes
     ----------
     problem : Problem
-        At the level of the mechanism that was given.
+        At the level that is proven of the mechanism that was given, at most the one asked for.
     value : float
         What that mechanism costs there.
     method : str
@@ -49,7 +49,7 @@ class Tie(Shown):
     >>> problem = dx.Problem(dx.line(9), epsilon=1.0, prior="uniform")
     >>> found = dx.tie(problem, dx.classic.exponential(problem.space, epsilon=1.0), "geometric", accuracy=0.01)
     >>> print(f"{found.share:.2f}", found.below.value > found.value >= found.above.value)
-    0.51 True
+    0.72 True
     """
 
     problem: Problem
@@ -98,11 +98,12 @@ def tie(
     tolerance: float = 1e-7,
     progress: Progress | bool | None = None,
 ) -> Tie:
-    """Find the ε at which a mechanism with a name costs as much as one of your own costs at the problem's ε.
+    """Find the ε at which a mechanism with a name costs as much as one of your own, which has a level of its own.
 
     The mechanism given is proven private at the problem's level first, and repaired from a solver's dust as by
-    `dx.compare`. The optimum costs as much at the least ε that `dx.smallest_epsilon` finds for that loss. For others
-    ε is doubled or halved until the two ends of a bracket are there, which is then bisected.
+    `dx.certify`. The level that is then proven of it, which may be lower, is what the answer is a share of. The
+    optimum costs as much at the least ε that `dx.smallest_epsilon` finds for that loss. For others ε is doubled or
+    halved until the two ends of a bracket are there, which is then bisected.
 
     Parameters
     ----------
@@ -138,7 +139,8 @@ def tie(
         raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
     require_falling(problem)
     accuracy = as_number(accuracy, "accuracy", *SHARE)
-    value = _value_of(problem, mechanism, tolerance)
+    value, own = _value_and_level(problem, mechanism, tolerance)
+    given = problem.at(own)
     if method == _OPTIMAL:
         options: dict[str, Any] = {"accuracy": accuracy, "tolerance": tolerance, "progress": progress}
         try:
@@ -150,7 +152,7 @@ def tie(
             raise SpecError("mechanism", wrong, "it ties at no level") from None
         if level.report is None or level.refuted is None:
             raise SpecError("accuracy", f"of {accuracy:g} was not reached", "give a larger one")
-        return Tie(problem, value, method, level.refuted, level.report)
+        return Tie(given, value, method, level.refuted, level.report)
 
     def at(epsilon: float) -> Report:
         return solve(problem.at(epsilon), method=method, tolerance=tolerance, progress=progress)
@@ -159,15 +161,17 @@ def tie(
     while above.problem.epsilon > below.problem.epsilon * (1 + accuracy):
         middle = at(math.sqrt(below.problem.epsilon * above.problem.epsilon))
         below, above = (below, middle) if middle.value <= value else (middle, above)
-    return Tie(problem, value, method, below, above)
+    return Tie(given, value, method, below, above)
 
 
-def _value_of(problem: Problem, mechanism: Given | str, tolerance: float) -> float:
-    """Return what a mechanism costs that is proven as private as the problem asks for."""
+def _value_and_level(problem: Problem, mechanism: Given | str, tolerance: float) -> tuple[float, float]:
+    """Return the cost of a mechanism that is proven as private as the problem asks for, and the level it then has."""
     if isinstance(mechanism, str):
-        return solve(problem, method=mechanism, tolerance=tolerance).value
+        report = solve(problem, method=mechanism, tolerance=tolerance)
+        return report.value, report.certificate.epsilon
     found, _ = Own(mechanism.name if isinstance(mechanism, Mechanism) else "own", mechanism).proven(problem)
-    return problem.objective.value(problem, found.matrix)
+    own = problem.epsilon if found.privacy is None else found.privacy.epsilon
+    return problem.objective.value(problem, found.matrix), own
 
 
 def _bracket(at: Callable[[float], Report], first: float, value: float) -> tuple[Report, Report]:

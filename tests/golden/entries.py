@@ -357,7 +357,9 @@ add(
     "certify",
     own=lambda: dx.certify(EXPONENTIAL.matrix, SMALL, 0.7),
     refused=lambda: dx.certify(EXPONENTIAL.matrix, SMALL, 0.1),
-    repaired=lambda: dx.certify(EXPONENTIAL.matrix, SMALL, 0.3, repair=True),
+    least=lambda: dx.certify(EXPONENTIAL.matrix, SMALL),
+    repaired=lambda: dx.certify(EXPONENTIAL.matrix * (1 + 1e-8), SMALL, repair=True),
+    beyond_repair=lambda: dx.certify(EXPONENTIAL.matrix, SMALL, 0.3, repair=True),
     relaxed=lambda: dx.certify(RESPONSE.matrix, SMALL, 0.5, delta=0.01),
     no_rows=lambda: dx.certify(np.full((5, 5), 0.3), SMALL, 1),
 )

@@ -37,8 +37,8 @@ def test_a_private_matrix_is_proven_as_it_is() -> None:
 def test_how_far_a_repair_moved_entries_at_most_is_no_less_than_it_did() -> None:
     rng = np.random.default_rng(4)
     for _ in range(40):
-        raw = rng.dirichlet(np.ones(3), size=5)
-        repaired = dx.certify(raw, LINE, 0.1, repair=True)
+        raw = kernel(rng.uniform(0.1, 2)) + rng.uniform(-1e-7, 1e-7, (5, 5))
+        repaired = dx.certify(raw, LINE, repair=True)
         assert repaired.privacy is not None
         (told,) = re.findall(r"at most ([-+.e0-9]+);", repaired.privacy.how)
         assert float(told) >= np.abs(repaired.matrix - raw).max()
@@ -73,9 +73,13 @@ def test_the_pair_of_the_message_is_the_worst_one() -> None:
 
 
 def test_repair_is_asked_for_and_said() -> None:
+    matrix = kernel(0.5)
+    matrix[0] = [*(matrix[0, :4] + matrix[0, 4] / 4), 0]
+    matrix[:, 4] = [0, 1e-9, 0, 0, 0]
+    matrix /= matrix.sum(axis=1, keepdims=True)
     with pytest.raises(dx.SpecError, match=r"private at no epsilon: .* write dx\.certify\(\.\.\., repair=True\)"):
-        dx.certify(np.eye(5), LINE, 1.0)
-    repaired = dx.certify(np.eye(5), LINE, 1.0, repair=True)
+        dx.certify(matrix, LINE, 1.0)
+    repaired = dx.certify(matrix, LINE, 1.0, repair=True)
     assert repaired.privacy is not None
     assert repaired.privacy.how.startswith("repair moved entries by at most")
     assert violations(repaired.matrix, LINE.distances, 1.0) == []

@@ -222,7 +222,7 @@ def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
     assert lines[0] == "town, ε = 0.9"
     assert lines[1].startswith(f"no mechanism of that privacy is better than {comparison.bound:.7f}; ")
     assert lines[2].split("  ")[0] == "mechanism"
-    starts = ["optimal", "exponential", "exponential", "none", "optimal:", "tight:"]
+    starts = ["optimal", "exponential", "exponential", "percentages", "none", "optimal:", "tight:"]
     assert [line.split()[0] for line in lines[3:]] == starts
     row = comparison.rows[1]
     assert row.value is not None and row.excess is not None and comparison.rows[0].value is not None

@@ -39,7 +39,7 @@ def test_a_row_for_each_with_its_own_proof() -> None:
 @pytest.mark.parametrize(
     ("given", "note"),
     [
-        (np.eye(5), "is private at no epsilon"),
+        (np.eye(5), "in all, above 0.001; give epsilon"),
         (dx.classic.geometric(LINE, epsilon=0.9), "is not private at epsilon 0.8"),
         (dx.classic.geometric(dx.line(4), epsilon=0.8), "has 4 secrets and 4 reports, not 5 secrets and 5 reports"),
         (dx.classic.geometric(dx.line(5, step=0.5), epsilon=0.8), "has other secrets: number 1 is '0.5', not '1'"),

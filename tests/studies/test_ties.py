@@ -42,7 +42,10 @@ def test_both_ends_are_proven(own: str, method: str) -> None:
     else:
         assert found.below.value > found.value
         assert cost(found.below.matrix) == pytest.approx(found.below.value, rel=1e-12)
-    assert found.share == found.epsilon
+    level = np.abs(np.log(exponential(1.0)[1:] / exponential(1.0)[:-1])).max()  # what it has of the 1 that it may
+    assert level < 0.9
+    assert found.problem.epsilon == pytest.approx(level, rel=1e-12)
+    assert found.share == pytest.approx(found.epsilon / level, rel=1e-12)
     if method == "exponential":
         assert found.below.problem.epsilon <= 1 <= found.epsilon
 

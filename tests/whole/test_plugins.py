@@ -228,9 +228,10 @@ def test_nothing_that_they_give_is_trusted(tmp_path: Path, monkeypatch: pytest.M
             dx.Problem(LINE, epsilon=1.0, prior="uniform", loss=loss)
     found = {row.name: row for row in dx.compare(PROBLEM, offered["dxopt.mechanisms"]).rows}
     notes = {name: row.note.partition(":")[2] for name, row in found.items() if row.value is None}
-    least = "report 0 has probability 1 for 0 and 0 for 1, which are 1 apart"
+    least = "report 0 has probability 1 for 0 and 0 for 1, 1 apart, a factor 1.00000e+6 up to dust where 2.71828 is"
+    far = "a repair would change the row of 1 by 1.08 in all, above 0.001"
     assert notes == {
-        "truth": f" its matrix is private at no epsilon: {least}",
+        "truth": f" its matrix is not private at epsilon 1: {least} allowed; {far}",
         "nothing": " its matrix is of type NoneType, not numbers",
         "too_much": " its matrix row 0 sums to 2, off by more than 1e-06",
         "minus": " its matrix entry [0, 1] is -1",
@@ -238,7 +239,7 @@ def test_nothing_that_they_give_is_trusted(tmp_path: Path, monkeypatch: pytest.M
     }
     assert found["truth"].note.startswith("of odd 1.0:")
     assert found["rounded"].private
-    with pytest.raises(dx.UnsupportedError, match="private at no epsilon"):
+    with pytest.raises(dx.UnsupportedError, match="is not private at epsilon 1"):
         dx.solve(PROBLEM, method="truth")
 
 
