@@ -126,6 +126,14 @@ def digits_down(number: float, digits: int) -> float:
     return float(Context(digits, ROUND_FLOOR).create_decimal(repr(float(number))))
 
 
+def level_text(level: float, digits: int = 3) -> str:
+    """Format a level rounded up to its first digits: whoever types the text into a budget pays for that level."""
+    if not 0 < level < math.inf:
+        return three_digits(level)
+    digits = max(digits, len(f"{level:.0f}"))  # places before the point are never cut
+    return f"{digits_up(level, digits):.{digits}g}"
+
+
 def texts_apart(low: float, high: float) -> tuple[str, str]:
     """Return two numbers from 0 as text, the lower one first and rounded down, the second rounded up.
 

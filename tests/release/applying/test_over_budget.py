@@ -179,11 +179,11 @@ def test_the_sidecar_says_what_rows_and_budgets_come_to_between_positions(tmp_pa
             ledger=ledger,
         )
     said = read_sidecar(tmp_path / "said.json")
-    assert said.budgets is not None and said.privacy.positions is not None
+    assert said.budgets is not None and said.privacy.near.between == "positions"
     assert (said.budgets.default, said.budgets.default_rows) == (3.5 * level, 3)
     told = dict(sentences(said))["budget"]
-    assert factor(3 * level * said.privacy.positions.apart) in told
-    assert factor(3.5 * level * said.privacy.positions.apart) in told
+    assert factor(3 * level * said.privacy.near.apart) in told
+    assert factor(3.5 * level * said.privacy.near.apart) in told
 
 
 @pytest.mark.parametrize("form", ["csv", "frame"])
