@@ -140,16 +140,10 @@ def texts_apart(low: float, high: float) -> tuple[str, str]:
     They have three digits, or more where the second one would not be above the first if it were just rounded.
     """
     for digits in range(3, _EVERY):
-        place = 10.0 ** (math.floor(math.log10(high)) - digits + 1)
-        below, above = math.floor(low / place * (1 + 1e-12)), math.ceil(high / place * (1 - 1e-9))
-        if round(high / place) > below:
-            return _with_digits(digits, below * place), _with_digits(digits, above * place)
+        below = digits_down(low, digits)
+        if float(f"{high:.{digits}g}") > below:
+            return level_text(below, digits), level_text(high, digits)
     return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
-
-
-def _with_digits(digits: int, value: float) -> str:
-    short = f"{value:.{digits}g}"
-    return three_digits(float(short)) if digits == 3 else short
 
 
 def floor_of(value: float) -> float:

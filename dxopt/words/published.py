@@ -254,7 +254,7 @@ def _how_far_off(said: Sidecar) -> str:
     about = [name for name in radius.columns if name in BY_REPORT]
     each = "".join(
         f" Column {name!r} has for each report the radius that holds {truth} with {100 * SHARE:.0f} %, "
-        f"under the prior {said.prior.name!r}."
+        f"under the prior that the sidecar calls {said.prior.name!r}."
         for name in about
     )
     return f"{held_by(noun, far, truth)}{each}"
