@@ -224,7 +224,8 @@ def test_rows_are_left_out_for_three_reasons_each_with_its_number(tmp_path: Path
     data.write_text("ward,beds\na,3\na,99\na,\na,98\nb,4\na,5\n", encoding="utf-8")
     beds = dx.integer_table(dx.classic.geometric(dx.line(11, unit="beds"), epsilon=0.5))
     options: dict[str, Any] = {"person": "ward", "over_budget": "drop", "within": 0, "unusable": "drop"}
-    for outside, told in (("drop", "2 outside of the space, 1 unusable"), ("nearest", "1 unusable")):
+    reasons: dict[Any, str] = {"drop": "2 outside of the space, 1 unusable", "nearest": "1 unusable"}
+    for outside, told in reasons.items():
         with dx.Budgets.open(tmp_path / f"{outside}.sqlite", create=True, default="1x0.5") as ledger:
             file = tmp_path / f"{outside}.csv"
             done = dx.apply(beds, data, file, column="beds", outside=outside, ledger=ledger, **options)
