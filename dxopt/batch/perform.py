@@ -31,6 +31,7 @@ def perform(
     tell: Tell,
     saved: Callable[[Answer], None] = lambda answer: None,
     file: ProblemFile | None = None,
+    begun: Callable[[Task], None] = lambda task: None,
 ) -> Done:
     """Solve a problem and save its result.
 
@@ -43,6 +44,8 @@ def perform(
         Given the report, level or frontier once it is saved.
     file : ProblemFile, optional
         The job's file, where this process has read it already.
+    begun : callable
+        Given the task before it is answered.
     """
     # Step 1: the problem. Whatever is wrong with the file or its data ends the job here.
     try:
@@ -66,6 +69,7 @@ def perform(
             return Done(replace(unsolved, status="bad input").with_warnings(found)).strictly(strict)
         require_writable(job.folder)
         require_replaceable(job.folder, "" if job.force else why_other_result(job))
+        begun(task)
         with unannounced():  # warnings are in the line of the batch
             answer = answer_task(task, tell)
         seconds = time.perf_counter() - started
@@ -78,6 +82,7 @@ def perform(
         if not line.delivered and was_better(job, line):
             kept = f"{job.name}: not solved to its tolerance; {job.folder} keeps the result of an earlier run"
             return replace(done, error=done.error or kept)
+        tell(task.problem.name, f"writing {job.folder}")
         _save(answer, job, done)
     except SpecError as error:
         return Done(

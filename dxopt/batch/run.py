@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dxopt.batch.answering import Answer, Tell
     from dxopt.batch.jobs import Job
     from dxopt.batch.outcome import Done, Line, Outcome
+    from dxopt.spec import Task
 
 
 PATIENCE = 10.0
@@ -62,6 +63,7 @@ def run(
     force: bool = False,
     tell: Tell = lambda name, line: None,
     finished: Callable[[Answer], None] = lambda answer: None,
+    begun: Callable[[Task], None] = lambda task: None,
 ) -> Outcome:
     """Solve every problem of every file in this process and save each result as it comes.
 
@@ -77,6 +79,8 @@ def run(
         Given (problem name, progress line).
     finished : callable
         Given each report, level or frontier once it is saved.
+    begun : callable
+        Given each task before it is answered.
 
     Raises
     ------
@@ -95,7 +99,7 @@ def run(
             elif stop.interrupted:
                 done = job.not_started()
             else:
-                done = perform(job, tell, finished, file)
+                done = perform(job, tell, finished, file, begun)
             stop.interrupted |= done.interrupted
             results.append(done)
     return Outcome.of(results)

@@ -21,7 +21,10 @@ commands = typer.Typer()
 
 _MOST = 20
 """Persons that are shown; `--json` has all."""
-_AMOUNT = "Budget in all, such as 2, ln(4), 1/2, or 10x0.1 for ten releases at 0.1; makes the ledger."
+_AMOUNT = (
+    "Budget in all, such as 2, ln(4), 1/2, or 10x0.1 for ten releases at 0.1; or 10xresults/town for ten at the "
+    "exact level of a result folder or table, whose unit the ledger takes. Makes the ledger."
+)
 _PERSON = "One person: whose budget is set, and whose payments are shown."
 _UNIT = 'What levels are per: "per km", or "per person" for a space whose unit is people; said once for a ledger.'
 _KEY = "File of the key of a ledger that stores persons as keyed hashes; `dxopt key` makes one."
@@ -58,7 +61,13 @@ def budget(
     if delta is not None and amount is None:
         raise SpecError("delta", "is given without a budget", "give --set as well")
     # a bad amount is refused before the file of a ledger is made
-    asked = None if amount is None else (amount_of(amount, "budget"), amount_of(delta or 0, "delta"))
+    asked = None
+    if amount is not None:
+        epsilon, of_result, its_unit = _amount_in_ledger(amount)
+        if its_unit is not None and unit not in (None, its_unit):
+            raise SpecError("unit", f"is {unit!r}, and that of {amount} is {its_unit!r}", "leave it out")
+        unit = its_unit or unit
+        asked = epsilon, of_result if delta is None else amount_of(delta, "delta")
     with Budgets.open(
         ledger, create=amount is not None, unit=unit, key=None if key_file is None else Key.load(key_file)
     ) as budgets:
@@ -80,6 +89,34 @@ def budget(
             if check:
                 said = "everybody has spent the sum of their payments, once for each tag, within their budget"
                 typer.echo(f"checked: {said}")
+
+
+def _amount_in_ledger(amount: str) -> tuple[Fraction, Fraction, str | None]:
+    """Return ε, δ and the unit of an amount: of a number 0 and no unit, of a result or table those that it has."""
+    from dxopt.errors import SpecError
+    from dxopt.numerics.exact_rational import amount_of, times_of
+    from dxopt.numerics.number_syntax import is_expression, is_plain, shortened
+    from dxopt.release.budgets.affording import Level
+    from dxopt.release.tables import IntegerTable
+    from dxopt.results.folder import TABLE, holds_report
+    from dxopt.results.reading import load
+
+    count, each = times_of(amount, "budget")
+    if is_plain(each) or is_expression(each):
+        return amount_of(amount, "budget"), Fraction(0), None
+    result = Path(each)
+    if not result.exists():
+        fix = "give 2, ln(4), 1/2, 10x0.1, or 10xRESULT with a result folder or table"
+        raise SpecError("budget", f"is the text {shortened(each)}, and there is no such file", fix)
+    if holds_report(result) and not (result / TABLE).exists():  # a table that is made of it has no larger level
+        report = load(result)
+        if not report.problem.private:
+            raise SpecError("budget", f"{each} has no level, as no privacy was asked for", "give a number")
+        level = Level.of(report.certificate, report.problem.space.unit)
+    else:
+        table = IntegerTable.load(result)
+        level = Level.of(table, table.space.unit)
+    return count * level.epsilon, count * level.delta, level.unit
 
 
 def _print_tables(budgets: Budgets, person: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -96,8 +97,9 @@ def explain_results(
     from dxopt.errors import SpecError, required_choice
     from dxopt.runtime.progress import Live
     from dxopt.runtime.stopping import Stop
+    from dxopt.solving.sizes import size_text
     from dxopt.spec import read_levels
-    from dxopt.spec.problems import problems_asked
+    from dxopt.spec.problems import tasks_asked
     from dxopt.studies.explaining import explain, load_explainable
     from dxopt.words.data_page import FORMS
     from dxopt.words.published import is_published, published
@@ -109,18 +111,23 @@ def explain_results(
         levels = None if epsilon is None else read_levels(epsilon)
         for place in results:
             if is_published(place):
-                if (epsilon, distance, reports, values) != (None, None, None, None):
-                    raise SpecError("result", f"{place} is a published file", "explain it without options")
+                asked = {"epsilon": epsilon, "distance": distance, "reports": reports, "values": values}
+                if (name := next((name for name, value in asked.items() if value is not None), None)) is not None:
+                    wrong = f"goes with results, and {place} is a published file"
+                    raise SpecError(name, wrong, "leave it out: published files take --data-page and --json alone")
                 told.append(published(place))
                 continue
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
-            for found in (
-                problems_asked(place, levels) if place.suffix in (".yaml", ".yml") else [load_explainable(place)]
-            ):
-                told.append(
-                    explain(found, epsilons=levels, distance=distance, reports=reports, values=values, **options)
-                )
+            say = functools.partial(explain, distance=distance, reports=reports, values=values, epsilons=levels)
+            if place.suffix not in (".yaml", ".yml"):
+                told.append(say(load_explainable(place), **options))
+                continue
+            for task in tasks_asked(place, levels):
+                found = say(task.problem, **options)
+                if levels is None and (how := task.how) != ("auto", "auto", None):
+                    found = replace(found, size=size_text(task.problem, *how))
+                told.append(found)
     if data_page is not None:
         typer.echo("\n\n".join(one.data_page.written(data_page) for one in told))
     elif as_json:

@@ -13,13 +13,14 @@ from dxopt.runtime.cluster import using
 if TYPE_CHECKING:
     from dxopt.batch.answering import Answer
     from dxopt.batch.printing import Show
+    from dxopt.spec import Task
 
 commands = typer.Typer()
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the result folders.")]
 Solver = Annotated[str | None, typer.Option(help="clarabel, highs, or another that cvxpy has installed.")]
 Tolerance = Annotated[float | None, typer.Option(help="On the gap between value and bound.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds of search for each problem; proofs come on top.")]
 _LEVELS = "Levels instead of the file's own: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
 Levels = Annotated[str, typer.Option(help=_LEVELS)]
 _METHODS = "Mechanism to put beside the optimum; may be given again. Otherwise those of the file."
@@ -143,12 +144,19 @@ def _run_and_print(
     from dxopt.batch.printing import print_answer, print_outcome, progress_printer
     from dxopt.runtime.progress import Live
     from dxopt.solving.routes.choice import COMPARABLE
+    from dxopt.solving.sizes import large_text
     from dxopt.spec import read_level, read_levels
     from dxopt.studies.questions import AtLevels
 
     def finished(answer: Answer) -> None:
         if not as_json:
             print_answer(answer, "details" if verbose else show)
+
+    def begun(task: Task) -> None:
+        method, solver, spanner = task.how
+        method = "optimal" if task.compare else method  # the optimum is what is compared with
+        if task.sweep is None and (told := large_text(task.problem, method, solver, spanner)):
+            progress.announce(task.problem.name, told)
 
     overrides = Overrides(
         solver,
@@ -162,7 +170,7 @@ def _run_and_print(
     with Live(several=apart is not None) as progress:
         how = {"overrides": overrides, "force": force, "tell": progress.tell}
         if apart is None:
-            outcome = run(paths, output, **how, finished=finished)
+            outcome = run(paths, output, **how, finished=finished, begun=begun)
         else:
             outcome = run_apart(paths, output, **how, **apart, settled=progress_printer(progress))
     print_outcome(outcome, output, as_json, table=show == "table")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dxopt.errors import SpecError
 from dxopt.numerics.coerce import BELOW_1, POSITIVE, as_number, as_written
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, level_text
 from dxopt.runtime.display import Lines, Shown
 from dxopt.spaces.units import per
 
@@ -75,4 +75,4 @@ class Privacy(Shown):
 
 def privacy_text(epsilon: float, delta: float, unit: str = "") -> str:
     """Write ε, per unit of distance where that is given, and δ where it is positive: "ε 1.39 per km, δ 0.01"."""
-    return f"ε {epsilon:.3g}" + (f" {per(unit)}" if unit else "") + (f", δ {delta:.3g}" if delta else "")
+    return f"ε {level_text(epsilon)}" + (f" {per(unit)}" if unit else "") + (f", δ {delta:.3g}" if delta else "")

@@ -68,11 +68,16 @@ def amount_of(given: Amount | str, field: str) -> Fraction:
     """
     if not isinstance(given, str):
         return exactly(given, field)
-    times = _TIMES.fullmatch(given.strip())
+    count, each = times_of(given, field)
+    return count * exactly(number_of(each, field), field)
+
+
+def times_of(text: str, field: str) -> tuple[int, str]:
+    """Return the number of releases and what each costs, as text, of "10x0.1"; one release without an x."""
+    times = _TIMES.fullmatch(text.strip())
     if times and len(times[1]) > len(str(sys.maxsize)):
         raise SpecError(field, "counts too many releases", "give a smaller number before the x")
-    count, each = (int(times[1]), times[2]) if times else (1, given.strip())
-    return count * exactly(number_of(each, field), field)
+    return (int(times[1]), times[2]) if times else (1, text.strip())
 
 
 def as_text(exact: Fraction, field: str) -> str:

@@ -126,22 +126,24 @@ def digits_down(number: float, digits: int) -> float:
     return float(Context(digits, ROUND_FLOOR).create_decimal(repr(float(number))))
 
 
+def level_text(level: float, digits: int = 3) -> str:
+    """Format a level rounded up to its first digits: whoever types the text into a budget pays for that level."""
+    if not 0 < level < math.inf:
+        return three_digits(level)
+    digits = max(digits, len(f"{level:.0f}"))  # places before the point are never cut
+    return f"{digits_up(level, digits):.{digits}g}"
+
+
 def texts_apart(low: float, high: float) -> tuple[str, str]:
     """Return two numbers from 0 as text, the lower one first and rounded down, the second rounded up.
 
     They have three digits, or more where the second one would not be above the first if it were just rounded.
     """
     for digits in range(3, _EVERY):
-        place = 10.0 ** (math.floor(math.log10(high)) - digits + 1)
-        below, above = math.floor(low / place * (1 + 1e-12)), math.ceil(high / place * (1 - 1e-9))
-        if round(high / place) > below:
-            return _with_digits(digits, below * place), _with_digits(digits, above * place)
+        below = digits_down(low, digits)
+        if float(f"{high:.{digits}g}") > below:
+            return level_text(below, digits), level_text(high, digits)
     return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
-
-
-def _with_digits(digits: int, value: float) -> str:
-    short = f"{value:.{digits}g}"
-    return three_digits(float(short)) if digits == 3 else short
 
 
 def floor_of(value: float) -> float:

@@ -23,7 +23,7 @@ from dxopt.model.privacy import level_to_prove
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta
-from dxopt.numerics.number_syntax import Written, digits_up
+from dxopt.numerics.number_syntax import Written, digits_up, level_text
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
@@ -83,7 +83,7 @@ class Certificate(Shown):
     belief_level: float | None = None
 
     def _summary(self) -> str:
-        private = f"private, ε {self.epsilon:.3g}" if self.private else "no privacy asked for"
+        private = f"private, ε {level_text(self.epsilon)}" if self.private else "no privacy asked for"
         return f"{private}, value {self.value:.3g}, bound {self.bound:.3g}, gap {self.gap:.1e}"
 
 

@@ -16,7 +16,7 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import three_digits
+from dxopt.numerics.number_syntax import level_text, three_digits
 from dxopt.proofs.certify import Certificate, gap
 from dxopt.results.compared import (
     PROVEN,
@@ -362,7 +362,7 @@ class Comparison(Plotted, Result):
         )
 
     def _summary(self) -> str:
-        asked = "no privacy asked for" if self.epsilon is None else f"ε {self.epsilon:.3g}"
+        asked = "no privacy asked for" if self.epsilon is None else f"ε {level_text(self.epsilon)}"
         return f"{self.problem}: {', '.join(row.name for row in self.rows if row.value is not None)}; {asked}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
@@ -392,7 +392,7 @@ class Comparison(Plotted, Result):
     def _head(self, digits: str) -> list[str]:
         """Return the lines above the table: the problem with its level, the bound, and the verdict on the prior."""
         unit = f" {per(self.distance_unit)}" if self.distance_unit else ""
-        asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{unit}"
+        asked = "no privacy asked for" if self.epsilon is None else f"ε = {level_text(self.epsilon)}{unit}"
         lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
             least = with_unit(f"{self.bound:{digits}}", self.unit)

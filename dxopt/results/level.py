@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
 from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import level_text
 from dxopt.results.claims import FORMAT
 from dxopt.results.folder import LEVEL, Contents, Result, finite, parts
 from dxopt.results.report import Report
@@ -97,7 +98,7 @@ class Level(Result):
         lines = [("found", str(self))]
         if self.report is not None:
             lost = with_unit(f"{self.report.certificate.value:.10g}", self.problem.unit)
-            lines.append(("possible", f"at ε {self.epsilon:.10g}, with a loss of {lost}"))
+            lines.append(("possible", f"at ε {level_text(self.epsilon, 10)}, with a loss of {lost}"))
         if self.refuted is not None:
             lines.append(("not possible", f"at ε {self.below:.10g}"))
         return lines

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dxopt.errors import CertificateError, SpecError
+from dxopt.numerics.number_syntax import level_text
 from dxopt.proofs.certify import gap
 from dxopt.results.claims import FORMAT, SweepFile, read_typed
 from dxopt.results.compared import FIGURES, Compared
@@ -213,7 +214,7 @@ class EpsilonSweep(Series):
             values = (rows[name].value if name in rows else None for name in others)
             table.append(
                 [
-                    f"{report.problem.epsilon:.8g}",
+                    level_text(report.problem.epsilon, 8),
                     cell(proof.value, digits),
                     cell(proof.bound, digits),
                     cell(proof.gap, ".1e"),

@@ -147,6 +147,10 @@ class Live:
         self._tasks[name].at(line)
         self._view.change(self._tasks[name])
 
+    def announce(self, name: str, line: str) -> None:
+        """Print a line about the task of a name that stays."""
+        self._view.print(f"{name}: {line}")
+
     def done(self, name: str, line: str, of_all: str, share: float) -> None:
         """Print the line by which a task ended; show for the whole `of_all`, such as "3 of 8", and that share."""
         if name in self._tasks:

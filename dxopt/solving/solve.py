@@ -150,7 +150,8 @@ def answer(problem: Problem, options: Options) -> Report:
                 continue
             best = found if best is None else _best_of_both(problem.objective.sign, best, found)
             proof = best.certificate
-            options.progress(f"proven: {proof.value:.8g}, bound {proof.bound:.8g}, gap {proof.gap:.1e}")
+            bound = f", bound {proof.bound:.8g}, gap {proof.gap:.1e}" if proof.gap < 1 else ""
+            options.progress(f"proven: {proof.value:.8g}{bound}")
             if _is_optimal(problem, best, options):
                 break
     if best is None:

@@ -64,6 +64,11 @@ class Task:
     beliefs: tuple[Beliefs, ...] = ()
     records: int | None = None
 
+    @property
+    def how(self) -> tuple[str, str, float | None]:
+        """Method, solver and spanner."""
+        return self.method, self.solver, self.spanner
+
     def located(self, error: SpecError) -> SpecError:
         """Return an error met while solving with the position of its key; as it is where the file cannot mend it."""
         field = error.field

@@ -11,7 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from dxopt.errors import Option, SpecError
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
-from dxopt.spec.build import load
+from dxopt.spec.build import Task, load
 from dxopt.spec.family import LISTED
 from dxopt.spec.fields import EditorSchema
 from dxopt.spec.sheet import Sheet
@@ -84,7 +84,7 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
     """
     if not isinstance(file, str | Path):
         raise SpecError("file", f"is of type {type(file).__name__}", "give the name of a YAML file")
-    problems = {problem.name: problem for problem in problems_asked(file)}
+    problems = {task.problem.name: task.problem for task in tasks_asked(file)}
     if name is None and len(problems) == 1:
         return next(iter(problems.values()))
     if name in problems:
@@ -94,8 +94,8 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
     raise SpecError("name", wrong, f"give one of {names}")
 
 
-def problems_asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
-    """Return the problems of a problem file in their order, for an explanation.
+def tasks_asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Task]:
+    """Return the tasks of a problem file in their order, for an explanation.
 
     An explanation with `levels` makes its own table over them, so that a family of levels, or a search for one, is
     replaced by one problem for each prior, at the first of them.
@@ -113,4 +113,4 @@ def problems_asked(file: str | Path, levels: Iterable[float] | None = None) -> l
         raise SpecError("epsilon", f"is searched for by {file}, and not known before", *fix)
     if levels is not None and (searches or len(tasks) > 1):
         tasks = load(file, AtLevels(tuple(levels)))
-    return [task.problem for task in tasks]
+    return tasks

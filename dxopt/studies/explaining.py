@@ -21,6 +21,7 @@ from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.reading import as_path, is_file, is_folder
+from dxopt.solving.sizes import size_text
 from dxopt.studies.sweeps import sweep
 from dxopt.words.result import Explanation
 
@@ -41,7 +42,8 @@ def explain(
     Parameters
     ----------
     found : Report, EpsilonSweep, Mechanism or Problem
-        Of a problem only what it asks for is told, as nothing is solved without `epsilons`.
+        Of a problem only what it asks for is told, and what solving it comes to, as nothing is solved without
+        `epsilons`.
     epsilons : k numbers, optional
         Levels per unit of distance: the explanation then has a table of what each of them costs. The problem is
         solved at each, as by `dx.sweep`.
@@ -129,7 +131,7 @@ def _default_explanation(
     problem = found if isinstance(found, Problem) else found.problem
     told = found.explanation if isinstance(found, Report) else explain_problem(problem)
     if epsilons is None:
-        return told
+        return replace(told, size=size_text(problem)) if isinstance(found, Problem) else told
     return replace(told, choices=_choices(sweep(problem, epsilons, **options).reports, values))
 
 

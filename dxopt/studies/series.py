@@ -15,6 +15,7 @@ from dxopt.errors import SpecError
 from dxopt.model.objective import WorstRegret
 from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import as_seconds
+from dxopt.numerics.number_syntax import level_text
 from dxopt.results.frontier import ProvenRange
 from dxopt.results.report import Report
 from dxopt.runtime.cluster import using
@@ -64,7 +65,9 @@ def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
         if progress is not None:
             budget = problem.objective.max_loss
             value = report.certificate.value
-            asked = f"max_loss {budget:.10g}" if math.isfinite(budget) else f"epsilon {problem.epsilon:.10g}"
+            asked = (
+                f"max_loss {budget:.10g}" if math.isfinite(budget) else f"epsilon {level_text(problem.epsilon, 10)}"
+            )
             progress(f"{asked}: {problem.objective.title} {value:.10g}")
         return report
 

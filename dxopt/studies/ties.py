@@ -12,6 +12,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.coerce import SHARE, as_number
+from dxopt.numerics.number_syntax import level_text
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.runtime.display import Lines, Shown
@@ -74,13 +75,19 @@ class Tie(Shown):
         return self.epsilon / self.below.problem.epsilon - 1
 
     def _summary(self) -> str:
-        return f"{self.method} costs as much at ε {self.epsilon:.6g}"
+        return f"{self.method} costs as much at ε {level_text(self.epsilon, 6)}"
 
     def _lines(self) -> Lines:
         unit = per(self.problem.space.unit)
         return [
-            ("given", f"{self.problem.objective.title} {self.value:.7g} at ε {self.problem.epsilon:.6g} {unit}"),
-            (self.method, f"{self.above.value:.7g} at ε {self.epsilon:.10g}, {100 * self.share:.3g} % of that"),
+            (
+                "given",
+                f"{self.problem.objective.title} {self.value:.7g} at ε {level_text(self.problem.epsilon, 6)} {unit}",
+            ),
+            (
+                self.method,
+                f"{self.above.value:.7g} at ε {level_text(self.epsilon, 10)}, {100 * self.share:.3g} % of that",
+            ),
             ("proven", f"it costs more at ε {self.below.problem.epsilon:.10g}"),
         ]
 

@@ -231,7 +231,7 @@ def check_privacy(result: Result) -> str:
             raise Broken(f"{violation_text(result, violated)} at epsilon {epsilon:.17g}")
         if not is_least(result.channel, levels):
             raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
-        return f"epsilon {epsilon:.10g} holds for {pairs} in {result.matrix.shape[1]:,} reports"
+        return f"epsilon {float(epsilon)!r} holds for {pairs} in {result.matrix.shape[1]:,} reports"
     if epsilon != result.epsilon:
         raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
     largest, violated = excess(result.channel, result.asked_levels, Fraction(delta))
@@ -239,7 +239,7 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{violation_text(result, violated)} by more than delta {delta:.17g}")
     if largest < Fraction(delta) - LEAST_DELTA:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
-    return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs}"
+    return f"epsilon {float(epsilon)!r} and delta {delta:.10g} hold for {pairs}"
 
 
 def claimed_levels(result: Result) -> tuple[float, float]:
@@ -408,4 +408,6 @@ def check_beliefs(result: Result) -> str:
     if not beliefs.is_least(sums, budgets):
         raise Broken(f"{result.source}: belief_level {claimed:.17g} is not the least")
     reports = result.matrix.shape[1]
-    return f"epsilon {claimed:.10g} holds for {len(pairs.first):,} ordered pairs of beliefs in {reports:,} reports"
+    return (
+        f"epsilon {float(claimed)!r} holds for {len(pairs.first):,} ordered pairs of beliefs in {reports:,} reports"
+    )

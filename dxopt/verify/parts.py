@@ -278,7 +278,7 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
         proven, _ = bound(part.result.asked, part.result.dual)
         if proven <= Fraction(most):
             raise Broken(f"{LEVEL}: at {below:.17g} no loss over {float(proven):.17g} is proven, but {most:.17g}")
-    possible = f"{most:.10g} is possible at {epsilon:.10g}" if report is not None else "no level was found"
+    possible = f"{most:.10g} is possible at {float(epsilon)!r}" if report is not None else "no level was found"
     return f"{possible}; impossible at {below:.10g}" if parts else possible
 
 

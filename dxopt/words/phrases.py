@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dxopt.numerics.number_syntax import at_most, factor, floor_of, texts_apart, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, floor_of, level_text, texts_apart, three_digits
 from dxopt.spaces.units import per, with_unit
 
 _LEAST_PERCENT, _RARE = 1e-4, 1e-6
@@ -66,6 +66,12 @@ def two_positions(radius: float, unit: str) -> str:
     return f"two positions within {with_unit(three_digits(radius), unit)} of each other"
 
 
+def two_secrets(noun: str, distance: float, unit: str) -> str:
+    """Return "two places 1 km apart", with the plural noun of secrets."""
+    apart = three_digits(distance)
+    return f"two {noun} {with_unit(apart, unit)} apart" if unit else f"two {noun} at distance {apart}"
+
+
 def one_report(exponent: float, between: str, unless: str = "") -> str:
     """Return the promise about one report: by which factor it changes the odds between two secrets at most."""
     return (
@@ -75,14 +81,27 @@ def one_report(exponent: float, between: str, unless: str = "") -> str:
 
 
 def histories(count: str, radius: float, unit: str) -> str:
-    """Return words for two histories of positions that are near to each other in each row."""
-    near = with_unit(three_digits(radius), unit)
+    """Return words for two histories of positions or secrets that are near to each other in each row."""
+    near = with_unit(three_digits(radius), unit) if unit else f"distance {three_digits(radius)}"
     return f"two histories of {count}, each within {near} of the other's,"
+
+
+def replaced_text(noun: str, level: str) -> str:
+    """Return what was done to secrets of a noun in the plural, at a level as text, and against whom."""
+    return (
+        f"{noun.capitalize()} were replaced at random, against everybody who sees a report, whatever else they know "
+        f"(metric differential privacy, {level})."
+    )
+
+
+def held_by(singular: str, radius: str, truth: str) -> str:
+    """Return within what radius, as text, 95 % of the reports of every secret lie."""
+    return f"Whatever the {singular}, 95 % of reports lie {radius} of {truth}."
 
 
 def level(epsilon: float, unit: str, delta: float = 0.0) -> str:
     """Return a level for a file: "epsilon 1.2 per km, delta 1e-06"."""
-    return f"epsilon {epsilon:.10g} {per(unit)}" + (f", delta {delta:.6g}" if delta else "")
+    return f"epsilon {level_text(epsilon, 10)} {per(unit)}" + (f", delta {delta:.6g}" if delta else "")
 
 
 def level_found(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dxopt.numerics.number_syntax import at_most, factor, floor_of, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, floor_of, level_text, three_digits
 from dxopt.spaces.units import per, with_unit
-from dxopt.words.phrases import amount_at_most, counted, histories, one_report, two_positions
+from dxopt.words.phrases import amount_at_most, counted, histories, one_report, two_positions, two_secrets
 
 _FAR = 1e3
 """A distance that is so many times the least one is left out."""
@@ -76,10 +76,7 @@ def pair(found: Promise) -> str:
     """Return words for the two secrets or positions that factors are about: "two places 1 km apart"."""
     if found.across is not None:
         return two_positions(found.apart, found.unit)
-    apart = three_digits(found.apart)
-    if found.unit:
-        return f"two {found.noun} {with_unit(apart, found.unit)} apart"
-    return f"two {found.noun} at distance {apart}"
+    return two_secrets(found.noun, found.apart, found.unit)
 
 
 def privacy_sentence(found: Promise) -> str:
@@ -111,13 +108,9 @@ def proven_level(found: Promise) -> str:
     """Return ε as it was proven and asked for: "ε proven 1.39 per km (asked 1.39)"."""
     where = per(found.unit)
     if found.epsilon is None or not found.proven:
-        return f"ε asked {three_digits(found.asked or 0.0)} {where}, nothing proven yet"
-    if found.asked is None:
-        return f"ε proven {at_most(found.epsilon)} {where}"
-    # what was asked for is written as it was given, also where it was proven
-    alike = at_most(found.epsilon) == at_most(found.asked)
-    proven = three_digits(found.asked) if alike else at_most(found.epsilon)
-    return f"ε proven {proven} {where} (asked {three_digits(found.asked)})"
+        return f"ε asked {level_text(found.asked or 0.0)} {where}, nothing proven yet"
+    asked = "" if found.asked is None else f" (asked {level_text(found.asked)})"
+    return f"ε proven {level_text(found.epsilon)} {where}{asked}"
 
 
 def several_reports(found: Promise, *, advice: bool = True) -> str:

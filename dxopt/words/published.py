@@ -8,13 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.numerics.number_syntax import digits_up, factor
+from dxopt.numerics.number_syntax import factor, level_text
 from dxopt.spaces.units import per, with_unit
 from dxopt.verify.files import is_file
-from dxopt.verify.published.sidecar import ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of
+from dxopt.verify.published.sidecar import BY_REPORT, ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of
 from dxopt.verify.verdict import Broken
 from dxopt.words.data_page import DataPage
-from dxopt.words.phrases import counted, histories, level, one_report, two_positions
+from dxopt.words.phrases import (
+    counted,
+    held_by,
+    histories,
+    level,
+    listed,
+    one_report,
+    replaced_text,
+    two_positions,
+    two_secrets,
+    within,
+)
+
+_COLUMNS = 12
+"""Columns that are named at most."""
 
 
 def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
@@ -24,17 +38,16 @@ def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
 
 def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     """Yield topics and sentences on each; a sentence is left out where the release did nothing of the kind."""
-    privacy, secret, near = said.privacy, said.secret, said.privacy.positions
-    unless = f", up to a probability of {privacy.delta:.6g}" if privacy.delta else ""
-    if near is not None:
-        once = one_report(privacy.epsilon * near.apart, two_positions(near.radius, privacy.unit), unless)
-        yield "positions", f"{once}; after n independent reports of one person it is that to the power n."
+    privacy, secret, unless = said.privacy, said.secret, _unless(said)
+    yield (
+        _near_noun(said),
+        f"{_between_two(said)}; after n independent reports of one person it is that to the power n.",
+    )
     unit = f" (in {privacy.unit})" if privacy.unit else ""
-    level_up = digits_up(privacy.epsilon, 10)
     yield (
         "one report",
-        f"For two secrets at distance d{unit} every report is at most exp({level_up:.10g} d) times as likely "
-        f"for one as for the other{unless}.",
+        f"For two secrets at distance d{unit} every report is at most exp({level_text(privacy.epsilon, 10)} d) times "
+        f"as likely for one as for the other{unless}.",
     )
     yield "several reports", "n independent reports of one person together cost n times as much: the levels add up."
     if person := said.draws.person or (said.budgets and said.budgets.person):
@@ -64,11 +77,16 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     if secret.outside == "nearest" and (text := _outside_text(said)):
         yield "outside", text
     if said.budgets is not None and said.budgets.over_budget == "drop":
-        but = ", except for rows outside the space" if secret.outside == "drop" else ""
+        but = ""
+        if secret.outside == "drop" or secret.unusable == "drop":
+            but = (
+                f", and on how many {said.rows.noun}s of a person were left out before, as above: these were neither "
+                "paid for nor counted"
+            )
         yield (
             "kept",
             f"Of each person the first {said.rows.noun}s were kept, in the order of the data, as many as the budget "
-            f"pays for. The number kept depends on person and ledger only{but}.",
+            f"pays for. Their number depends on how many a person has and on the ledger{but}.",
         )
     yield (
         "order",
@@ -85,6 +103,32 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
         "other columns",
         f"They were kept as they are; the guarantee is about the {secret.noun} alone, not about what they tell.",
     )
+
+
+def _unless(said: Sidecar) -> str:
+    """Return words for the probability with which a promise may not hold; "" where there is none."""
+    return f", up to a probability of {said.privacy.delta:.6g}" if said.privacy.delta else ""
+
+
+def _near_noun(said: Sidecar) -> str:
+    """Return the plural noun of what the factor is between: positions, or else values, labels or places."""
+    if said.privacy.near.between == "secrets" and said.secret.noun == "position":
+        return "places"
+    return f"{said.secret.noun}s"
+
+
+def _is_exact(said: Sidecar) -> bool:
+    """Return True if nothing but secrets themselves was taken for a secret."""
+    return said.secret.within == 0 and said.secret.outside != "nearest"
+
+
+def _between_two(said: Sidecar) -> str:
+    """Return by which factor one report changes the odds between two near positions or secrets at most."""
+    near, unit, noun = said.privacy.near, said.privacy.unit, _near_noun(said)
+    if noun == "values" and not _is_exact(said):
+        noun = "values of the space"
+    two = two_positions(near.radius, unit) if noun == "positions" else two_secrets(noun, near.radius, unit)
+    return one_report(said.privacy.epsilon * near.apart, two, _unless(said))
 
 
 def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
@@ -115,9 +159,8 @@ def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
 
 def _budget_text(said: Sidecar, paid: Paid) -> str:
     """Return what each person's budget is, and the factor for all the rows that it pays for together."""
-    epsilon, near = said.privacy.epsilon, said.privacy.positions
-    unit = per(said.privacy.unit)
-    cost = f"epsilon {epsilon:.10g} {unit}"
+    epsilon, near, unit = said.privacy.epsilon, said.privacy.near, per(said.privacy.unit)
+    cost = level(epsilon, said.privacy.unit)
     if paid.default is None or paid.default_rows is None:
         text = f"Each row was paid for, with {cost}, from the budget that was set for its person."
         return f"{text}{_period_text(paid, unit)}"
@@ -126,14 +169,12 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
         f"epsilon {paid.default:.10g} {unit} in all, which pays for {counted(paid.default_rows, 'such rows')}."
         f"{_period_text(paid, unit)}"
     )
-    if near is None or said.draws.keyed:
+    if said.draws.keyed:
         return text
     rows, whole = (factor(spent * near.apart) for spent in (paid.default_rows * epsilon, paid.default))
     more = "" if rows == whole else f"; the whole budget: at most {whole}"
-    return (
-        f"{text} Together they change the odds between {histories('such positions', near.radius, said.privacy.unit)} "
-        f"by a factor of at most {rows}{more}."
-    )
+    two = histories(f"such {_near_noun(said)}", near.radius, said.privacy.unit)
+    return f"{text} Together they change the odds between {two} by a factor of at most {rows}{more}."
 
 
 def _period_text(paid: Paid, unit: str) -> str:
@@ -154,8 +195,8 @@ def _furthest_text(said: Sidecar) -> str:
 
 def _between_secrets(said: Sidecar) -> str:
     """Return between which places or values the guarantee holds, and what it means for others near them."""
-    secret, near = said.secret, said.privacy.positions
-    exact = secret.within == 0 and secret.outside != "nearest"
+    secret, near = said.secret, said.privacy.near
+    exact = _is_exact(said)
     away = (
         "however far away that is" if secret.outside == "nearest" else f"which is up to {_furthest_text(said)} away"
     )
@@ -168,7 +209,7 @@ def _between_secrets(said: Sidecar) -> str:
             "are not told apart at all, others as their nearest ones are, however close they are."
         )
     stands = "each for the one where it is" if exact else f"each for the nearest, {away}"
-    counts = "" if near is None else "; the factor between two positions counts that"
+    counts = "; the factor between two positions counts that" if near.between == "positions" else ""
     return (
         f"The guarantee is between secrets, the places that positions stand for: {stands}. Positions with the same "
         "secret are not told apart at all, and two positions on either side of a border between secrets are told "
@@ -182,7 +223,7 @@ def _outside_text(said: Sidecar) -> str:
     missing = []
     if said.radius is not None:
         missing.append(f"the radii hold about their secret, not about the {secret.noun} itself")
-    if said.privacy.positions is not None:
+    if said.privacy.near.between == "positions":
         missing.append(f"the factor between {secret.noun}s does not hold")
     if secret.noun == "label" or not missing:
         return ""
@@ -203,6 +244,22 @@ def generalization(noun: str, reports: int, *, radii: bool, epsilon: float, delt
     return f"Coordinates moved at random{held} {how}"
 
 
+def _how_far_off(said: Sidecar) -> str:
+    """Return within what radius reports lie, by the sidecar, and which column has the radius of each of them."""
+    radius, noun = said.radius, said.secret.noun
+    if radius is None:
+        return "How far reports are off is not stated."
+    truth = f"the true {noun}"
+    far = "beyond any distance" if radius.worst is None else within(radius.worst, radius.unit)
+    about = [name for name in radius.columns if name in BY_REPORT]
+    each = "".join(
+        f" Column {name!r} has for each report the radius that holds {truth} with {100 * SHARE:.0f} %, "
+        f"under the prior that the sidecar calls {said.prior.name!r}."
+        for name in about
+    )
+    return f"{held_by(noun, far, truth)}{each}"
+
+
 def unpaid(paid: Paid | None) -> str | None:
     """Return how many rows were left out for want of budget; None without budgets, or where such data is refused."""
     if paid is None or paid.over_budget != "drop":
@@ -210,20 +267,51 @@ def unpaid(paid: Paid | None) -> str | None:
     return f"{counted(paid.rows_left_out, 'rows')} of {counted(paid.persons_left_out, 'persons')}"
 
 
+def pays_for(said: Sidecar) -> str:
+    """Return how many rows the budget of each person pays for, in all and in each period; "" without budgets."""
+    paid = said.budgets
+    if paid is None:
+        return ""
+    noun = "different secrets" if said.draws.keyed else "rows"
+    told = [] if paid.default_rows is None else [f"{counted(paid.default_rows, noun)} of a person in all"]
+    if (limit := paid.in_period) is not None and limit.rows is not None:
+        told.append(f"{counted(limit.rows, noun)} in each {limit.period}")
+    return ", ".join(told)
+
+
+def left_out(said: Sidecar) -> str:
+    """Return how many rows were left out for which reason, but for want of budget; "" where none was."""
+    rows = said.rows
+    outside = 0 if said.secret.outside == "nearest" else rows.outside
+    why = {"outside of the space": outside, "unusable": rows.unusable}
+    return ", ".join(f"{many:,} {reason}" for reason, many in why.items() if many) if rows.dropped else ""
+
+
 @dataclass(frozen=True)
 class PublishedFile:
     """Promises of a published file by its sidecar: topics, each with a sentence or two; none is proven."""
 
     file: Path
-    sentences: tuple[tuple[str, str], ...]
+    said: Sidecar
+
+    @property
+    def sentences(self) -> tuple[tuple[str, str], ...]:
+        """Topics, each with a sentence or two."""
+        return sentences(self.said)
 
     @property
     def data_page(self) -> DataPage:
         """Three sentences for the page on which the file is offered."""
-        told = dict(self.sentences)
-        protected = " ".join(told[topic] for topic in ("one report", "positions") if topic in told)
-        costs = [told["several reports"], *(told[topic] for topic in ("budget", "key shows") if topic in told)]
-        return DataPage(protected, told.get("radii", "How far reports are off is not stated."), " ".join(costs))
+        said, told = self.said, dict(self.sentences)
+        noun, privacy = f"{said.secret.noun}s", said.privacy
+        done = replaced_text(noun, level(privacy.epsilon, privacy.unit, privacy.delta))
+        protected = [done, f"{_between_two(said)}.", *(told[topic] for topic in ("outside",) if topic in told)]
+        if said.columns.kept:
+            names = listed([*map(repr, said.columns.kept)], _COLUMNS)
+            protected.append(f"Kept as they are, and not protected: {names}.")
+        cost = "n independent reports of one person cost n times as much, and the factor is taken to the power n."
+        costs = [cost, *(told[topic] for topic in ("persons", "budget", "key shows") if topic in told)]
+        return DataPage(" ".join(protected), _how_far_off(said), " ".join(costs))
 
     def content(self) -> dict[str, Any]:
         """Return the sentences, for JSON."""
@@ -243,6 +331,6 @@ def published(path: Path) -> PublishedFile:
     """Return the promises of a file that `dx.apply` wrote, by its path or its sidecar's; SpecError if damaged."""
     beside = path if path.name.endswith(ENDING) else sidecar_of(path)
     try:
-        return PublishedFile(path, sentences(read_sidecar(beside)))
+        return PublishedFile(path, read_sidecar(beside))
     except Broken as error:
         raise SpecError("sidecar", f"is none: {error}", "take the one that dxopt apply wrote") from None

@@ -11,7 +11,7 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import WorstRegret, losses_of
 from dxopt.model.prior_sets import Hull
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import at_most, factor, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, level_text, three_digits
 from dxopt.proofs.certify import Certificate
 from dxopt.runtime.progress import duration
 from dxopt.spaces.units import per
@@ -40,7 +40,7 @@ def question_text(problem: Problem, noun: str) -> str:
 
 def gap_text(gap: float) -> str:
     """Return how much better another mechanism may be, by the gap of the one found."""
-    return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound yet"
+    return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound"
 
 
 def table_to_be_made(seconds: float) -> str:
@@ -57,7 +57,8 @@ def proven_text(problem: Problem, proof: Certificate) -> str:
     """Return the ε and δ that are proven between secrets, with ten digits, beside those asked for."""
     if not problem.private:
         return "not asked for" if problem.beliefs is None else "for pairs of beliefs alone, see there"
-    level = f"ε proven {proof.epsilon:.10g} {per(problem.space.unit)} (asked {problem.epsilon:.10g})"
+    proven, asked = (level_text(epsilon, 10) for epsilon in (proof.epsilon, problem.epsilon))
+    level = f"ε proven {proven} {per(problem.space.unit)} (asked {asked})"
     return level + (f", δ proven {proof.delta:.6g} (asked {problem.delta:.6g})" if problem.delta else "")
 
 
@@ -92,7 +93,7 @@ def belief_lines(problem: Problem, proof: Certificate) -> Lines:
     pairs = problem.beliefs
     if pairs is None or proof.belief_level is None:
         return []
-    level = f"ε proven {proof.belief_level:.10g} (asked {pairs.level:.10g})"
+    level = f"ε proven {level_text(proof.belief_level, 10)} (asked {level_text(pairs.level, 10)})"
     lines = [("beliefs", f"{level}, {len(pairs):,} ordered pairs: {pairs.described()}")]
     if pairs.left_out:
         lines.append(("not in beliefs", f"{len(pairs.left_out):,} left out, as {pairs.left_out[0]}"))
@@ -115,8 +116,8 @@ def promise_of_beliefs(problem: Problem, proof: Certificate) -> str:
     alone = "" if problem.private else " Nothing is promised against anybody who believes something else."
     return (
         f"Nobody who holds one of these beliefs can change the odds between the two sides of a pair by more than "
-        f"{by}, whatever is reported. Proven for {len(pairs):,} ordered pairs with ε = {level:.10g}, of "
-        f"{pairs.level:.10g} allowed: {some}.{out}{alone}"
+        f"{by}, whatever is reported. Proven for {len(pairs):,} ordered pairs with ε = {level_text(level, 10)}, of "
+        f"{level_text(pairs.level, 10)} allowed: {some}.{out}{alone}"
     )
 
 

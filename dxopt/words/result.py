@@ -10,7 +10,7 @@ from typing import Any
 from dxopt.analysis.radii import several as radii_of_several
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
-from dxopt.numerics.number_syntax import at_most, factor, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, level_text, three_digits
 from dxopt.proofs.certify import LEAST_VALUE
 from dxopt.runtime.display import Shown, as_html, as_html_table
 from dxopt.spaces.geo.reach import across
@@ -21,7 +21,9 @@ from dxopt.words.phrases import (
     aligned,
     amount,
     amount_at_most,
+    held_by,
     listed,
+    replaced_text,
     share,
     singular_of,
     within,
@@ -101,6 +103,8 @@ class Explanation(Shown, Promise):
         The set of priors; "" where there is none.
     next_best, next_excess : str and float, or None
         Of the private mechanisms that it was compared with the best one, and how much more that costs, relative.
+    size : str
+        Numbers of secrets and outputs of a problem that is not solved yet, and what a large solve comes to.
     choices : tuple of Explanation
         The same at other ε, where that was asked for.
     space : MetricSpace or None
@@ -160,6 +164,7 @@ class Explanation(Shown, Promise):
     next_best: str | None = None
     next_excess: float | None = None
     where: Mapping[str, str] = field(default_factory=dict)
+    size: str = ""
     choices: tuple[Explanation, ...] = ()
     space: MetricSpace | None = None
 
@@ -190,10 +195,7 @@ class Explanation(Shown, Promise):
         accuracy = "How far reports are off is not known yet." if self.value is None else value_sentence(self)
         if self.epsilon is None or self.unproven:
             return DataPage(privacy_sentence(self), f"{accuracy}{radius}", "No number of reports is covered.")
-        protected = (
-            f"{self.noun.capitalize()} were replaced at random, against everybody who sees a report, whatever else "
-            f"they know (metric differential privacy, {proven_level(self)}). {privacy_sentence(self)}"
-        )
+        protected = f"{replaced_text(self.noun, proven_level(self))} {privacy_sentence(self)}"
         return DataPage(protected, f"{accuracy}{radius}", several_reports(self, advice=False))
 
     def told_at(self, distance: float) -> Explanation:
@@ -287,6 +289,8 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
         yield "prior 0", prior_zero(found)
     if found.never:
         yield "never reported", never_reported(found, found.never)
+    if found.size:
+        yield "size", f"{found.size}."
     # without an extent of the places (`across`), what holds between positions is said in words alone
     if found.places and found.across is None and private:
         yield "positions", across_borders(found)
@@ -302,6 +306,8 @@ def value_sentence(found: Explanation) -> str:
     if found.value is None or found.bound is None:
         return f"{text}."
     if not found.optimal:
+        if not found.bound:  # nothing below 0 is said of a loss
+            return f"{text}."
         past = "above" if found.title == "adversary's error" else "below"
         return f"{text}; no mechanism with this privacy gets {past} {amount(found.bound, found.value_unit)}."
     apart, size = abs(found.value - found.bound), abs(found.value)
@@ -375,7 +381,7 @@ def radius_sentence(found: Explanation, worst: float) -> str:
     if found.few:
         return f"For {_name_secret(found, found.radius_at)} alone, 95 % of reports lie {far} of {truth}."
     if found.radius is None:
-        return f"Whatever the {singular_of(found.noun)}, 95 % of reports lie {far} of {truth}."
+        return held_by(singular_of(found.noun), far, truth)
     text = f"95 % of reports lie {within(found.radius, found.unit)} of {truth}"
     if found.half is not None:
         close = within(found.half, found.unit)
@@ -461,5 +467,5 @@ def table_of(found: Explanation) -> Sequence[Sequence[str]]:
         at_once = [getattr(choice, name) for name in several]
         told += ["" if number is None else at_most(number) for number in at_once]
         # without the remark that `factor` adds to large ones
-        rows.append([f"{three_digits(asked)}{mark}", factor(asked * found.between).split(" ")[0], *told])
+        rows.append([f"{level_text(asked)}{mark}", factor(asked * found.between).split(" ")[0], *told])
     return [head, *rows]

@@ -145,3 +145,39 @@ def test_bad_input_is_one_line_and_makes_no_file(ledger: Path, message: str, mon
     assert done.stdout == "" and len(done.stderr.splitlines()) == 1
     assert re.match(message, done.stderr), done.stderr
     assert [file.name for file in ledger.parent.iterdir()] == ["budget.sqlite"]
+
+
+@pytest.mark.parametrize("epsilon", ["ln(4)", 0.6192867, 0.1])
+def test_the_level_of_a_result_pays_for_as_many_reports(epsilon: float | str, tmp_path: Path) -> None:
+    """Also as it is printed: what is rounded is rounded up."""
+    report = dx.solve(dx.Problem(dx.line(5, unit="beds"), epsilon=epsilon, prior="uniform"))
+    folder = report.save(tmp_path / "results" / "beds")
+    table = report.make_table()
+    exact = Fraction(table.epsilon)
+    printed = re.search(r"ε proven (\S+) per bed \(asked (\S+)\)", str(report))
+    assert printed is not None
+    for number, amount in enumerate((folder, table.save(tmp_path / "beds.dxt"), *printed.groups())):
+        file = tmp_path / f"{number}.sqlite"
+        assert call(file, "--set", f"3x{amount}", "--unit", "per bed").exit_code == 0
+        with dx.Budgets.open(file) as budgets:
+            assert budgets.default is not None and budgets.default // exact >= 3
+            assert number > 1 or budgets.default == 3 * exact
+    assert call(tmp_path / "day.sqlite", "--set", folder).exit_code == 0
+    assert call(tmp_path / "day.sqlite", "--set", f"2x{folder}", "--per", "day").exit_code == 0
+    with dx.Budgets.open(tmp_path / "day.sqlite") as budgets:
+        assert budgets.unit == "per bed" and budgets.default == exact
+        assert budgets.per is not None and budgets.per.epsilon == 2 * exact
+
+
+def test_the_delta_and_the_unit_of_a_result_are_taken(tmp_path: Path) -> None:
+    problem = dx.Problem(dx.line(3, unit="beds"), epsilon=0.5, delta=1e-3, prior="uniform")
+    folder = dx.solve(problem).save(tmp_path / "beds")
+    table = dx.load(folder).make_table()
+    assert call(tmp_path / "b.sqlite", "--set", f"4x{folder}").exit_code == 0
+    assert call(tmp_path / "c.sqlite", "--set", f"4x{folder}", "--delta", "0.5").exit_code == 0
+    for file, delta in (("b", 4 * Fraction(table.delta)), ("c", Fraction(0.5))):
+        with dx.Budgets.open(tmp_path / f"{file}.sqlite") as budgets:
+            assert (budgets.default_delta, budgets.unit) == (delta, "per bed")
+    refused = call(tmp_path / "d.sqlite", "--set", f"4x{folder}", "--unit", KM)
+    assert refused.exit_code == 2 and refused.stderr.startswith("unit: ")
+    assert not (tmp_path / "d.sqlite").exists()

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.numerics.number_syntax import at_most
+from dxopt.solving import sizes
+from dxopt.solving.routes import expected
 from dxopt.studies import sweeps
+from dxopt.words.published import published
 
 FILE = """name: counts
 space: {kind: line, size: 5, unit: people}
@@ -37,7 +41,7 @@ def test_results_and_files(file: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout.count("two values 1 person apart by more than a factor of 2") == 2
     assert done.stdout.count("ε per person  factor at 1 person") == 2
-    assert "nothing proven yet" in done.stdout and "ε proven 0.693 per person (asked 0.693)" in done.stdout
+    assert "nothing proven yet" in done.stdout and "ε proven 0.694 per person (asked 0.694)" in done.stdout
 
 
 def test_a_file_with_several_problems(tmp_path: Path) -> None:
@@ -139,3 +143,59 @@ def test_a_data_page_has_three_paragraphs_of_the_same_numbers(tmp_path: Path) ->
     assert told["expected loss"] in page.accuracy
     assert told["several reports"].startswith(page.repeated)
     assert CliRunner().invoke(app, ["explain", str(folder), "--data-page", "pdf"]).exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--distance", "--reports", "--values", "--epsilon"])
+def test_a_published_file_names_the_options_that_it_takes(option: str, tmp_path: Path) -> None:
+    data, public = tmp_path / "data.csv", tmp_path / "public.csv"
+    data.write_text("beds\n1\n", encoding="utf-8")
+    dx.apply(dx.classic.geometric(dx.line(5), epsilon=0.5), data, public, column="beds")
+    done = CliRunner().invoke(app, ["explain", str(public), "--data-page", "markdown", option, "5"])
+    assert done.exit_code == 2 and done.stdout == ""
+    assert done.stderr.startswith(f"{option.strip('-')}: ") and "--data-page and --json" in done.stderr
+
+
+def test_the_size_of_a_problem_is_told_before_it_is_solved(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large one explain and solve say the same; of a mechanism by name, for which nothing is searched, less."""
+    assert "size: 5 secrets, 5 outputs.\n" in CliRunner().invoke(app, ["explain", str(file)]).stdout
+    town, named = tmp_path / "town.yaml", tmp_path / "named.yaml"
+    points = (
+        "space: {kind: points, file: points.csv, columns: [x, y], metric: euclidean}\nepsilon: 1\nprior: uniform\n"
+    )
+    (tmp_path / "points.csv").write_text("x,y\n0,0\n1,0\n0,2\n", encoding="utf-8")
+    town.write_text(f"name: town\n{points}", encoding="utf-8")
+    named.write_text(f"name: named\n{points}method: exponential\n", encoding="utf-8")
+    monkeypatch.setattr(sizes, "LARGE", 0.0)
+    monkeypatch.setattr(expected, "LARGE", 0.0)
+    monkeypatch.chdir(tmp_path)
+    told = dict(dx.explain(dx.read(town)).sentences)["size"]
+    assert re.match(r"3 secrets, 3 outputs, 6 pairs: about .* GB of memory, .* MB on disk, a table .* a stop", told)
+    assert f"size: {told}" in CliRunner().invoke(app, ["explain", str(town)]).stdout
+    assert "size: 3 secrets, 3 outputs.\n" in CliRunner().invoke(app, ["explain", str(named)]).stdout
+    announced = [CliRunner().invoke(app, ["solve", str(one)]).stderr for one in (town, named)]
+    assert f"town: {told}" in announced[0].replace("\n", ".\n") and "pairs" not in announced[1]
+
+
+def test_a_data_page_of_a_published_file_has_what_was_asked_for(tmp_path: Path) -> None:
+    """The radius and factor asked for, how far off, what was kept, and the budgets: those of the sidecar."""
+    beds = dx.line(21, unit="beds")
+    report = dx.solve(dx.Problem(beds, epsilon=dx.geo.level("ln(4)", 5), prior="uniform"))
+    data, ledger = tmp_path / "data.csv", tmp_path / "ledger.sqlite"
+    data.write_text("ward,day,beds\na,2026-01-01,3\na,2026-01-02,4\n", encoding="utf-8")
+    table = report.make_table()
+    with dx.Budgets.open(ledger, create=True, unit="per bed", default=7 * Fraction(table.epsilon)) as budgets:
+        budgets.set_per("month", 3 * Fraction(table.epsilon))
+        done = dx.apply(
+            report, data, tmp_path / "public.csv", column="beds", within=0, person="ward", time="day", ledger=budgets
+        )
+    near, radius = done.record.privacy.near, done.record.radius
+    assert (near.between, near.radius, near.apart) == ("secrets", 5, 5) and near.factor == pytest.approx(4)
+    assert "pays for: 7 rows of a person in all, 3 rows in each month" in str(done)
+    page = published(done.output).data_page
+    assert "two values 5 beds apart by more than a factor of 4." in page.protected
+    assert "'ward', 'day'" in page.protected
+    assert radius is not None and f"within {radius.worst:g} beds of" in page.accuracy
+    assert "'uncertainty'" in page.accuracy
+    assert "pays for 7 such rows" in page.repeated and "In each month" in page.repeated

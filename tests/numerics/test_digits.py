@@ -37,14 +37,14 @@ def test_as_many_digits_as_tell_them_apart(low: float, high: float, texts: tuple
         (1.386, math.log(4), ("1.38", "1.39")),
         (0.37412, 0.37443, ("0.3741", "0.3745")),
         (0.0, 0.5, ("0", "0.5")),
-        (99.95, 100.2, ("99", "101")),
-        (1234.5, 1240.0, ("1,230", "1,240")),
+        (99.95, 100.2, ("99.9", "101")),
+        (1234.5, 1240.0, ("1230", "1240")),
         (5.0, 5.0000001, ("5", "5.0000001")),
     ],
 )
 def test_what_is_proven_on_both_sides_is_told_apart(low: float, high: float, texts: tuple[str, str]) -> None:
     assert texts_apart(low, high) == texts
-    down, up = (float(text.replace(",", "")) for text in texts)
+    down, up = (float(text) for text in texts)
     assert down <= low < high <= up
 
 

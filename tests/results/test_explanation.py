@@ -326,3 +326,10 @@ def test_numbers_are_never_flattered() -> None:
         "infinite",
         "1,000",
     ]
+
+
+def test_a_bound_that_nobody_looked_for_is_not_told() -> None:
+    report = dx.solve(dx.Problem(dx.line(5), epsilon=0.5, prior="uniform"), method="exponential")
+    found = report.explanation
+    assert found.bound == 0 and "no mechanism" not in dict(found.sentences)["expected loss"]
+    assert "no mechanism" in dict(replace(found, bound=0.1).sentences)["expected loss"]

@@ -252,7 +252,7 @@ def _promised(**numbers: float) -> Callable[[Path, dict[str, Any]], None]:
     """Better numbers."""
 
     def change(file: Path, said: dict[str, Any]) -> None:
-        said["privacy"]["positions"] |= numbers
+        said["privacy"]["near"] |= numbers
 
     return change
 
@@ -270,7 +270,7 @@ def _nearer(file: Path, said: dict[str, Any]) -> None:
     ("change", "name", "words"),
     [
         (_promised(factor=2.0), "promise", "^the sidecar promises a factor of 2.0 .* proves no less than 5.31"),
-        (_promised(apart=0.1), "promise", r"privacy.positions.apart 0.1: .* within 1 may be 2.07995\d+ apart$"),
+        (_promised(apart=0.1), "promise", r"privacy.near.apart 0.1: .* within 1 may be 2.07995\d+ apart$"),
         (_promised(radius=5.0), "promise", r"within 5 may be \d\.\d+ apart$"),
         (_nearer, "promise", r"says secret.within 0.1, the space gives 1.0400\d+$"),
         (_said("secret", "within_unit", "m"), "promise", "within_unit 'm', the space gives 'km'$"),
@@ -315,7 +315,7 @@ def test_a_smaller_radius_about_a_report_is_refused(tmp_path: Path) -> None:
 def test_less_may_be_promised(tmp_path: Path) -> None:
     file, table = moved(tmp_path)
     said = said_of(file)
-    said["privacy"]["positions"]["factor"] = 6.0
+    said["privacy"]["near"]["factor"] = 6.0
     say(file, said)
     assert verify_published(file, table).exit_code == 0
 
@@ -419,8 +419,11 @@ NO_CLAIMS = {
     *("output.name", "budgets.default"),
 }
 """What a sidecar says and nobody proves: `verify` lists it, or what rests on it, as not proven again."""
-WEAKER = {("radius.worst", "more"), ("columns.made", "less"), ("budgets.default_rows", "less")}
-"""A larger radius; a column that is said to be kept; a budget up to its rounding."""
+WEAKER = {
+    *(("radius.worst", "more"), ("columns.made", "less"), ("budgets.default_rows", "less")),
+    *(("privacy.near.factor", "more"), ("privacy.near.apart", "more"), ("privacy.near.radius", "less")),
+}
+"""A larger radius; a column that is said to be kept; a budget up to its rounding; a weaker promise."""
 
 
 def leaves(content: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,8 +63,8 @@ MADE: dict[str, Callable[[Path, Path], dx.IntegerTable]] = {
 }
 GIVEN = (
     (r"version|prior\.name|output\.name|command.*|draws\..*", ".*", "names, versions, keys and the command"),
-    (r"privacy\.positions\.radius", "half|a little .*|0|one less", "no larger factor follows"),
-    (r"privacy\.positions\.(apart|factor)", "twice|a little more|one more", "a weaker promise"),
+    (r"privacy\.near\.radius", "half|a little .*|0|one less", "no larger factor follows"),
+    (r"privacy\.near\.(apart|factor)", "twice|a little more|one more", "a weaker promise"),
     (r"secret\.within(_from_space)?", ".*", "what was given is listed as given"),
     (r"radius\.worst", "twice|a little (more|less)|one more|null", "it still holds as much"),
     (r"radius", "null", "radii that are not said claim nothing"),
@@ -150,8 +151,27 @@ def test_positions_are_not_without_their_factor(metric: str, within: float | Non
     dx.apply(table, tmp_path / "data.csv", out, **_POINTS, within=within, outside="nearest")
     saved = table.save(tmp_path / "table.dxt")
     assert verify_published(out, saved).of("promise").status is not Outcome.FAILS
-    _change(tmp_path / "out.csv.dxopt.json", "privacy", positions=None)
+    side = tmp_path / "out.csv.dxopt.json"
+    near = json.loads(side.read_text(encoding="utf-8"))["privacy"]["near"]
+    assert near["between"] == "positions"
+    factor = math.exp(table.epsilon * near["radius"])
+    _change(side, "privacy", near={**near, "between": "secrets", "apart": near["radius"], "factor": factor})
     assert verify_published(out, saved).of("promise").status is Outcome.FAILS
+
+
+@pytest.mark.parametrize(
+    "change", [{"between": "positions"}, {"factor": 1.0}, {"apart": 0.5}, {"radius": 2.0}, {"radius": -1.0}]
+)
+def test_between_values_no_more_is_promised_than_holds(change: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    table = MADE["counts"](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")
+    side = tmp_path / "out.csv.dxopt.json"
+    near = json.loads(side.read_text(encoding="utf-8"))["privacy"]["near"]
+    assert (near["between"], near["radius"], near["apart"]) == ("secrets", 1.0, 1.0)
+    assert near["factor"] == math.exp(counts().epsilon)
+    assert verify_published(out, table).exit_code == 0
+    _change(side, "privacy", near=near | change)
+    assert verify_published(out, table).of("promise").status is Outcome.FAILS
 
 
 def test_no_unknown_field_of_a_sidecar_passes(tmp_path: Path) -> None:

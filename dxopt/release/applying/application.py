@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dxopt.errors import SpecError, required
 from dxopt.model.mechanism import Mechanism
+from dxopt.model.privacy import privacy_text
 from dxopt.numerics.number_syntax import digits_up
 from dxopt.release.applying.column_mapping import Where
 from dxopt.release.applying.files import apply_to_file, held, opened, require_no_csv
@@ -23,9 +24,10 @@ from dxopt.runtime.csv_text import Dialect
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.progress import Shares, showing
 from dxopt.runtime.reading import as_path
-from dxopt.spaces.units import per, with_unit
+from dxopt.spaces.units import with_unit
 from dxopt.verify.published.sidecar import Sidecar, sidecar_of
-from dxopt.words.published import sentences, unpaid
+from dxopt.words.phrases import level
+from dxopt.words.published import left_out, pays_for, sentences, unpaid
 
 if TYPE_CHECKING:
     from dxopt.release.budgets.budgets import Budgets
@@ -92,7 +94,7 @@ class Applied(Shown):
     >>> done = dx.apply(table, "beds.csv", "public.csv", column="beds", within=0)
     >>> print(done.output, done.record.rows.out, done.dropped)
     public.csv 2 []
-    >>> print(done.sentences[0][1])
+    >>> print(dict(done.sentences)["one report"])
     For two secrets at distance d every report is at most exp(0.5 d) times as likely for one as for the other.
     """
 
@@ -118,18 +120,20 @@ class Applied(Shown):
 
     def __str__(self) -> str:
         rows, privacy = self.record.rows, self.record.privacy
-        level = f"epsilon {privacy.epsilon:.10g} {per(privacy.unit)}"
-        lines = [f"{self.output}: {rows.out:,} of {rows.given:,} rows, {level} each"]
+        cost = level(privacy.epsilon, privacy.unit)
+        lines = [f"{self.output}: {rows.out:,} of {rows.given:,} rows, {cost} each"]
         if many := len(rows.dropped):
             shown = ", ".join(f"{line:,}" for line in rows.dropped[:_SHOWN])
             more = f", … and {many - _SHOWN:,} more in {self.sidecar.name}" if many > _SHOWN else ""
-            lines.append(f"left out: {many:,} ({rows.noun}s {shown}{more})")
-        elif rows.outside:
+            lines.append(f"left out: {left_out(self.record)} ({rows.noun}s {shown}{more})")
+        if rows.outside and self.record.secret.outside == "nearest":
             lines.append(f"outside of the space, taken for the nearest secret: {rows.outside:,}")
         if self.moved.values:
             lines.append(f"values that are no secrets: {self._moved()}")
         if (left := unpaid(self.record.budgets)) is not None:
             lines.append(f"left out for want of budget: {left}")
+        if enough := pays_for(self.record):
+            lines.append(f"the budget pays for: {enough}")
         return "\n".join([*lines, f"what was done: {self.sidecar}"])
 
     def _moved(self) -> str:
@@ -142,15 +146,16 @@ class Applied(Shown):
 
     def _lines(self) -> Lines:
         rows, privacy = self.record.rows, self.record.privacy
-        left = unpaid(self.record.budgets)
+        left, enough = unpaid(self.record.budgets), pays_for(self.record)
         return [
             ("written to", str(self.output)),
             ("rows", f"{rows.out:,} of {rows.given:,}"),
-            ("left out", f"{len(self.dropped):,}"),
+            ("left out", left_out(self.record) or "0"),
             *([] if left is None else [("left out for want of budget", left)]),
+            *([("the budget pays for", enough)] if enough else []),
             ("outside of the space", f"{rows.outside:,}"),
             *([("values that are no secrets", self._moved())] if self.moved.values else []),
-            ("privacy of a row", f"ε {privacy.epsilon:.3g} {per(privacy.unit)}"),
+            ("privacy of a row", privacy_text(privacy.epsilon, privacy.delta, privacy.unit)),
             ("what was done", str(self.sidecar)),
         ]
 

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import compress
 from pathlib import Path
 from secrets import token_hex
@@ -38,7 +37,6 @@ from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, no_such_column, require_header
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import read_json
-from dxopt.spaces.units import per
 from dxopt.words.published import generalization
 
 if TYPE_CHECKING:
@@ -214,8 +212,7 @@ class Plan:
     @property
     def cost(self) -> Level:
         """The level of a row, and its unit."""
-        unit = per(self.table.space.unit) if self.table.space.unit else "per unit"
-        return Level(Fraction(self.table.epsilon), Fraction(self.table.delta), unit)
+        return Level.of(self.table, self.table.space.unit)
 
     def unnamed(self, names: Sequence[str], hidden: Sequence[str]) -> list[str]:
         """Return the columns of the data that are kept without being named."""

@@ -85,19 +85,17 @@ def sidecar(
     )
 
 
-def _near(plan: Plan) -> Near | None:
-    """Return the factor e^{εd} for two positions on the Earth within the radius asked for, or a round one.
+def _near(plan: Plan) -> Near:
+    """Return the factor e^{εd} for two positions or secrets within the radius asked for, or a round one.
 
-    d is the distance that their secrets may have. None for other data, and where no such distance is known.
+    d is the distance that the secrets of two positions on the Earth may have, where that is known, else the radius.
     """
     space = plan.table.space
-    if plan.where.kind != "earth":
-        return None
     radius = spread_of(space).telling if plan.radius is None else plan.radius
-    apart = across(space, radius, plan.snapper.within)
-    if apart is None:
-        return None
-    return Near(radius, apart, math.exp(min(plan.table.epsilon * apart, _LARGEST)))
+    far = across(space, radius, plan.snapper.within) if plan.where.kind == "earth" else None
+    apart = radius if far is None else far
+    factor = math.exp(min(plan.table.epsilon * apart, _LARGEST))
+    return Near("secrets" if far is None else "positions", radius, apart, factor)
 
 
 def _radius(plan: Plan, layout: Layout) -> Radius | None:

@@ -7,12 +7,28 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.numerics.exact_rational import as_text
 from dxopt.release.budgets.accounts import Account, sufficient_text, texts_of_shortfall
 from dxopt.release.budgets.balances import accounts_in, default_of, find, per_period, setting
 from dxopt.release.budgets.periods import ALWAYS, PerPeriod
+from dxopt.spaces.units import per
+
+
+class Private(Protocol):
+    """Proof of a level: that of a table, or the certificate of a report."""
+
+    @property
+    def epsilon(self) -> float:
+        """Level per unit of distance."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """Probability with which that may not hold."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -22,6 +38,11 @@ class Level:
     epsilon: Fraction
     delta: Fraction
     unit: str
+
+    @classmethod
+    def of(cls, private: Private, unit: str) -> Level:
+        """Return the level of a table or certificate; `unit` is that of its space, which may have none."""
+        return cls(Fraction(private.epsilon), Fraction(private.delta), per(unit) if unit else "per unit")
 
 
 def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:

@@ -23,7 +23,7 @@ from dxopt.model.sampling import Returns, Sampler
 from dxopt.numerics.coerce import as_flag
 from dxopt.numerics.draws import places_of_each, words
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.numerics.number_syntax import digits_up
+from dxopt.numerics.number_syntax import digits_up, level_text
 from dxopt.release.keys import Key, require_release
 from dxopt.release.tables import files as portable
 from dxopt.release.tables.files import DXT, load_table
@@ -344,7 +344,7 @@ class IntegerTable(Sampler):
         return self._named(drawn, returns)
 
     def __str__(self) -> str:
-        promise = f"epsilon {self.epsilon:.6g}" + (f", delta {self.delta:.3g}" if self.delta else "")
+        promise = f"epsilon {level_text(self.epsilon, 6)}" + (f", delta {self.delta:.3g}" if self.delta else "")
         cost = "" if math.isnan(self.cost) else f", expected loss within {digits_up(abs(self.cost), 2):.1e}"
         size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
         return (

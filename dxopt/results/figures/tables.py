@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dxopt.numerics.number_syntax import level_text
 from dxopt.results.figures import plots
 from dxopt.runtime.display import Lines, as_html_table, as_html_text
 from dxopt.words.phrases import aligned
@@ -62,7 +63,7 @@ def cell(number: float | None, how: str) -> str:
 
 def privacy_cell(epsilon: float | None, delta: float | None) -> str:
     """Return ε as a cell of a table: blank where there is none, with δ where there is one."""
-    return cell(epsilon, ".3g") + (f", δ {delta:.3g}" if delta else "")
+    return ("" if epsilon is None else level_text(epsilon)) + (f", δ {delta:.3g}" if delta else "")
 
 
 class Plotted(ABC):

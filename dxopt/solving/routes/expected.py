@@ -66,7 +66,7 @@ def told_before(points: int, reports: int, memory: str) -> str:
     size = f"{points:,} secrets, {reports:,} outputs, {points * (points - 1):,} pairs"
     disk = f"{_ON_DISK * points * reports / 1e6:,.0f} MB on disk"
     time = f"about {duration(seconds)} to 1 %"
-    return f"{size}: {time}, up to {memory}, {disk}, {table}; a stop returns the best so far"
+    return f"{size}: {time}, up to {memory}, {disk}, {table}; a stop returns the best so far, at first a closed form"
 
 
 def fewer_instead(distances: NDArray[np.float64], reports: int, unit: str) -> str:

@@ -291,7 +291,7 @@ def check_privacy(result: Result) -> str:
         size = len(Space.read(base))
         kernel = LineKernel.read({**base, "table": np.arange(size)}, base, size)
         kernel.check_private(Fraction(number(inner, key)), key)
-    return f"for {channel.about}; epsilon {epsilon:.10g}"
+    return f"for {channel.about}; epsilon {float(epsilon)!r}"
 
 
 def check_value(result: Result) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.verify.cells import Cells
 from dxopt.verify.metrics import EARTH_RADIUS, NORMS, Measured, on_sphere, parameters_of
 from dxopt.verify.published.rows import number_of
-from dxopt.verify.published.sidecar import SHARE, Near, Radius, Secret, Sidecar
+from dxopt.verify.published.sidecar import BY_REPORT, SHARE, WORST, Near, Radius, Secret, Sidecar
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -29,12 +29,12 @@ class Promise:
     """Promises of a sidecar: how far positions or values are from their secrets, and a factor for two near ones."""
 
     secret: Secret
-    between: Near | None
+    near: Near
     table: TableFile
 
     def check(self) -> str:
         """Return in words what is proven of the numbers; Broken where they promise more than the table proves."""
-        if self.secret.within < 0 or (self.between is not None and self.between.radius < 0):
+        if self.secret.within < 0 or self.near.radius < 0:
             raise Broken("the sidecar has a negative distance")
         wanted = self._unit()
         if self.secret.within_unit != wanted:
@@ -43,28 +43,30 @@ class Promise:
         given = "" if known else f"not proven again: secret.within {self.secret.within:.10g}, which was given"
         if known and not abs(self.secret.within - self.reach) <= _ROUNDING * self.reach:
             raise Broken(f"the sidecar says secret.within {self.secret.within!r}, the space gives {self.reach!r}")
-        if self.between is None:
-            if self._across(0.0) is not None:
-                raise Broken("the sidecar says privacy.positions null, but distances are those of positions")
-            return given or "there is no factor between positions"
-        return "; ".join(filter(None, (self._check_factor(self.between), given)))
+        return "; ".join(filter(None, (self._check_factor(self.near), given)))
 
     def _check_factor(self, near: Near) -> str:
-        """Check that the factor between two positions is no smaller than what follows from the table."""
-        far = self._across(near.radius)
-        if far is None:
-            raise Broken("the sidecar promises a factor between positions, but distances are not those of positions")
+        """Check that the factor between two positions or secrets is no smaller than what follows from the table."""
+        across = self._across(near.radius)
+        between = "secrets" if across is None else "positions"
+        if near.between != between:
+            raise Broken(f"the sidecar says privacy.near.between {near.between!r}; distances are those of {between}")
+        far = near.radius if across is None else across
         if not near.apart >= far * (1 - _ROUNDING):
-            wrong = f"the secrets of two positions within {near.radius:.10g} may be {far!r} apart"
-            raise Broken(f"the sidecar says privacy.positions.apart {near.apart!r}: {wrong}")
+            wrong = f"the secrets of two {between} within {near.radius:.10g} may be {far!r} apart"
+            raise Broken(f"the sidecar says privacy.near.apart {near.apart!r}: {wrong}")
         factor = math.exp(min(float(self.table.level("epsilon")) * far, _LARGEST))
         if not near.factor >= factor * (1 - _ROUNDING):
-            promised = f"a factor of {near.factor!r} between positions within {near.radius:.10g}"
+            promised = f"a factor of {near.factor!r} between {between} within {near.radius:.10g}"
             raise Broken(f"the sidecar promises {promised}; the table proves no less than {factor!r}")
-        if not self.secret.within_from_space and self.secret.within < self.reach * (1 - _ROUNDING):
+        if (
+            across is not None
+            and not self.secret.within_from_space
+            and self.secret.within < self.reach * (1 - _ROUNDING)
+        ):
             given = f"the factor takes that all were within {self.secret.within:.10g} of their secrets, as was given"
             raise Unproved(f"{given}; positions of the space may be {self.reach:.10g} away")
-        proven = f"a factor of {factor:.6g} between positions within {near.radius:.10g}"
+        proven = f"a factor of {factor:.6g} between {between} within {near.radius:.10g}"
         if near.factor <= factor * (1 + _ROUNDING):
             return f"{proven}: the sidecar promises exactly this"
         return f"{proven}: the sidecar promises {near.factor:.6g}, which is no better"
@@ -110,10 +112,6 @@ class Promise:
 
 
 Array = NDArray[np.float64]
-BY_REPORT = ("coordinateUncertaintyInMeters", "uncertainty")
-"""Columns of radii about a report that hold the secret, given the prior."""
-WORST = ("worstCaseUncertaintyInMeters", "worst_case_uncertainty")
-"""Columns of the radius that holds the report for every secret, whatever the prior."""
 _ELLIPSOID = 1.0045
 
 

@@ -17,7 +17,7 @@ from dxopt.verify.folder import Result
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.parts import Tell, one_check
 from dxopt.verify.proving import check_claim, failed_check, verify, verify_table
-from dxopt.verify.published.promise import BY_REPORT, WORST, Promise, Radii, uniform_digest
+from dxopt.verify.published.promise import Promise, Radii, uniform_digest
 from dxopt.verify.published.rows import (
     REPORT,
     Outputs,
@@ -28,7 +28,7 @@ from dxopt.verify.published.rows import (
     spelled,
     spelled_with_comma,
 )
-from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar, read_sidecar, sidecar_of
+from dxopt.verify.published.sidecar import BY_REPORT, GENERALIZATIONS, WORST, Paid, Sidecar, read_sidecar, sidecar_of
 from dxopt.verify.table_file import SUFFIX, TableFile, bytes_of
 from dxopt.verify.tables import space_in_head
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict
@@ -86,7 +86,7 @@ class _Published:
     @cached_property
     def promise(self) -> Promise:
         """The numbers that the sidecar promises."""
-        return Promise(self.said.secret, self.said.privacy.positions, self.table)
+        return Promise(self.said.secret, self.said.privacy.near, self.table)
 
     @cached_property
     def seen(self) -> tuple[list[tuple[int, dict[str, str]]], int]:
@@ -157,9 +157,8 @@ class _Published:
         self._require_same("privacy", {**known, "metric": metric, "unit": unit})
         delta = f", delta {head['delta']:.10g}" if head["delta"] else ""
         told = f" (distances in {unit})" if unit else ""
-        return (
-            f"the sidecar claims the levels of the table: epsilon {head['epsilon']:.10g}{delta} for each report{told}"
-        )
+        levels = f"epsilon {float(head['epsilon'])!r}{delta}"
+        return f"the sidecar claims the levels of the table: {levels} for each report{told}"
 
     def _check_columns(self) -> str:
         """Check that the columns that were made are there, and that those replaced or left out are not."""

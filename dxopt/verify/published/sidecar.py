@@ -22,6 +22,10 @@ FORMAT = 2
 """The version of sidecars."""
 GENERALIZATIONS = "dataGeneralizations"
 """The column with one sentence that is the same in every row (a term of Darwin Core)."""
+BY_REPORT = ("coordinateUncertaintyInMeters", "uncertainty")
+"""Columns of radii about a report that hold the secret, given the prior."""
+WORST = ("worstCaseUncertaintyInMeters", "worst_case_uncertainty")
+"""Columns of the radius that holds the report for every secret, whatever the prior."""
 SHARE = 0.95
 """The probability with which a radius holds the true position."""
 
@@ -51,12 +55,14 @@ class Mechanism(_Strict):
 
 @dataclass(frozen=True)
 class Near(_Strict):
-    """Promise on two positions on the Earth within a radius of each other, all in the unit of distances.
+    """Promise on two positions or secrets within a radius of each other, all in the unit of distances.
 
-    The radius is the one within which a level was asked for, else a usual distance. The secrets of two such positions
-    are at most `apart`, so that one report changes the odds between them by at most `factor`.
+    The radius is the one within which a level was asked for, else a usual distance. It is `between` positions on the
+    Earth where it is known how far the secrets of two of them may be `apart`, and else between secrets, which are no
+    further apart than the radius. One report changes the odds between the two by at most `factor`.
     """
 
+    between: Literal["positions", "secrets"]
     radius: float
     apart: float
     factor: float
@@ -64,14 +70,14 @@ class Near(_Strict):
 
 @dataclass(frozen=True)
 class Privacy(_Strict):
-    """The levels of the table, the metric that they are about, and what follows between two near positions."""
+    """The levels of the table, the metric that they are about, and what follows for two that are near."""
 
     epsilon: float
     delta: float
     pairs: str
     metric: str
     unit: str
-    positions: Near | None
+    near: Near
 
 
 @dataclass(frozen=True)
@@ -240,8 +246,7 @@ class Sidecar(_Strict):
     @classmethod
     def of_own(cls, content: Mapping[str, Any]) -> Self:
         """Return the sidecar of what dxopt itself wrote, unvalidated; TypeError or KeyError where fields differ."""
-        near = content["privacy"]["positions"]
-        privacy = {**content["privacy"], "positions": None if near is None else Near(**near)}
+        privacy = {**content["privacy"], "near": Near(**content["privacy"]["near"])}
         whole = {**content, "privacy": privacy}
         if (paid := content["budgets"]) is not None and (within := paid["in_period"]) is not None:
             whole["budgets"] = {**paid, "in_period": PaidInPeriod(**within)}

@@ -179,11 +179,11 @@ def test_the_sidecar_says_what_rows_and_budgets_come_to_between_positions(tmp_pa
             ledger=ledger,
         )
     said = read_sidecar(tmp_path / "said.json")
-    assert said.budgets is not None and said.privacy.positions is not None
+    assert said.budgets is not None and said.privacy.near.between == "positions"
     assert (said.budgets.default, said.budgets.default_rows) == (3.5 * level, 3)
     told = dict(sentences(said))["budget"]
-    assert factor(3 * level * said.privacy.positions.apart) in told
-    assert factor(3.5 * level * said.privacy.positions.apart) in told
+    assert factor(3 * level * said.privacy.near.apart) in told
+    assert factor(3.5 * level * said.privacy.near.apart) in told
 
 
 @pytest.mark.parametrize("form", ["csv", "frame"])
@@ -217,3 +217,20 @@ def test_draws_with_a_key_are_counted_before_anything_is_paid(
             apply()
             assert [ledger.account(person).spent / cost for person in ("ann", "bob", "cem")] == [2, 1, 5]
         ledger.check()
+
+
+def test_rows_are_left_out_for_three_reasons_each_with_its_number(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("ward,beds\na,3\na,99\na,\na,98\nb,4\na,5\n", encoding="utf-8")
+    beds = dx.integer_table(dx.classic.geometric(dx.line(11, unit="beds"), epsilon=0.5))
+    options: dict[str, Any] = {"person": "ward", "over_budget": "drop", "within": 0, "unusable": "drop"}
+    reasons: dict[Any, str] = {"drop": "2 outside of the space, 1 unusable", "nearest": "1 unusable"}
+    for outside, told in reasons.items():
+        with dx.Budgets.open(tmp_path / f"{outside}.sqlite", create=True, default="1x0.5") as ledger:
+            file = tmp_path / f"{outside}.csv"
+            done = dx.apply(beds, data, file, column="beds", outside=outside, ledger=ledger, **options)
+        lines = str(done).splitlines()
+        assert any(line.startswith(f"left out: {told} (lines ") for line in lines)
+        assert f"left out for want of budget: {1 if outside == 'drop' else 3} row" in str(done)
+        assert "the budget pays for: 1 row of a person in all" in lines
+        assert ("outside of the space, taken for the nearest secret: 2" in lines) is (outside == "nearest")

@@ -145,15 +145,15 @@ def test_a_sidecar_states_the_factor_and_the_budget(town: dx.Report, tmp_path: P
     with dx.Budgets.open(tmp_path / "b.sqlite", create=True, unit="per km", default=default) as budgets:
         done = dx.apply(folder, data, tmp_path / "out.csv", person="person", ledger=budgets, **where)
     privacy = done.said["privacy"]
-    assert privacy["positions"]["radius"] == 0.5 and privacy["positions"]["factor"] == pytest.approx(4, rel=1e-6)
+    assert privacy["near"]["radius"] == 0.5 and privacy["near"]["factor"] == pytest.approx(4, rel=1e-6)
     assert done.said["budgets"]["default_rows"] == 3
     told = dict(done.sentences)
     assert "within 0.5 km" in told["positions"] and "factor of 4;" in told["positions"]
     assert "at most 64." in told["budget"] and "does not hold" in told["outside"]
     plain = dx.apply(town, data, tmp_path / "plain.csv", **where).said
-    assert plain["privacy"]["positions"] == privacy["positions"] and plain["budgets"] is None
+    assert plain["privacy"]["near"] == privacy["near"] and plain["budgets"] is None
     wide = dx.apply(town.table, data, tmp_path / "wide.csv", lat="lat", lon="lon", within=100.0).said
-    assert wide["privacy"]["positions"]["factor"] > 4
+    assert wide["privacy"]["near"]["factor"] > 4
 
 
 def test_several_reports_are_told_as_histories_of_positions() -> None:
