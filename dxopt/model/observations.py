@@ -155,6 +155,25 @@ def _weights_of_each(weights: ArrayLike | None, size: int) -> NDArray[np.float64
     return np.ones(size) if weights is None else as_weights(weights, "weight", fix, size)
 
 
+def has_coordinates(space: MetricSpace) -> bool:
+    """Return whether the points of a space have numbers as coordinates, by which others are counted for them."""
+    return space.points is not None and np.issubdtype(space.points.dtype, np.number)
+
+
+def labelled(
+    space: MetricSpace, observed: Any, field: str, at: Callable[[int], str] | None = None
+) -> NDArray[np.int64]:
+    """Return the index of the point that each of some labels names, `(m,)`; SpecError about the field where none is.
+
+    `at` says where the label of an index stands. The error does not quote it: it may be somebody's secret.
+    """
+    try:
+        return space.naming.find(label=each(observed, field), called=field)
+    except NotOnePoint as error:
+        where = (at or "number {}".format)(error.position or 0)
+        raise SpecError(field, f"{where} {error.said} points", "use labels of one point each") from None
+
+
 def frequencies(
     space: MetricSpace, observed: Sequence[Any] | NDArray[Any], at: Callable[[int], str] | None = None
 ) -> NDArray[np.int64]:
@@ -163,13 +182,8 @@ def frequencies(
     `at` says where the observation of an index stands, such as a line of a file, in errors. Without coordinates
     observations are labels, else coordinates.
     """
-    if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        try:
-            found = space.naming.find(label=each(observed, "samples"), called="samples")
-        except NotOnePoint as error:
-            where = (at or "number {}".format)(error.position or 0)
-            raise SpecError("samples", f"{where} {error.said} points", "use labels of one point each") from None
-        return np.bincount(found, minlength=len(space))
+    if not has_coordinates(space):
+        return np.bincount(labelled(space, observed, "samples", at), minlength=len(space))
     try:
         located = np.array(observed, dtype=float).reshape(len(observed), -1)
     except (TypeError, ValueError):

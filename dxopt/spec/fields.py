@@ -491,8 +491,8 @@ class MatrixCsv(CsvDialect):
 
     header: bool | None = Field(
         None,
-        description="Whether the first line has names; otherwise it has where its first cell is empty, or none of its "
-        "cells is a number.",
+        description="Whether the first line has names; otherwise it has where its first cell is empty, or none of "
+        "its cells is a number.",
     )
 
 

@@ -211,8 +211,8 @@ class DistancesFile(f.Measured, f.MatrixCsv):
 
     kind: Literal["distances"] = Field(description="A matrix of distances.")
     file: f.File = Field(
-        description="CSV file of the matrix of distances; `inf` is allowed. Names in its first line, its first column "
-        "or both become the labels."
+        description="CSV file of the matrix of distances; `inf` is allowed. Names in its first line, its first "
+        "column or both become the labels."
     )
     labels: Labels | None = Field(None, description=LABELS)
     close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
