@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.model.observations import check_ins_near, has_coordinates, labelled
+from dxopt.model.observations import check_ins_near, labelled, numbers_of
 from dxopt.numerics.coerce import POSITIVE, as_list, as_number, as_written, checked_count
 from dxopt.numerics.draws import Coins, words
 from dxopt.runtime.atomic_write import replacing, require_free
@@ -145,7 +145,7 @@ class PrivateCounts:
 
 def counts_by_label(space: MetricSpace) -> bool:
     """Return whether check-ins count by label alone, as the points of a space have no coordinates."""
-    return known(space) is None and not has_coordinates(space)
+    return known(space) is None and numbers_of(space) is None
 
 
 def are_labels(space: MetricSpace, given: Any) -> bool:

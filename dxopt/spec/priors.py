@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from dxopt.analysis.regularity import corner_prior
 from dxopt.errors import PlausibilityWarning, SpecError
-from dxopt.model.observations import frequencies, has_coordinates
+from dxopt.model.observations import frequencies, numbers_of
 from dxopt.model.prior import Prior as ModelPrior
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.private_counts import PrivateCounts
@@ -272,10 +272,10 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
         source.resolve(asked.file), blame("file"), asked, [column.name for column in columns], whole=False
     )
     samples: Any
-    if has_coordinates(secrets.space):
-        samples = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth), axes=secrets.space.axes)
-    else:
+    if numbers_of(secrets.space) is None:
         samples = labels_in(table, columns, secrets.space)
+    else:
+        samples = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth), axes=secrets.space.axes)
     counts = frequencies(secrets.space, samples, lambda row: f"{table.name} line {table.lines[row]}")
     return ModelPrior.from_weights(secrets.space, counts, name="samples", smoothing=_smoothing(asked.smoothing))
 
