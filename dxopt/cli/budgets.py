@@ -22,8 +22,8 @@ commands = typer.Typer()
 _MOST = 20
 """Persons that are shown; `--json` has all."""
 _AMOUNT = (
-    "Budget in all, such as 2, ln(4), 1/2, or 10x0.1 for ten releases at 0.1; or 10xresults/town for ten at the "
-    "exact level of a result folder or table, whose unit the ledger takes. Makes the ledger."
+    "Budget in all: 2, ln(4), 1/2, ln(4)/5, or N of these, such as 10x0.1 or 365xln(4)/5; or 10xresults/town for ten "
+    "at the exact level of a result folder or table, whose unit the ledger takes. Makes the ledger."
 )
 _PERSON = "One person: whose budget is set, and whose payments are shown."
 _UNIT = 'What levels are per: "per km", or "per person" for a space whose unit is people; said once for a ledger.'

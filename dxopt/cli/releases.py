@@ -38,7 +38,8 @@ _KEY = "Key of draws that give a person at a place the same report again, for pl
 _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
 _TIME = "Column of when a row was, for a ledger with a budget by period: 2026-01-31, or 2026-01-31T12:00:00+01:00."
 _PER = "Period of the ledger's budgets (day, week, month, year), to be told if it has another one, or none."
-_LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
+_LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person or --account."
+_ACCOUNT = "Account of the ledger that all rows are paid from, such as everybody, where rows are of no persons."
 _OVER_BUDGET = "What becomes of rows that a person cannot pay for: refuse, or drop all but the first that are paid."
 _PRIOR_LEDGER = 'Ledger of `dxopt budget` in the unit "per person" that everybody in the check-ins pays from.'
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
@@ -132,6 +133,7 @@ def apply_table(
     header: Annotated[bool | None, typer.Option("--header/--no-header", help=_HEADER)] = None,
     key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
     person: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
+    account: Annotated[str | None, typer.Option(metavar="NAME", help=_ACCOUNT)] = None,
     time: Annotated[str | None, typer.Option(help=_TIME)] = None,
     per: Annotated[str | None, typer.Option(metavar="PERIOD", help=_PER)] = None,
     release: Annotated[str | None, typer.Option(help=_RELEASE)] = None,
@@ -187,6 +189,7 @@ def apply_table(
                 unusable=unusable,  # pyright: ignore[reportArgumentType]
                 within=within,
                 person=person,
+                account=account,
                 ledger=budgets,
                 over_budget=over_budget,  # pyright: ignore[reportArgumentType]
                 time=time,

@@ -155,6 +155,26 @@ def _weights_of_each(weights: ArrayLike | None, size: int) -> NDArray[np.float64
     return np.ones(size) if weights is None else as_weights(weights, "weight", fix, size)
 
 
+def numbers_of(space: MetricSpace) -> NDArray[Any] | None:
+    """Return the coordinates of the points of a space, `(n, k)`; None where they have none that are numbers."""
+    points = space.points
+    return None if points is None or not np.issubdtype(points.dtype, np.number) else points
+
+
+def labelled(
+    space: MetricSpace, observed: Any, field: str, at: Callable[[int], str] | None = None
+) -> NDArray[np.int64]:
+    """Return the index of the point that each of some labels names, `(m,)`; SpecError about the field where none is.
+
+    `at` says where the label of an index stands. The error does not quote it: it may be somebody's secret.
+    """
+    try:
+        return space.naming.find(label=each(observed, field), called=field)
+    except NotOnePoint as error:
+        where = (at or "number {}".format)(error.position or 0)
+        raise SpecError(field, f"{where} {error.said} points", "use labels of one point each") from None
+
+
 def frequencies(
     space: MetricSpace, observed: Sequence[Any] | NDArray[Any], at: Callable[[int], str] | None = None
 ) -> NDArray[np.int64]:
@@ -163,34 +183,30 @@ def frequencies(
     `at` says where the observation of an index stands, such as a line of a file, in errors. Without coordinates
     observations are labels, else coordinates.
     """
-    if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        try:
-            found = space.naming.find(label=each(observed, "samples"), called="samples")
-        except NotOnePoint as error:
-            where = (at or "number {}".format)(error.position or 0)
-            raise SpecError("samples", f"{where} {error.said} points", "use labels of one point each") from None
-        return np.bincount(found, minlength=len(space))
+    points = numbers_of(space)
+    if points is None:
+        return np.bincount(labelled(space, observed, "samples", at), minlength=len(space))
     try:
         located = np.array(observed, dtype=float).reshape(len(observed), -1)
     except (TypeError, ValueError):
         raise SpecError("samples", "are not all coordinates", "give numbers like those of the points") from None
-    if located.shape[1] != space.points.shape[1]:
-        raise SpecError("samples", f"have {located.shape[1]} coordinates", f"the points have {space.points.shape[1]}")
+    if located.shape[1] != points.shape[1]:
+        raise SpecError("samples", f"have {located.shape[1]} coordinates", f"the points have {points.shape[1]}")
     require_same_order(names_of(observed), space.axes, "samples")
     if isinstance(space.metric, OnEarth):
         located = degrees_of_columns(observed, located, "samples")
     # Each distinct sample is looked up once, and counts for the point it is up to rounding.
     distinct, which, counts = np.unique(located, axis=0, return_inverse=True, return_counts=True)
-    scale = max(1.0, float(np.abs(space.points).max()))
+    scale = max(1.0, float(np.abs(points).max()))
     nearest = np.zeros(len(distinct), dtype=np.int64)
     near = np.zeros(len(distinct), dtype=bool)
     for row, sample in enumerate(distinct):
-        apart = np.abs(space.points - sample).max(axis=1)
+        apart = np.abs(points - sample).max(axis=1)
         nearest[row] = apart.argmin()
         near[row] = apart[nearest[row]] <= 1e-9 * scale
     if not near.all():
         first = int(np.flatnonzero(~near[which.ravel()])[0])
-        raise _no_point(space.points, located[first], f"number {first}" if at is None else at(first))
+        raise _no_point(points, located[first], f"number {first}" if at is None else at(first))
     return np.bincount(nearest, weights=counts, minlength=len(space)).astype(np.int64)
 
 

@@ -269,7 +269,8 @@ class Prior:
     ) -> Prior:
         """Return the prior of people's check-ins, made private: with noise that hides whether anybody is among them.
 
-        Each check-in counts for the nearest location, at most `per_person` of each person, chosen at random. The
+        Each check-in counts for the nearest location, or for the one that its label names, as a diagnosis does;
+        at most `per_person` of each person, chosen at random. The
         count of each location, also of one where nobody was, gets two-sided geometric noise (Ghosh, Roughgarden and
         Sundararajan 2009) of ratio e^{-ε/per_person}, drawn exactly. Counts below 0 become 0. The prior is at most
         e^ε times as likely with all check-ins of any one person as without them (docs/theory/proofs.md).
@@ -277,8 +278,9 @@ class Prior:
 
         Parameters
         ----------
-        points : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
-            As for `from_check_ins`. The space must not depend on them.
+        points : (m, 2) array of (latitude, longitude), (m, k) array of coordinates, or (m,) sequence of labels
+            Coordinates are as for `from_check_ins`; one list or column has labels of points, and those of a space
+            without coordinates are labels. The space must not depend on them.
         persons : (m,) sequence
             The person whose check-in each is.
         epsilon : float or str
@@ -286,7 +288,7 @@ class Prior:
         per_person : int
             Check-ins of a person that count; one that needs no look at the data, such as 10.
         within, smoothing
-            As for `from_check_ins`; how many check-ins are left out is not told.
+            As for `from_check_ins`; how many check-ins are left out is not told. Labels are within no distance.
         ledger : Budgets, optional
             Each person in the data pays ε from it once. Its unit is "per person": a ledger per km is refused.
         release : str
@@ -299,7 +301,7 @@ class Prior:
         BudgetExceeded
             If somebody has not that much left. Nothing is drawn or charged.
         SpecError
-            As for `from_check_ins`, or if persons, level or ledger are none.
+            As for `from_check_ins`, or if persons, level or ledger are none, or a label is that of no point.
 
         Examples
         --------
@@ -316,6 +318,10 @@ class Prior:
         [0.65, 0.35] 0.0
         >>> print(prior.name)
         check-ins with noise, epsilon 1 per person, 1 at most of each
+        >>> words = dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["flu", "cold"])
+        >>> options = {"epsilon": 1, "per_person": 1, "rng": np.random.default_rng(1)}
+        >>> print(dx.Prior.private(words, ["flu", "cold", "flu"], ["ann", "bob", "eve"], **options).counts.counts)
+        [2 1]
         """
         from dxopt.model.private_counts import count_check_ins, with_noise
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.model.observations import check_ins_near
+from dxopt.model.observations import check_ins_near, labelled, numbers_of
 from dxopt.numerics.coerce import POSITIVE, as_list, as_number, as_written, checked_count
 from dxopt.numerics.draws import Coins, words
 from dxopt.runtime.atomic_write import replacing, require_free
 from dxopt.runtime.identity import identities
 from dxopt.runtime.reading import as_path, read_json
+from dxopt.spaces.geo.points import known
+from dxopt.spaces.positions import has_geometry
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import per
 
@@ -141,30 +143,57 @@ class PrivateCounts:
             raise SpecError("file", f"{path} is damaged", fix) from None
 
 
+def counts_by_label(space: MetricSpace) -> bool:
+    """Return whether check-ins count by label alone, as the points of a space have no coordinates."""
+    return known(space) is None and numbers_of(space) is None
+
+
+def are_labels(space: MetricSpace, given: Any) -> bool:
+    """Return whether check-ins are labels: those of a space without coordinates, and one list or column of any."""
+    if counts_by_label(space):
+        return True
+    try:
+        return not has_geometry(given) and np.ndim(given) == 1
+    except ValueError:  # rows of different lengths
+        return False
+
+
 def count_check_ins(
     space: MetricSpace,
-    points: ArrayLike,
+    points: Any,
     persons: Any,
     *,
     per_person: int,
     within: float | None,
     rng: np.random.Generator | None = None,
+    at: Callable[[int], str] | None = None,
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Count check-ins `(n,)`, each for the nearest point and `per_person` of a person at most, chosen at random.
+
+    Those that are labels `(m,)` are counted for the points that they name; `at` says in errors where one stands.
 
     A person more or less changes the counts by `per_person` in all at most, in either direction: each check-in is in
     one count, and which ones of a person are taken has nothing to do with others. All persons are returned as well,
     also those none of whose check-ins counts, so that who pays tells no place. See `Prior.private`.
     """
     most = checked_count("per_person", per_person)
-    found, _, near = check_ins_near(space, points, None, within)
+    if are_labels(space, points):
+        if within is not None:
+            raise SpecError("within", "is a distance from coordinates, and labels have none", "leave it out")
+        index = labelled(space, points, "labels", at)
+        near = np.ones(len(index), dtype=bool)
+        if not len(index):
+            raise SpecError("labels", "are empty", "give some")
+    else:
+        found, _, near = check_ins_near(space, points, None, within)
+        index = found.index
     names = identities(persons, "persons")
     if len(names) != len(near):
         raise SpecError("persons", f"are {len(names):,} for {len(near):,} check-ins", "name one for each")
     numbers: dict[str, int] = {}
     whose = np.array([numbers.setdefault(name, len(numbers)) for name in names])[near]
     taken = at_most(whose, most, words(len(whose), rng))
-    return np.bincount(found.index[near][taken], minlength=len(space)), list(numbers)
+    return np.bincount(index[near][taken], minlength=len(space)), list(numbers)
 
 
 def with_noise(

@@ -16,6 +16,7 @@ from dxopt.numerics.number_syntax import number_of
 
 Amount = float | int | Fraction | Decimal
 _TIMES = re.compile(r"([0-9]+) *x *(.+)")
+_SEVERAL = ", or N times one of these, as 10x0.1 or 365xln(4)/5"
 _LONGEST = 4_000
 """Decimal digits of an amount as text; Python reads 4,300 at most."""
 
@@ -61,15 +62,15 @@ def float_below(exact: Fraction) -> float:
 
 
 def amount_of(given: Amount | str, field: str) -> Fraction:
-    """Return an amount as a person writes it: a number from 0, or text such as "0.5", "ln(4)", "1/2" or "10x0.1".
+    """Return an amount as a person writes it: a number from 0, or text.
 
-    Text means the double that it means as a level in a problem file, so that a budget of "0.1" pays for one release
-    at 0.1 exactly, and "10x0.1" for ten.
+    Text such as "0.5", "ln(4)", "1/2", "10x0.1" or "365xln(4)/5" means the double that it means as a level in
+    a problem file, so that a budget of "0.1" pays for one release at 0.1 exactly, and "10x0.1" for ten.
     """
     if not isinstance(given, str):
         return exactly(given, field)
     count, each = times_of(given, field)
-    return count * exactly(number_of(each, field), field)
+    return count * exactly(number_of(each, field, _SEVERAL), field)
 
 
 def times_of(text: str, field: str) -> tuple[int, str]:

@@ -37,10 +37,10 @@ def is_expression(text: str) -> bool:
     return _EXPRESSION.fullmatch(text) is not None
 
 
-def number_of(text: str, field: str) -> float:
+def number_of(text: str, field: str, also: str = "") -> float:
     """Parse a text: a plain number, or ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain.
 
-    SpecError about the field, if it is no such text, or no finite real number.
+    SpecError about the field, if it is no such text, or no finite real number; `also` is what else its fix offers.
     """
     terms = _TERMS.fullmatch(text) if is_expression(text) else None
     try:
@@ -55,7 +55,7 @@ def number_of(text: str, field: str) -> float:
     except ValueError:
         if terms:
             raise SpecError(field, f"{text} is not a real number", "give another argument") from None
-        fix = "give a number, plain or written ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain"
+        fix = "give a number, plain or written ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain" + also
         raise SpecError(field, f"is the text {shortened(text)}", fix) from None
     if not math.isfinite(value):
         raise SpecError(field, f"is {text}, which is not a finite number", "give a finite number")

@@ -95,7 +95,7 @@ class CsvText:
         columns, numbers : sequence of str
             The columns that are asked for, and those of them that are of numbers.
         matrix : bool
-            True for a matrix of numbers, which has no header unless that is said.
+            True for a matrix of numbers, whose first row is read like the others: it may have names or numbers.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class CsvText:
         OSError, ValueError
             If it cannot be opened.
         """
-        header = not matrix if said.header is None else said.header
+        header = not matrix and said.header is not False
         encoding = said.encoding or _encoding_of(path, most)
         guesses: list[tuple[tuple[bool, float, float, int], CsvText, list[list[str]]]] = []
         for mark in DELIMITERS if said.delimiter is None else (said.delimiter,):
@@ -141,6 +141,8 @@ class CsvText:
             require_header(text.names, columns, said.header, proven=named)
             require_distinct(text.names)
         cells = text._cells(rows, text.names if matrix else numbers)
+        if matrix:  # names may have points
+            cells = [cell for cell in cells if not math.isnan(number(cell.replace(",", ".")))]
         return replace(text, decimal=said.decimal or decimal_of(cells), named=named)
 
     def _cells(self, rows: Iterable[Sequence[str]], columns: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ from dxopt.results.reading import read_problem
 from dxopt.runtime.stopping import stopping_at_once
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES
 from dxopt.spaces.geo.reach import across
+from dxopt.spaces.naming import checked_labels
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.belief_pairs import build_pairs
@@ -26,7 +27,7 @@ from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.objectives import build_beliefs, build_held_out, placed_entries
 from dxopt.spec.priors import build_believed, build_priors, depends_on_level
 from dxopt.spec.source import Source
-from dxopt.spec.tables import read_matrix
+from dxopt.spec.tables import Matrix
 from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
 
 
@@ -265,5 +266,10 @@ def _build_loss(source: Source, asked: o.Loss, secrets: Secrets, reports: Report
                 return Loss.of(asked.values, secrets.space, reports, unit=asked.unit)
             case o.MatrixFile():
                 blame = source.blame(*where, "file")
-                matrix = read_matrix(source.resolve(asked.file), blame, asked, most_rows=MAX_LOCATIONS)
-                return Loss.of(matrix, secrets.space, reports, unit=asked.unit)
+                matrix = Matrix.read(source.resolve(asked.file), blame, asked, most_rows=MAX_LOCATIONS)
+                loss = Loss.of(matrix.numbers, secrets.space, reports, unit=asked.unit)
+                matrix.require_names("row", secrets.space.labels, blame)
+                if reports is None and not loss.reports.secrets and matrix.columns is not None:
+                    return replace(loss, reports=Reports(checked_labels(matrix.columns, len(loss.reports))))
+                matrix.require_names("column", loss.reports.labels, blame)
+                return loss

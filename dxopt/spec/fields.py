@@ -486,6 +486,16 @@ class CsvDialect(Section):
         return Dialect(delimiter=self.delimiter, decimal=self.decimal, encoding=self.encoding, header=self.header)
 
 
+class MatrixCsv(CsvDialect):
+    """A section with a matrix in a CSV file, in which names may stand beside the numbers."""
+
+    header: bool | None = Field(
+        None,
+        description="Whether the first line has names; otherwise it has where its first cell is empty, or none of "
+        "its cells is a number.",
+    )
+
+
 class LatLon(Section):
     """The columns of latitudes and longitudes, by name."""
 

@@ -25,7 +25,7 @@ from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
 from dxopt.spec.fields import MAX_LOCATIONS, LatLon, Point, number, too_many
 from dxopt.spec.source import Blame, Source, SpecFileError, readable
-from dxopt.spec.tables import Column, Table, columns_of, read_matrix
+from dxopt.spec.tables import Column, Matrix, Table, columns_of
 from dxopt.spec.universes import Answers
 
 if TYPE_CHECKING:
@@ -126,10 +126,14 @@ def _build_kind(source: Source, asked: m.Space) -> Secrets:
             return Secrets(MetricSpace.from_graph(_require_few_points(graph, source, "edges", *_SMALLER), "length"))
         case m.DistancesFile():
             blame = source.blame("space", "file")
-            matrix = read_matrix(source.resolve(asked.file), blame, asked, most_rows=MAX_LOCATIONS)
-            return Secrets(MetricSpace.from_distances(matrix, close=asked.close))
+            found = Matrix.read(source.resolve(asked.file), blame, asked, most_rows=MAX_LOCATIONS, square=True)
+            labels = found.labels(blame)
+            if labels is not None and asked.labels is not None:
+                raise source.error(("space", "labels"), f"{found.file} has names already", "leave them out")
+            labels = labels or asked.labels
+            return Secrets(MetricSpace.from_distances(found.numbers, labels=labels, close=asked.close))
         case m.DistancesValues():
-            return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
+            return Secrets(MetricSpace.from_distances(asked.values, labels=asked.labels, close=asked.close))
         case m.BoundingBox() | m.H3Box() | m.H3Cells() | m.Roads():
             return Secrets(_space_on_earth(source, asked))
         case u.Databases() | u.Graphs() | u.Streams() | u.Words():

@@ -29,11 +29,14 @@ _PLAIN = (ExpectedLoss.name, WorstLoss.name, WorstRegret.name)
 _UNIT = "What the losses are in, such as EUR; for texts alone."
 
 
-class MatrixFile(f.CsvDialect):
+class MatrixFile(f.MatrixCsv):
     """A matrix of losses from a file."""
 
     kind: Literal["matrix"] = Field(description="A matrix of losses.")
-    file: f.File = Field(description="CSV file without a header: a row per secret, a column per report or guess.")
+    file: f.File = Field(
+        description="CSV file: a row per secret, a column per report or guess. Names in its first line, its first "
+        "column or both are to be their labels, in the same order; they become those of reports that have none."
+    )
     unit: f.Unit | None = Field(None, description=_UNIT)
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from dxopt.analysis.regularity import corner_prior
 from dxopt.errors import PlausibilityWarning, SpecError
-from dxopt.model.observations import frequencies
+from dxopt.model.observations import frequencies, numbers_of
 from dxopt.model.prior import Prior as ModelPrior
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.private_counts import PrivateCounts
@@ -22,6 +22,7 @@ from dxopt.model.smoothing import Smoothing as ModelSmoothing
 from dxopt.spaces.geo.points import known as positions_on_earth
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.naming import SeveralPoints, is_written_otherwise
+from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
@@ -125,17 +126,32 @@ class PrivatePrior(f.CsvDialect):
         examples=["town-prior.json"],
     )
     check_ins: f.File = Field(description="CSV file with a header line and one row per check-in.")
-    columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) on the Earth.")
+    columns: f.Columns | None = Field(
+        None, description="Columns that hold the coordinates; (lat, lon) on the Earth. Without coordinates the label."
+    )
+    label: f.Text | None = Field(
+        None, description="Instead of columns: the column that holds the label of a point, such as a diagnosis."
+    )
     person: f.Text = Field(description="Column that says whose check-in it is.")
     epsilon: f.Positive = Field(description="Level per person who is among them or not.")
     per_person: f.Count = Field(description="How many check-ins of a person count at most, chosen at random.")
     within: f.Positive | None = Field(None, description="Leave out what is further than this from all points.")
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
+    @model_validator(mode="after")
+    def _require_one(self) -> Self:
+        if self.columns is not None and self.label is not None:
+            raise bad("does not go with columns", "keep one of the two", "label", at_key=True)
+        if self.columns is None and self.label is None:
+            raise bad("is missing", "add columns, or label for a column of labels", "columns")
+        if self.label is not None and self.within is not None:
+            raise bad("does not go with label", "keep one of the two", "within", at_key=True)
+        return self
+
     @property
     def drawn(self) -> tuple[Any, ...]:
         """The keys that decide what is drawn: another value of one needs another draw, which costs again."""
-        return self.check_ins, self.columns, self.person, self.epsilon, self.per_person, self.within
+        return self.check_ins, self.columns, self.label, self.person, self.epsilon, self.per_person, self.within
 
 
 Single = (
@@ -255,15 +271,19 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
     table = Table.read(
         source.resolve(asked.file), blame("file"), asked, [column.name for column in columns], whole=False
     )
-    points = secrets.space.points
-    if points is not None and np.issubdtype(points.dtype, np.number):
-        samples: Any = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth), axes=secrets.space.axes)
+    samples: Any
+    if numbers_of(secrets.space) is None:
+        samples = labels_in(table, columns, secrets.space)
     else:
-        cells = [table.labels(column.name, column.blame, secrets.space) for column in columns]
-        # points with text in several columns have labels such as (a, b)
-        samples = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
+        samples = table.places(columns, earth=isinstance(secrets.space.metric, OnEarth), axes=secrets.space.axes)
     counts = frequencies(secrets.space, samples, lambda row: f"{table.name} line {table.lines[row]}")
     return ModelPrior.from_weights(secrets.space, counts, name="samples", smoothing=_smoothing(asked.smoothing))
+
+
+def labels_in(table: Table, columns: Sequence[Column], space: MetricSpace) -> list[str]:
+    """Return the labels of points in the rows of a table; points with text in several columns have some as (a, b)."""
+    cells = [table.labels(column.name, column.blame, space) for column in columns]
+    return [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:

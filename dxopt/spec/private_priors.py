@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.model.private_counts import Ledger, PrivateCounts, count_check_ins, with_noise
+from dxopt.model.private_counts import Ledger, PrivateCounts, count_check_ins, counts_by_label, with_noise
 from dxopt.runtime.atomic_write import require_free
 from dxopt.runtime.identity import identity
 from dxopt.spaces.geo.points import known as positions_on_earth
 from dxopt.spec.family import Member, read_problems
 from dxopt.spec.locations import Secrets, build_space
-from dxopt.spec.priors import BallPriors, BoxPriors, HullPriors, PrivatePrior
+from dxopt.spec.priors import BallPriors, BoxPriors, HullPriors, PrivatePrior, labels_in
 from dxopt.spec.source import FieldPath, Source
-from dxopt.spec.tables import Table, columns_of
+from dxopt.spec.tables import Column, Table, columns_of
 
 
 def draw_private_priors(
@@ -93,9 +93,17 @@ def _count(
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Count the check-ins of one prior, without noise, and return them with all persons in the data."""
     blame = partial(source.blame, *where)
-    columns = columns_of(asked.columns, blame)
+    if asked.columns is None:
+        columns = [Column(asked.label or "", blame("label"), told=True)]
+    else:
+        columns = columns_of(asked.columns, blame)
     names = [asked.person, *(column.name for column in columns)]
     table = Table.read(source.resolve(asked.check_ins), blame("check_ins"), asked, names, whole=False)
     persons = [identity(cell, "person", asked.decimal) for cell in table.column(asked.person, blame("person"))]
-    places = table.places(columns, earth=positions_on_earth(secrets.space) is not None, axes=secrets.space.axes)
-    return count_check_ins(secrets.space, places, persons, per_person=asked.per_person, within=asked.within)
+    space = secrets.space
+    if asked.columns is None or counts_by_label(space):
+        seen = labels_in(table, columns, space)
+    else:
+        seen = table.places(columns, earth=positions_on_earth(space) is not None, axes=space.axes)
+    limits = {"per_person": asked.per_person, "within": asked.within}
+    return count_check_ins(space, seen, persons, **limits, at=lambda row: f"{table.name} line {table.lines[row]}")

@@ -16,6 +16,8 @@ from dxopt.spec.universes import Answers
 
 Latitude = Annotated[float, Field(ge=-90, le=90), f.Written()]
 Longitude = Annotated[float, Field(ge=-180, le=180), f.Written()]
+Labels = Annotated[list[f.Label], Field(min_length=1, max_length=f.MAX_LOCATIONS)]
+LABELS = "A name for each point, in the order of the rows, where the matrix has none; 0, 1, … by default."
 UNIT = "Unit of the distances; km by default."
 METRIC = "Distances on a sphere, on a sphere and never too long, or on the ellipsoid WGS 84 (needs dxopt[geo])."
 
@@ -60,9 +62,7 @@ class H3Cells(f.Section):
     """Hexagons by their names."""
 
     kind: Literal["h3"] = Field(description="Cells of the hexagonal grid H3; needs dxopt[geo].")
-    cells: Annotated[list[f.Label], Field(min_length=1, max_length=f.MAX_LOCATIONS)] = Field(
-        description="Ids of the cells."
-    )
+    cells: Labels = Field(description="Ids of the cells.")
     unit: f.UnitOnEarth = Field("km", description=UNIT)
     metric: f.EarthMetric = Field("haversine", description=METRIC)
 
@@ -206,11 +206,15 @@ class GraphEdges(f.Measured):
     directed: bool = Field(False, description="Whether edges are one-way.")
 
 
-class DistancesFile(f.Measured, f.CsvDialect):
+class DistancesFile(f.Measured, f.MatrixCsv):
     """Given distances, from a file."""
 
     kind: Literal["distances"] = Field(description="A matrix of distances.")
-    file: f.File = Field(description="CSV file without a header: the matrix of distances; `inf` is allowed.")
+    file: f.File = Field(
+        description="CSV file of the matrix of distances; `inf` is allowed. Names in its first line, its first "
+        "column or both become the labels."
+    )
+    labels: Labels | None = Field(None, description=LABELS)
     close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
 
 
@@ -219,6 +223,7 @@ class DistancesValues(f.Measured):
 
     kind: Literal["distances"] = Field(description="A matrix of distances.")
     values: f.Rows[f.ExtendedDistance] = Field(description="The matrix of distances; `inf` is allowed.")
+    labels: Labels | None = Field(None, description=LABELS)
     close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from sys import getsizeof
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from dxopt.runtime.csv_text import CsvText, decimal_of, has_comma, number, with_
 from dxopt.runtime.identity import CommaError
 from dxopt.runtime.reading import MOST_TABLE
 from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
-from dxopt.spaces.naming import SeveralPoints
+from dxopt.spaces.naming import Naming, SeveralPoints
 from dxopt.spaces.positions import require_latitude_first, require_same_order
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec.fields import Columns, CsvDialect, LatLon
@@ -204,36 +204,112 @@ def columns_of(asked: Columns, blame: Callable[..., Blame]) -> list[Column]:
     return [Column(name, blame("columns", place), False) for place, name in enumerate(asked)]
 
 
-def read_matrix(path: Path, blame: Blame, said: CsvDialect, *, most_rows: int) -> NDArray[np.float64]:
-    """Read a CSV file without a header as a matrix of numbers, of which any may be `inf`."""
-    matrix: list[NDArray[np.float64]] = []
-    with _readable(path, blame):
-        text = CsvText.of(path, said.dialect, most=MOST_TABLE, matrix=True)
-        with text.opened() as stream:
-            for line, _, row in text.rows(stream):
-                if len(matrix) == most_rows:
-                    raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
-                if len(row) > most_rows:
-                    raise blame(
-                        f"{path.name} has more than {most_rows:,} columns, the cap on locations", "keep fewer"
-                    )
-                cells = [
-                    _parse_cell(cell.strip(), path.name, line, str(i), blame, text.decimal, infinite=True)
-                    for i, cell in enumerate(row, start=1)
-                ]
-                matrix.append(np.array(cells))
-    return np.array(matrix)
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix of numbers in a CSV file, of which any may be `inf`, and the names of its rows and columns.
+
+    `rows` and `columns` are None where the file has no such names.
+    """
+
+    file: str
+    numbers: NDArray[np.float64]
+    rows: tuple[str, ...] | None
+    columns: tuple[str, ...] | None
+
+    @classmethod
+    def read(cls, path: Path, blame: Blame, said: CsvDialect, *, most_rows: int, square: bool = False) -> Matrix:
+        """Read a matrix; refuse one of more rows or columns than `most_rows`.
+
+        Its first line has names where that is said; otherwise where its first cell is empty, or none of its cells is
+        a number. Its first column has names where the first line has an empty cell for it, where its first entry is
+        no number, or, in a file that is `square`, where there is one column more than rows.
+        """
+        names: list[str] | None = None
+        leading, found, named = list[str](), list[NDArray[np.float64]](), False
+        with _readable(path, blame):
+            text = CsvText.of(path, said.dialect, most=MOST_TABLE, matrix=True)
+            with text.opened() as stream:
+                for line, _, row in text.rows(stream):
+                    cells = [cell.strip() for cell in row]
+                    if names is None and not found:
+                        numeric = [_is_entry(cell, text.decimal) for cell in cells]
+                        if (not cells[0] or not any(numeric)) if said.header is None else said.header:
+                            names = cells
+                            continue
+                    if not found:
+                        named = bool(names and not names[0]) or not _is_entry(cells[0], text.decimal)
+                    if len(found) == most_rows:
+                        raise _beyond(path, blame, most_rows, "rows")
+                    if len(row) - named > most_rows:
+                        raise _beyond(path, blame, most_rows, "columns")
+                    also = ", or, if the first line has names, {header: true}"
+                    also = also if not found and names is None and said.header is None else ""
+                    leading.append(cells[0])
+                    entries = [
+                        _parse_cell(cell, path.name, line, str(i), blame, text.decimal, infinite=True, also=also)
+                        for i, cell in enumerate(cells[named:], start=1 + named)
+                    ]
+                    found.append(np.array(entries))
+        if not found:
+            raise blame(f"{path.name} has no rows below its header", "add some")
+        matrix = np.array(found)
+        if square and names and not named and matrix.shape[1] == len(matrix) + 1:
+            named, matrix = True, matrix[:, 1:]
+        if square and names is None and said.header is None and len(matrix) == matrix.shape[1] + 1:
+            raise blame(f"{path.name} has one row more than columns", "if its first line has names: {header: true}")
+        return cls(
+            path.name, matrix, tuple(leading) if named else None, None if names is None else tuple(names[named:])
+        )
+
+    def labels(self, blame: Blame) -> tuple[str, ...] | None:
+        """Return the names of the rows, which are those of the columns; None without any.
+
+        Refuse two that differ.
+        """
+        if self.rows is None or self.columns is None:
+            return self.rows or self.columns
+        for place, (row, column) in enumerate(zip(self.rows, self.columns, strict=False), start=1):
+            if row != column:
+                wrong = (
+                    f"{self.file} has {row!r} as the name of row {place}, and {column!r} as that of column {place}"
+                )
+                raise blame(wrong, "give rows and columns the same names, in the same order")
+        return self.rows
+
+    def require_names(self, axis: Literal["row", "column"], labels: Sequence[str], blame: Blame) -> None:
+        """Refuse names of the rows, or of the columns, that are others than these labels, or in another order."""
+        names = self.rows if axis == "row" else self.columns
+        naming = Naming(labels)
+        for place, name in enumerate(names or ()):
+            if naming.with_label(name) != place:
+                meant = f"{labels[place]!r}" if place < len(labels) else "none"
+                wrong = f"{self.file} has {name!r} as the name of {axis} {place + 1}, whose label is {meant}"
+                raise blame(wrong, f"give each {axis} the name of its label, in the order of the labels")
+
+
+def _beyond(path: Path, blame: Blame, most: int, what: str) -> SpecFileError:
+    return blame(f"{path.name} has more than {most:,} {what}, the cap on locations", "keep fewer")
 
 
 def _parse_cell(
-    cell: str, file: str, line: int, column: str, blame: Blame, decimal: str, *, infinite: bool = False
+    cell: str,
+    file: str,
+    line: int,
+    column: str,
+    blame: Blame,
+    decimal: str,
+    *,
+    infinite: bool = False,
+    also: str = "",
 ) -> float:
-    """Return a cell as a finite number, or as infinity where `infinite` allows it; an error names line and column."""
+    """Return a cell as a finite number, or as infinity where `infinite` allows it; an error names line and column.
+
+    `also` is what else the error says of the fix.
+    """
     value = number(with_point(cell, decimal))
-    if math.isfinite(value) or (infinite and cell == "inf"):
+    if math.isfinite(value) or (infinite and _is_entry(cell, decimal)):
         return value
-    also = " or inf" if infinite else ""
-    fix = f"give a finite number{also}"
+    fix = f"give a finite number{' or inf' if infinite else ''}{also}"
     if has_comma(cell):
         fix = f"write it without comma, or, where commas are decimal ones, {Option('decimal', ',').in_file()}"
     raise blame(f"{file} line {line}, column {column} is not a number", fix)
@@ -241,6 +317,11 @@ def _parse_cell(
 
 def _is_number(cell: str) -> bool:
     return math.isfinite(number(cell))
+
+
+def _is_entry(cell: str, decimal: str) -> bool:
+    """Tell whether a cell is an entry of a matrix: a finite number, or inf, which R writes as Inf."""
+    return cell in ("inf", "Inf") or _is_number(with_point(cell, decimal))
 
 
 _TELL = "write {{lat: {}, lon: {}}}, or the other way round"

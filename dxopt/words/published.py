@@ -56,6 +56,12 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
             f"A person is a value of column {person!r}: who has several of them is as many persons, each with a "
             "budget and draws of its own, and the levels of all of them add up.",
         )
+    if said.budgets is not None and said.budgets.account is not None:
+        yield (
+            "account",
+            f"All rows were paid for from one account, {said.budgets.account!r}, whoever they are about: no person "
+            "has a budget of their own, and the levels of all rows that a person is in add up.",
+        )
     if said.draws.keyed:
         yield from _key_sentences(unless, paid=said.budgets is not None)
     if said.budgets is not None:
@@ -77,16 +83,18 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     if secret.outside == "nearest" and (text := _outside_text(said)):
         yield "outside", text
     if said.budgets is not None and said.budgets.over_budget == "drop":
+        one = "a person" if said.budgets.account is None else "the account"
         but = ""
         if secret.outside == "drop" or secret.unusable == "drop":
             but = (
-                f", and on how many {said.rows.noun}s of a person were left out before, as above: these were neither "
+                f", and on how many {said.rows.noun}s of {one} were left out before, as above: these were neither "
                 "paid for nor counted"
             )
+        first = "Of each person the" if said.budgets.account is None else "The"
         yield (
             "kept",
-            f"Of each person the first {said.rows.noun}s were kept, in the order of the data, as many as the budget "
-            f"pays for. Their number depends on how many a person has and on the ledger{but}.",
+            f"{first} first {said.rows.noun}s were kept, in the order of the data, as many as the budget "
+            f"pays for. Their number depends on how many {one} has and on the ledger{but}.",
         )
     yield (
         "order",
@@ -158,14 +166,15 @@ def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
 
 
 def _budget_text(said: Sidecar, paid: Paid) -> str:
-    """Return what each person's budget is, and the factor for all the rows that it pays for together."""
+    """Return what each person's budget is, or the account's, and the factor for all the rows that it pays for."""
     epsilon, near, unit = said.privacy.epsilon, said.privacy.near, per(said.privacy.unit)
     cost = level(epsilon, said.privacy.unit)
+    whose = "its person" if paid.account is None else f"one account for all rows, {paid.account!r}"
     if paid.default is None or paid.default_rows is None:
-        text = f"Each row was paid for, with {cost}, from the budget that was set for its person."
+        text = f"Each row was paid for, with {cost}, from the budget that was set for {whose}."
         return f"{text}{_period_text(paid, unit)}"
     text = (
-        f"Each row was paid for, with {cost}, from the budget of its person: unless another was set, "
+        f"Each row was paid for, with {cost}, from the budget of {whose}: unless another was set, "
         f"epsilon {paid.default:.10g} {unit} in all, which pays for {counted(paid.default_rows, 'such rows')}."
         f"{_period_text(paid, unit)}"
     )
@@ -178,7 +187,7 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
 
 
 def _period_text(paid: Paid, unit: str) -> str:
-    """Return what a person may spend in each period, beside the budget in all; "" without budgets by period."""
+    """Return what may be spent in each period, beside the budget in all; "" without budgets by period."""
     found = paid.in_period
     if found is None:
         return ""
@@ -264,7 +273,8 @@ def unpaid(paid: Paid | None) -> str | None:
     """Return how many rows were left out for want of budget; None without budgets, or where such data is refused."""
     if paid is None or paid.over_budget != "drop":
         return None
-    return f"{counted(paid.rows_left_out, 'rows')} of {counted(paid.persons_left_out, 'persons')}"
+    of = "" if paid.account is not None else f" of {counted(paid.persons_left_out, 'persons')}"
+    return f"{counted(paid.rows_left_out, 'rows')}{of}"
 
 
 def pays_for(said: Sidecar) -> str:
@@ -273,7 +283,8 @@ def pays_for(said: Sidecar) -> str:
     if paid is None:
         return ""
     noun = "different secrets" if said.draws.keyed else "rows"
-    told = [] if paid.default_rows is None else [f"{counted(paid.default_rows, noun)} of a person in all"]
+    whose = " of a person" if paid.account is None else ""
+    told = [] if paid.default_rows is None else [f"{counted(paid.default_rows, noun)}{whose} in all"]
     if (limit := paid.in_period) is not None and limit.rows is not None:
         told.append(f"{counted(limit.rows, noun)} in each {limit.period}")
     return ", ".join(told)

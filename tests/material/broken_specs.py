@@ -56,7 +56,8 @@ FILES: dict[str, bytes] = {
     "drawn.json": b'{"format": "dxopt private counts 1", "epsilon": 1.0, "unit": "per person", "per_person": 1, '
     b'"labels": ["0", "1", "2"], "counts": [3, 5, -1]}',
     "triangle.csv": b"0,1,5\n1,0,1\n5,1,0\n",
-    "headed.csv": b"a,b\n0,1\n1,0\n",
+    "headed.csv": b",b,a\na,0,1\nb,1,0\n",
+    "named.csv": b"a,b\n0,1\n1,0\n",
     "broken.graphml": b"<graphml><graph",
     "roads.graphml": b"""<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -302,7 +303,11 @@ BROKEN: list[Broken] = [
     _space("no such length", "{kind: graph, file: roads.graphml, weight: toll}", 2, 51, "space.weight"),
     _space("direction of GraphML", "{kind: graph, file: roads.graphml, directed: true}", 2, 53, "space.directed"),
     _space("distances not square", "{kind: distances, file: wide.csv}", 2, 32, "space.file"),
-    _space("distances with a header", "{kind: distances, file: headed.csv}", 2, 32, "space.file"),
+    _space("rows and columns in two orders", "{kind: distances, file: headed.csv}", 2, 32, "space.file"),
+    _space("labels beside names", "{kind: distances, file: named.csv, labels: [a, b]}", 2, 43, "space.labels"),
+    _space(
+        "a label too many", "{kind: distances, values: [[0, 1], [1, 0]], labels: [a, b, c]}", 2, 52, "space.labels"
+    ),
     _space("triangle inequality", "{kind: distances, file: triangle.csv}", 2, 32, "space.file"),
     _space("negative distance", "{kind: distances, values: [[0, -1], [1, 0]]}", 2, 39, "space.values[0][1]"),
     _space("diagonal", "{kind: distances, values: [[1, 1], [1, 0]]}", 2, 26, "space.values"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dxopt as dx
@@ -77,6 +78,52 @@ def test_check_ins_beyond_the_cap_are_left_out_at_random() -> None:
         assert Counter(whose[mask].tolist()) == {0: 2, 1: 2, 2: 1}
     assert np.mean(taken, axis=0)[[0, 2, 3]] == pytest.approx([2 / 3] * 3, abs=0.04)
     assert at_most(np.array([], dtype=np.int64), 2, words(0)).tolist() == []
+
+
+WORDS = dx.MetricSpace.from_distances(1 - np.eye(3), labels=["flu", "cold", "gout"])
+VECTORS = dx.MetricSpace.from_points([[0, 1], [1, 0], [1, 1]], labels=["flu", "cold", "gout"])
+SHOPS = dx.geo.points([[45.5, -73.6], [45.5, -73.5], [45.5, -73.4]], labels=["flu", "cold", "gout"])
+ILL = ["flu", "gout", "gout", "gout", "flu"]
+
+
+@pytest.mark.parametrize("space", [WORDS, VECTORS, SHOPS])
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pd.Categorical])
+def test_labels_count_for_the_points_that_they_name(space: dx.MetricSpace, kind: Any) -> None:
+    persons = ["ann", "bob", "carl", "carl", "carl"]
+    found, paying = count_check_ins(space, kind(ILL), persons, per_person=3, within=None)
+    assert (found.tolist(), paying) == ([2, 0, 3], ["ann", "bob", "carl"])
+    found, _ = count_check_ins(space, kind(ILL), persons, per_person=1, within=None)
+    assert found.sum() == 3  # one of each person, chosen as places are
+    prior = dx.Prior.private(space, kind(ILL), persons, epsilon=300, per_person=3)
+    assert prior.probabilities.tolist() == pytest.approx([0.4, 0, 0.6])
+    assert prior.counts is not None and prior.counts.labels == ("flu", "cold", "gout")
+
+
+def test_numbers_in_one_list_are_labels_too() -> None:
+    found, _ = count_check_ins(LINE, [0, 4, "4.0"], ["a", "b", "c"], per_person=1, within=None)
+    assert found.tolist() == [1, 0, 0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("seen", "options", "field"),
+    [
+        (["flu", "pox"], {}, "labels"),
+        (["flu", None], {}, "labels"),
+        (["flu", ""], {}, "labels"),
+        ([["flu"], ["gout"]], {}, "labels"),
+        ([], {"persons": []}, "labels"),
+        (["flu", "gout"], {"within": 1}, "within"),
+        (["flu", "gout"], {"persons": ["ann"]}, "persons"),
+    ],
+)
+def test_bad_labels_cost_nothing(seen: list[Any], options: dict[str, Any], field: str, tmp_path: Path) -> None:
+    with dx.Budgets.open(tmp_path / "a.sqlite", create=True, unit=UNIT, default=1) as ledger:
+        given: dict[str, Any] = {"persons": ["ann", "bob"], "epsilon": 1, "per_person": 1, "ledger": ledger}
+        with pytest.raises(dx.SpecError) as refused:
+            dx.Prior.private(WORDS, seen, **{**given, **options})
+        assert refused.value.field == field
+        assert "pox" not in str(refused.value)  # it may be somebody's secret
+        assert ledger.accounts() == []
 
 
 def test_every_check_in_of_a_person_may_be_the_one_that_counts() -> None:

@@ -160,6 +160,21 @@ def test_triangle_violation_names_three_points() -> None:
     assert closed.distances.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 
 
+@pytest.mark.parametrize(
+    ("matrix", "many", "most"),
+    [
+        ([[0, 1, 5], [1, 0, 1], [5, 1, 0]], "2 of 6 ", "60 %"),
+        ([[0, 1, 8], [1, 0, 1], [2, 1, 0]], "1 of 6 ", "75 %"),
+        ([[0, 1, INF], [1, 0, 1], [INF, 1, 0]], "2 of 6 ", "100 %"),
+    ],
+)
+def test_a_refusal_tells_what_closing_changes(matrix: list[list[float]], many: str, most: str) -> None:
+    with pytest.raises(dx.SpecError) as refused:
+        dx.MetricSpace.from_distances(matrix)
+    assert many in refused.value.fix and most in refused.value.fix
+    assert refused.value.options == {"close"}
+
+
 def test_closure_is_the_path_metric() -> None:
     generator = np.random.default_rng(4)
     lengths = generator.random((9, 9))

@@ -18,6 +18,7 @@ STEPS = 4
 
 Edits = list[tuple[str, str]]
 MENDED: dict[str, Edits] = {
+    "a label too many": [(", c]}", "]}")],
     "edge with a bad end": [("1.5", "'1.5'")],
     "two documents": [("---\n" + GOOD, "")],
     "open bracket": [("[x, y", "[x, y]")],
@@ -141,7 +142,7 @@ FILE_MENDED: dict[str, tuple[str, bytes, bytes]] = {
     "cell not a number": ("words.csv", b"four", b"4"),
     "negative weight": ("negative.csv", b"-5", b"5"),
     "roads without places": ("nowhere.graphml", FILES["nowhere.graphml"], ROADS),
-    "distances with a header": ("headed.csv", b"a,b\n", b""),
+    "rows and columns in two orders": ("headed.csv", b",b,a\n", b",a,b\n"),
     "loss from a bad file": ("headed.csv", FILES["headed.csv"], b"0,1,1\n1,0,1\n1,1,0\n"),
     "a word's vector missing": ("town.csv", FILES["town.csv"], b"mill 1 2\ninn 3 4\n"),
 }

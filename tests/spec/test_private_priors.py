@@ -161,3 +161,56 @@ def test_a_file_without_a_private_prior_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecFileError) as refused:
         draw_private_priors(written(tmp_path, "uniform"))
     assert refused.value.field == "prior"
+
+
+DRAWN = "person: who, epsilon: 40, per_person: 2, smoothing: 1"
+ILL = f"{{kind: private, file: drawn.json, check_ins: ill.csv, %s, {DRAWN}%s}}"
+CATEGORIES = "{kind: distances, values: [[0, 1, 2], [1, 0, 1], [2, 1, 0]], labels: [flu, cold, gout]}"
+
+
+def ward(folder: Path, prior: str, space: str = CATEGORIES) -> Path:
+    (folder / "ill.csv").write_text(
+        "who,diagnosis\n" + "".join(f"p{row},{'flu' if row % 3 else 'gout'}\n" for row in range(9))
+    )
+    file = folder / "ward.yaml"
+    file.write_text(f"space: {space}\nepsilon: 1\nprior: {prior}\n")
+    return file
+
+
+POINTS = "{kind: points, file: places.csv, columns: [x, y], label: place}"
+
+
+@pytest.mark.parametrize("space", [CATEGORIES, POINTS])
+@pytest.mark.parametrize("column", ["label: diagnosis", "columns: [diagnosis]"])
+def test_categories_are_counted_by_label(space: str, column: str, tmp_path: Path) -> None:
+    (tmp_path / "places.csv").write_text("place,x,y\nflu,0,0\ncold,1,0\ngout,2,0\n")
+    file, budgets = ward(tmp_path, ILL % (column, ""), space), ledger(tmp_path, budget=40)
+    done = call("prior", file, "--ledger", budgets)
+    if (space, column) == (POINTS, "columns: [diagnosis]"):  # which are coordinates where there are some
+        assert done.exit_code == 2
+        return
+    assert done.exit_code == 0
+    with dx.Budgets.open(budgets) as opened:
+        assert [account.spent for account in opened.accounts()] == [40] * 9
+    assert dx.PrivateCounts.load(tmp_path / "drawn.json").labels == ("flu", "cold", "gout")
+    assert load(file)[0].problem.prior.probabilities.tolist() == pytest.approx([7 / 12, 1 / 12, 4 / 12])
+
+
+@pytest.mark.parametrize(
+    ("keys", "more", "field"),
+    [
+        ("label: diagnosis, columns: [diagnosis]", "", "prior.label"),
+        ("smoothing: 2", "", "prior.columns"),
+        ("label: diagnosis", ", within: 1", "prior.within"),
+        ("columns: [diagnosis]", ", within: 1", "prior.within"),
+        ("label: illness", "", "prior.label"),
+        ("label: who", "", "prior.label"),
+        ("columns: [who]", "", "prior.columns"),
+    ],
+)
+def test_labels_that_are_none_are_told_at_their_key(keys: str, more: str, field: str, tmp_path: Path) -> None:
+    prior = (ILL % (keys, more)).replace("smoothing: 2, ", "")
+    with pytest.raises(SpecFileError) as refused:
+        draw_private_priors(ward(tmp_path, prior))
+    assert refused.value.field == field
+    assert not (tmp_path / "drawn.json").exists()

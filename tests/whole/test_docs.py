@@ -36,6 +36,8 @@ KINDS = ("csv", "txt", "graphml", "geojson")
 DATA = [file for kind in KINDS for file in sorted((ROOT / "problems").glob(f"*.{kind}"))]
 MADE_UP = {
     "distances.csv": "0,1,2\n1,0,1\n2,1,0\n",
+    "apart.csv": ",flu,cold,gout\nflu,0,0.1,0.9\ncold,0.1,0,0.7\ngout,0.9,0.7,0\n",
+    "records.csv": "person,diagnosis\n" + "".join(f"p{k},{('flu', 'cold')[k % 2]}\n" for k in range(90)),
     "losses.csv": "0,1,2\n1,0,1\n2,1,0\n",
     "edges.csv": "from,to,length\na,b,1\nb,c,2\n",
     "stations.csv": "name,lat,lon\na,45.5,-73.6\nb,45.6,-73.6\n",

@@ -173,6 +173,7 @@ def apply(
     unusable: Literal["refuse", "drop"] = "refuse",
     within: float | None = None,
     person: str | None = None,
+    account: str | None = None,
     ledger: Budgets | None = None,
     over_budget: Literal["refuse", "drop"] = "refuse",
     time: str | None = None,
@@ -210,6 +211,9 @@ def apply(
         else the largest distance of a secret to its nearest neighbour.
     person : str, optional
         The column that says whose row it is, for `key` and `ledger`.
+    account : str, optional
+        Instead of `person`, for data that are of no persons, as counts by day are: the name of one account of the
+        ledger, such as "everybody", that all rows are paid from. It is no column.
     ledger : Budgets, optional
         Ledger that rows are paid from before anything is written; a draw with a key that a person has had before
         costs nothing, so that what is spent and refused depends on the true secrets. The output of a run that was
@@ -261,11 +265,12 @@ def apply(
     where = {"lat": lat, "lon": lon, "x": also.x, "y": also.y, "column": column, "label": also.label}
     for field, name in {**where, "person": person, "time": time}.items():
         required(field, name, str | None, "give the name of a column, as text")
+    required("account", account, str | None, "give a name, such as everybody")
     asked = (*where.values(), person, time, *(also.keep or ()), *also.drop)
     named = [name for name in asked if name is not None]
     options: dict[str, Any] = {"outside": outside, "unusable": unusable, "within": within}
     options |= {"over_budget": over_budget}
-    options["persons"] = Persons.of(person, key, release, ledger, over_budget, time, per)
+    options["persons"] = Persons.of(person, account, key, release, ledger, over_budget, time, per)
     to = Output(output) if isinstance(output, str | Path) else _group("output", output, Output)
     keys = ("delimiter", "decimal", "encoding", "header")
     dialect = Dialect(**{key: getattr(also, key) for key in keys})

@@ -356,6 +356,7 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
         said = [digest, plan.table.digest, repr(plan.where), repr(options), os.path.realpath(output)]
         key = persons.key
         said += [*persons.columns, persons.release, "" if key is None else key.digest("dxopt run").hex()]
+        said += [] if persons.account is None else ["account", persons.account]
         return f"apply {output.name} {ledger._digest('dxopt run', *said)[:32]}"
 
     return name
@@ -367,7 +368,7 @@ def _settled(
     """Yield each chunk with the rows of it that are kept, and count all in the tally; both passes begin so."""
     for chunk in _chunks(source, data):
         asked = plan.persons
-        persons = None if asked is None else source.values(chunk, asked.column)
+        persons = None if asked is None or asked.column is None else source.values(chunk, asked.column)
         times = None if asked is None or asked.time is None else source.values(chunk, asked.time)
         yield chunk, plan.settle(_secrets(plan, source, chunk), persons, times, chunk.lines, tally)
         tell(f"{stage}, {tally.rows:,} rows", min(1.0, chunk.share))

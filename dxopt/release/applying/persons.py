@@ -1,4 +1,4 @@
-"""Options about the persons whose rows they are: a ledger to pay from, when, and a key for repeatable draws."""
+"""Options about who pays for rows: persons or one account, a ledger, when, and a key for repeatable draws."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dxopt.release.budgets.affording import require_periods
 from dxopt.release.budgets.periods import PERIODS, PerPeriod
 from dxopt.release.keys import Key, require_release
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.identity import identity
 
 if TYPE_CHECKING:
     from dxopt.release.budgets.budgets import Budgets
@@ -28,6 +29,7 @@ OVER_BUDGET = ("refuse", "drop")
 _DATE = re.compile(r"[0-9]{4}[-/.](?:0[1-9]|1[0-2]|W[0-5][0-9])(?:[-/.][0-3]?[0-9])?(?![0-9])")
 """A day, week or month as a part of a name."""
 _LEDGER = Option("ledger", command="--ledger FILE")
+_ACCOUNT = Option("account", "everybody")
 _PAID = (
     "name the ledger that rows are paid from as ",
     _LEDGER,
@@ -41,10 +43,12 @@ _PAID = (
 class Persons:
     """The column of persons, the key and the release of repeatable draws, and the ledger that rows are paid from.
 
+    Instead of a column there may be one `account`, which all rows are paid from as if they were those of one person.
     In a ledger with budgets by period, `limit`, rows have their times in the column `time`.
     """
 
-    column: str
+    column: str | None
+    account: str | None
     key: Key | None
     release: str
     ledger: Budgets | None
@@ -55,6 +59,7 @@ class Persons:
     def of(
         cls,
         column: str | None,
+        account: str | None,
         key: Key | None,
         release: str | None,
         ledger: Any,
@@ -74,20 +79,39 @@ class Persons:
             wrong = "is 'drop' with a key: what a row costs would then say whether the person was there before"
             raise SpecError("over_budget", wrong, "leave out the key, or set larger budgets")
         if key is None and ledger is None:
-            for name, given in (("person", column), ("release", release), ("time", time), ("per", per)):
+            for name, given in (
+                ("person", column),
+                ("account", account),
+                ("release", release),
+                ("time", time),
+                ("per", per),
+            ):
                 if given is not None:
                     raise SpecError(name, "is named, but there is neither a key nor a ledger", *_PAID)
             return None
-        if column is None:
-            raise SpecError("person", "is not named", "name the column that says whose row it is")
+        if account is not None:
+            if column is not None:
+                wrong = "is named beside a column of persons"
+                raise SpecError(
+                    "account", wrong, "leave one out: rows are those of persons, or all pay from one account"
+                )
+            if key is not None:
+                wrong = "does not go with a key, with which all rows of one secret would have one report"
+                raise SpecError("account", wrong, "leave out the key, or name a column: ", Option("person"))
+            account = identity(account, "account")
+            if not account:
+                raise SpecError("account", "is empty", "give it a name, such as everybody")
+        elif column is None:
+            fix = ("name the column that says whose row it is, or, where rows are of no persons, ", _ACCOUNT)
+            raise SpecError("person", "is not named", *fix, ", which all of them pay from")
         if key is not None:
             require_release(release)
-        return cls(column, key, release or "", ledger, time, _limit_of(ledger, time, per))
+        return cls(column, account, key, release or "", ledger, time, _limit_of(ledger, time, per))
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns of persons and times."""
-        return [self.column] if self.time is None else [self.column, self.time]
+        """Names of the columns of persons and times, those that there are."""
+        return [name for name in (self.column, self.time) if name is not None]
 
     def require_names(self, persons: Collection[str]) -> None:
         """Raise SpecError where names are those of persons on days, which have no budget in all."""

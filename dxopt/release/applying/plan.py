@@ -199,7 +199,7 @@ class Plan:
         known = {*names}
         wanted = {
             "columns": () if where.geometry else where.names,
-            "person": () if self.persons is None else (self.persons.column,),
+            "person": () if self.persons is None or self.persons.column is None else (self.persons.column,),
             "time": () if self.persons is None or self.persons.time is None else (self.persons.time,),
             "keep": self.columns.keep or (),
             "drop": self.columns.drop,
@@ -253,10 +253,12 @@ class Plan:
 
         Only a row without a usable time is refused here, not even one that names nobody: the caller calls
         `tally.require` once all rows are counted. `lines` are the numbers of the rows for errors; `persons` and
-        `times` are None if the plan has none.
+        `times` are None if the plan has no such columns.
         """
         snapped = self.snapper.snap(values)
         kept = tally.add(lines, list(values), snapped)
+        if persons is None and self.persons is not None:
+            persons = [self.persons.account] * len(kept)
         if persons is None:
             return Settled(kept, snapped.index[kept], [], [])
         decimal = self.columns.decimal
@@ -400,7 +402,8 @@ class Payment:
             drop = Option("over_budget", "drop")
             fix = ("set larger budgets, or take a smaller epsilon: ", drop, " would leave no row")
             if not self.dropping:
-                fix = ("keep the first rows of each person that the budget pays for: ", drop, ", or ", *error.parts)
+                each = " of each person" if self.persons.account is None else ""
+                fix = (f"keep the first rows{each} that the budget pays for: ", drop, ", or ", *error.parts)
             raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, *fix) from None
         return found
 

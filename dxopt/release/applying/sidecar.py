@@ -127,6 +127,7 @@ def _paid(plan: Plan, tally: Tally, run: tuple[str, ...] | None) -> Paid | None:
         in_period = PaidInPeriod(persons.time, limit.period, limit.zone, float(limit.epsilon), rows)
     return Paid(
         person=persons.column,
+        account=persons.account,
         over_budget=plan.over_budget,
         default=None if default is None else float(default),
         default_rows=None if default is None else _rows_for(plan, default),

@@ -185,11 +185,13 @@ class Paid(_Strict):
 
     Attributes
     ----------
-    person : str
-        The column.
+    person : str or None
+        The column; None where all rows were paid from one account.
+    account : str or None
+        The name of that account in the ledger.
     over_budget : {"refuse", "drop"}
     default : float or None
-        The budget of each person for whom none is given; None if there is no such budget.
+        The budget of each person or account for whom none is given; None if there is no such budget.
     default_rows : int or None
         The number of rows that it pays for.
     in_period : PaidInPeriod or None
@@ -200,7 +202,8 @@ class Paid(_Strict):
         A digest of name and token of the run that paid, under the secret of the ledger, and the token.
     """
 
-    person: str
+    person: str | None
+    account: str | None
     over_budget: Literal["refuse", "drop"]
     default: float | None
     default_rows: int | None
@@ -307,12 +310,15 @@ def _impossible(said: Sidecar) -> str:
     }
     if paid is not None:
         so |= {
-            "budgets.person": paid.person in (data if draws.person is None else {draws.person}),
+            "budgets.person": (paid.person is None) == (paid.account is not None)
+            and (paid.person is None or paid.person in (data if draws.person is None else {draws.person})),
+            "budgets.account": paid.account is None or (paid.account.strip() != "" and not draws.keyed),
             "budgets.over_budget": not (draws.keyed and paid.over_budget == "drop"),
             "budgets.default": paid.default is None or paid.default >= 0,
             "budgets.in_period": paid.in_period is None
             or (paid.in_period.time in data and paid.in_period.zone.strip() and paid.in_period.budget >= 0),
-            "budgets.persons_left_out": (paid.rows_left_out > 0) <= paid.persons_left_out <= paid.rows_left_out,
+            "budgets.persons_left_out": (paid.rows_left_out > 0) <= paid.persons_left_out <= paid.rows_left_out
+            and (paid.account is None or paid.persons_left_out <= 1),
             "budgets.run": (paid.run is None) == (said.output is None)
             and (paid.run is None or re.fullmatch("[0-9a-f]{64} [0-9a-f]{32}", " ".join(paid.run))),
         }

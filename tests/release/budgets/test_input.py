@@ -43,6 +43,7 @@ def test_persons_come_as_arrays_and_columns(ledger: Path) -> None:
         ("0.1", TENTH),
         ("10x0.1", 10 * TENTH),
         ("3 x ln(4)", 3 * Fraction(math.log(4))),
+        ("365xln(4)/5", 365 * Fraction(math.log(4) / 5)),
         (Fraction(1, 3), Fraction(1, 3)),
     ],
 )
