@@ -6,8 +6,6 @@ Products and sums follow IEEE 754. The constants below leave room for a handful 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,12 +65,26 @@ def row_sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return (rows.sum(axis=1, keepdims=True) + lost)[:, 0]
 
 
+AT_ONCE = 1 << 22
+"""Amounts that are summed at once, as each takes some memory."""
+
+
 def totals(
-    indices: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: NDArray[np.float64], shape: tuple[int, ...]
+    indices: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: NDArray[np.float64], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
     """Return the amounts `(t,)` summed at their indices, rows and columns, as a matrix of this shape.
 
     They are added one after another: k amounts of 0 or more are summed to k·2^-53 relative, to first order.
     """
-    summed = np.bincount(np.ravel_multi_index(indices, shape), amounts, minlength=math.prod(shape))
-    return np.asarray(summed, dtype=np.float64).reshape(shape)
+    summed = np.zeros(shape)
+    for start in range(0, len(amounts), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        add_at(summed, (indices[0][some], indices[1][some]), amounts[some])
+    return summed
+
+
+def add_at(
+    summed: NDArray[np.float64], indices: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: NDArray[np.float64]
+) -> None:
+    """Add amounts `(t,)` at their indices, rows and columns, to a matrix, one after another."""
+    np.add.at(summed.reshape(-1), np.ravel_multi_index(indices, summed.shape), amounts)

@@ -26,7 +26,7 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.coerce import SUM
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.prior_polytope import Mixtures
-from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below, totals
+from dxopt.numerics.rounding import AT_ONCE, SMALLEST, UNIT, add_at, factor_below
 from dxopt.proofs.beliefs import less_beliefs
 from dxopt.proofs.duals import AdversaryDual, AnyDual, BeliefDual, Dual, LineDual, ProductDual, WorstDual
 from dxopt.spaces.lattices import coordinates_of_line, line_steps
@@ -67,24 +67,24 @@ def costs_bound(
     if dual is not None:
         # 1. residual c - A'λ: each λ on v_b - e^{-εd(a, b)} v_a ≥ 0 takes λ from (b, z) and gives λ e^{-εd} to
         #    (a, z); e^{-εd} is rounded down, as a smaller one gives less
-        dual = _usable(problem, dual)
-        distances = problem.separations[dual.first, dual.second]
-        back = dual.multiplier * factor_below(problem.level, distances)
-        back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
-        there = (dual.second, dual.report)
-        origin = (dual.first, dual.report)
-        taken = totals(there, dual.multiplier, costs.shape)
-        given = totals(origin, back, costs.shape)
+        taken, given = np.zeros(costs.shape), np.zeros(costs.shape)
+        for part in dual.parts(AT_ONCE):
+            usable = _usable(problem, part)
+            distances = problem.separations[usable.first, usable.second]
+            back = usable.multiplier * factor_below(problem.level, distances)
+            back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
+            ones = np.ones(len(back))
+            for total, row, amounts in ((taken, usable.second, usable.multiplier), (given, usable.first, back)):
+                add_at(total, (row, usable.report), amounts)
+                add_at(counts, (row, usable.report), ones)
         # where multipliers overflow, nothing is proven: the residual counts as -∞
         with np.errstate(over="ignore", invalid="ignore"):
             residual = costs - taken + given
             size = size + taken + given
         residual = np.where(np.isfinite(size), residual, -np.inf)
-        for entries in (there, origin):
-            counts += totals(entries, np.ones(len(dual.multiplier)), costs.shape)
         # 2. with δ the constraints of a pair may be broken by δ e^{-εd} in all
         if problem.delta:
-            penalty = _delta_penalty(problem, dual)
+            penalty = _delta_penalty(problem, _usable(problem, dual))
     # 3. each row of the channel sums to 1, so it pays at least its least residual; what underflow may have taken from
     #    the entry of a row is below the smallest normal double, and is taken off
     low = residual - 2 * counts * UNIT * size

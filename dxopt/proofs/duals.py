@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -30,6 +30,11 @@ class Dual:
     def entries(self) -> tuple[NDArray[Any], ...]:
         """The report, the pair and the multiplier of each entry of λ."""
         return self.report, self.first, self.second, self.multiplier
+
+    def parts(self, size: int) -> Iterator[Dual]:
+        """Yield the dual with so many entries of λ at a time."""
+        for start in range(0, len(self.multiplier), size):
+            yield Dual(self.prices, *(entry[start : start + size] for entry in self.entries))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.solving.reductions.line import on_line
 from dxopt.solving.reductions.product import by_factors
 from dxopt.solving.routes.choice import SPANNER_METHODS
-from dxopt.solving.routes.expected import LARGE, expected_seconds, fewer_instead, told_before
+from dxopt.solving.routes.expected import LARGE, expected_seconds, fewer_instead, rows_in_reach, told_before
 from dxopt.solving.routes.limits import COLUMNS, is_line, require_few
 from dxopt.spaces.products import sides
 
@@ -35,11 +35,12 @@ def large_text(problem: Problem, method: str = "auto", solver: str = "auto", spa
         require_few(max(problem.variables, secrets**2), PROBLEM_CELLS)
     except UnsupportedError as error:
         return f"{secrets:,} secrets, {reports:,} outputs: {error.wrong}; {error.fix}"
-    from dxopt.solving.solvers.columns import MERGED, Memory
+    from dxopt.solving.solvers.columns import Memory
 
     memory = Memory.of(secrets, reports, secrets)
-    if not memory.columns:  # then bounds come from merged rows
-        memory = Memory.of(secrets, reports, int(MERGED * secrets))
+    if not memory.columns:  # then bounds are from fewer rows
+        rows = rows_in_reach(secrets, reports, None, fits=False)
+        memory = Memory.of(rows, reports, rows)
     told = told_before(secrets, reports, f"{memory.needed / 1e9:.2g} GB of memory")
     return f"{told}; less if it is symmetric{fewer_instead(problem.space.distances, reports, problem.space.unit)}"
 

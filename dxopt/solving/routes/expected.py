@@ -24,7 +24,7 @@ LARGE = 10.0
 """Seconds from which on it is told."""
 _FAR = 5.0
 """A time limit this many times shorter is too short."""
-_ROUGHLY = 2.5
+_ROUGHLY = 5.0
 """The time to 1 % that leaves a rough bound in a time limit, in parts of it."""
 _LONGEST = 3600.0
 """Seconds for that without a time limit."""

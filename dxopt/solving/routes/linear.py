@@ -63,8 +63,11 @@ def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]
     names = solvers_of_linear(compiled.smaller, options)
     for name in names:
         solution = solve_program(compiled, name, options, simple)
-        for candidate in candidates_of(compiled, solution, name, options):
-            if solution.status is not Status.OPTIMAL and simple.is_best(candidate.channel):
+        optimal = solution.status is Status.OPTIMAL
+        candidates = candidates_of(compiled, solution, name, options)
+        del solution  # its dual may take gigabytes, and so does that of the candidate
+        for candidate in candidates:
+            if not optimal and simple.is_best(candidate.channel):
                 known = simple.best().name
                 candidate = replace(candidate, name=known, route=f"{known}; bound by {candidate.route}")
             yield candidate

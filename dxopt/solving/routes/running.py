@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -151,6 +151,8 @@ FINEST = 1e-10
 _MARGIN = 1e-5
 _SHARE = 0.1
 """The part of the tolerance left to repairs, which cost about 1e-13 of the value; at most this share of it."""
+_ROUGH = 1e-3
+"""The gap to which programs of fewer rows are solved, whose bounds lack more than that."""
 _COLUMNS = "dxopt.solving.solvers.columns"
 
 
@@ -161,12 +163,12 @@ def kind_of_solver(solver: str) -> str:
 
 def candidates_of(
     compiled: Compiled, solution: ChannelSolution, solver: str, options: Options
-) -> Iterator[Candidate]:
-    """Yield the candidate of a solution; where there is none, note why."""
+) -> tuple[Candidate, ...]:
+    """Return the candidate of a solution; where there is none, note why."""
     if solution.channel is None:
         options.refused[solver] = solution.message or str(solution.status)
-    else:
-        yield replace(compiled.lift(solution), route=f"{kind_of_solver(solver)}, {solver}")
+        return ()
+    return (replace(compiled.lift(solution), route=f"{kind_of_solver(solver)}, {solver}"),)
 
 
 def solve_program(
@@ -243,18 +245,21 @@ def solve_by_columns(
     points, reports = program.costs.shape
     rows = points if program.classes is None else program.classes.size
     memory = Memory.of(points, reports, rows + shared_rows(program).expected)
-    amount = f"{memory.needed / 1e9:.2g} GB of memory"
-    advice = fewer_instead(compiled.problem.space.distances, reports, compiled.problem.space.unit)
-    options.progress(f"{begin}column generation, {told_before(points, reports, amount)}{advice}")
+    count = points
     if simple is not None and stage is None and program.classes is None and program.coupling is None:
         count = rows_in_reach(points, reports, options.stop.remaining(), fits=memory.columns > 0)
-        if count < points:
-            note(f"a bound from {count:,} of {points:,} rows")
-            few = reduce(program, partial(fewer_rows, count=count))
-            memory = Memory.of(count, reports, count)
+    if count < points:
+        memory = Memory.of(count, reports, count)
+    amount = f"{memory.needed / 1e9:.2g} GB of memory"
     if not memory.columns:
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
         return ChannelSolution(Status.FAILED, None, None, message=message)
+    space = compiled.problem.space
+    advice = fewer_instead(space.distances, reports, space.unit)
+    note(f"{told_before(points, reports, amount)}{advice}")
+    if count < points:
+        note(f"a bound from {count:,} of {points:,} rows")
+        few = reduce(program, partial(fewer_rows, count=count))
 
     # 4. solve it
     tolerance = options.tolerance - min(_MARGIN, _SHARE * options.tolerance) if accuracy is None else accuracy
@@ -262,7 +267,8 @@ def solve_by_columns(
     device = devices.current()
     with computing(HOST if device is None else OnDevice(device, options.progress)):
         if few is not None and simple is not None:
-            found = few.lift(solve_columns(few.smaller, replace(settings, bound_only=True)))
+            rough = replace(settings, bound_only=True, tolerance=_ROUGH)
+            found = few.lift(solve_columns(few.smaller, rough))
             best = simple.best().channel[compiled.partition.representatives]
             return reduced.lift(replace(found, channel=best))
         start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))

@@ -115,7 +115,7 @@ _SETTLED = 3
 """Rounds from which on reports may become blocks."""
 _MOST_ROUNDS = 400
 _LARGE_FROM, _COARSE_FROM = 1500, 300
-"""Points from which on clusters pay: of a program to be solved to its end, and of a coarse one."""
+"""Points from which on clusters pay: of a program to be solved to its end, and of a coarse one or for a bound."""
 _COARSE_GAP = 0.01
 """The gap to which the coarse program is solved."""
 _LOWER = 0.985
@@ -162,7 +162,7 @@ class Rounds:
         self.dual = DualBound(cone, self.settings.should_stop, settings.pricer)
 
         # 3. the primal side, without columns yet. Where points are close, rows are merged at first
-        large = len(own.T) >= (_COARSE_FROM if coarse else _LARGE_FROM)
+        large = len(own.T) >= (_COARSE_FROM if coarse or settings.bound_only else _LARGE_FROM)
         clustered = large and classes.trivial and not coupled and settings.start is None
         clusters = Clusters.of(own, capped) if clustered else None
         self.pool = Pool(cone, settings.columns, clusters)
@@ -227,6 +227,8 @@ class Rounds:
 
         # 3. a first pricing somewhat below its prices, and a box that suits what the bound lacks
         self._price_first(_LOWER * clusters.spread(coarse.dual.row_prices))
+        if self.settings.bound_only:
+            self.pool.separate()
         expected = coarse.dual.value / max(1 - coarse.gap, _COARSE_GAP)
         self.box = self._box_around_best(min(1.0, max(coarse.gap, 1 - self.dual.value / expected)))
 
@@ -242,10 +244,7 @@ class Rounds:
     def run(self) -> ChannelSolution:
         """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
         # 1. prices alone, while rows are merged
-        if self.pool.clusters is not None and self.settings.bound_only:
-            self.pool.separate()
-            self.box = self._box_around_best(self.gap)
-        elif self.pool.clusters is not None:
+        if self.pool.clusters is not None:
             self._approach(max(self.settings.tolerance, _SEPARATE))
             if not self.settings.should_stop():
                 self.pool.separate()
@@ -387,7 +386,7 @@ class Rounds:
         """
         near = self.gap < self.tolerance
         if self.settings.bound_only:
-            return near and self.box is None
+            return near
         if self.box is None and not len(self.pool.rich.reports):
             return near
         if near and (self.gap < self.tried or self.box is None):
@@ -447,7 +446,7 @@ class Rounds:
     def _box_around_best(self, gap: float) -> Box:
         """Return the box around the best prices so far, of combined rows, that suits a gap."""
         prices, floor = (self.pool.differences.combined(one) for one in (self.dual.row_prices, self.dual.floor))
-        return box_around(prices, floor, gap, merged=self.pool.clusters is not None)
+        return box_around(prices, floor, gap, merged=self.pool.clusters is not None or self.settings.bound_only)
 
     def _price_bounds(self, box: Box | None) -> Box:
         """Return bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""
