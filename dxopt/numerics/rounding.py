@@ -86,5 +86,6 @@ def totals(
 def add_at(
     summed: NDArray[np.float64], indices: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: NDArray[np.float64]
 ) -> None:
-    """Add amounts `(t,)` at their indices, rows and columns, to a matrix, one after another."""
-    np.add.at(summed.reshape(-1), np.ravel_multi_index(indices, summed.shape), amounts)
+    """Add amounts `(t,)` at their indices, rows and columns, to a matrix, one after another; what overflows is ∞."""
+    with np.errstate(over="ignore"):
+        np.add.at(summed.reshape(-1), np.ravel_multi_index(indices, summed.shape), amounts)
