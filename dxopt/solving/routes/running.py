@@ -24,7 +24,6 @@ from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.options import Options, Start
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Rows, Solution
 from dxopt.solving.reductions.chain import Reduced, geodesic_pairs, reduce, shortest_paths
-from dxopt.solving.reductions.fewer_rows import fewer_rows
 from dxopt.solving.reductions.spanner import greedy_spanner
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.expected import fewer_instead, rows_in_reach, told_before
@@ -258,6 +257,8 @@ def solve_by_columns(
     advice = fewer_instead(space.distances, reports, space.unit)
     note(f"{told_before(points, reports, amount)}{advice}")
     if count < points:
+        from dxopt.solving.reductions.fewer_rows import fewer_rows
+
         note(f"a bound from {count:,} of {points:,} rows")
         few = reduce(program, partial(fewer_rows, count=count))
 

@@ -214,7 +214,8 @@ class ColumnSettings:
     columns : int
         How many columns the pool holds for each row, at most; see `Memory`.
     bound_only : bool
-        True where the channel is not wanted: no incumbents are made, and rows are never merged.
+        True where the channel is not wanted: no incumbents are made, rows are never merged, and the end is at a gap
+        to a master that may be boxed.
     start : Earlier, optional
         It gives a first bound, columns, and a box where its prices are close.
     known : Known, optional
