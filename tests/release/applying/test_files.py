@@ -120,7 +120,8 @@ def test_lines_are_those_of_the_file(tmp_path: Path, block: int) -> None:
     file.write_text(f'note,lat,lon\n"two\nlines",{good}\n\nx,nan,4.8\ny,{good}\nz,46.9,4.8\n', encoding="utf-8")
     done = dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon", outside="drop")
     assert done.dropped == [5, 7]
-    assert "left out: 2 (lines 5, 7)" in str(done)
+    assert (done.record.rows.outside, done.record.rows.unusable) == (1, 1)
+    assert "lines 5, 7" in str(done)
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 4
 
 
