@@ -31,6 +31,8 @@ from dxopt.spaces.space import MetricSpace, required_space
 
 ROUNDING = 1e-9
 """Levels and entries that are off by no more are wrong by rounding alone."""
+LEAST = "least"
+"""Asks for the least ε at which a mechanism is private."""
 MOST_MOVED = 1e-3
 """Sum of the changes of a row that a repair may make: more makes another mechanism of it."""
 _EXACT = Context(prec=60)
@@ -159,7 +161,7 @@ WRITTEN_TRIPLES = 50_000_000
 def certify(
     mechanism: Mechanism | ArrayLike,
     space: MetricSpace,
-    epsilon: Written | None = None,
+    epsilon: Written = LEAST,
     *,
     reports: Reports | None = None,
     delta: float = 0.0,
@@ -170,8 +172,8 @@ def certify(
     """Prove a mechanism of one's own private: K[x, z] ≤ e^{εd(x, x')} K[x', z], every pair in every report.
 
     Nothing is changed: a matrix that is not private is refused, with a pair that shows it and the least ε at which it
-    is. Tables of integers, comparisons and whatever else needs a proof take the result. Without ε it is proven at
-    the least one at which it is private, with `repair` up to the dust of a solver.
+    is. Tables of integers, comparisons and whatever else needs a proof take the result. At the "least" ε it is
+    proven at that one, with `repair` up to the dust of a solver.
 
     Parameters
     ----------
@@ -180,8 +182,8 @@ def certify(
         be of a kind that dxopt makes, whose proof is then repeated from what they follow from.
     space : MetricSpace
         The n secrets, with the distances that count. It may be another one than that of the mechanism.
-    epsilon : float or str, optional
-        Per unit of distance, as for `Problem`; the least one by default.
+    epsilon : float or str
+        Per unit of distance, as for `Problem`, or "least".
     reports : Reports, optional
         Those of the mechanism; for an array the secrets, or columns numbered from 0.
     delta, pairs
@@ -228,8 +230,9 @@ def certify(
     required("name", name, str | None, "give text")
     repair = as_flag(repair, "repair")
     given = _channel(without_dust(mechanism) if repair else mechanism, space, reports)
-    problem = privacy_alone(space, given.reports, 1.0 if epsilon is None else epsilon, delta, pairs)
-    if epsilon is None:
+    least = isinstance(epsilon, str) and epsilon == LEAST
+    problem = privacy_alone(space, given.reports, 1.0 if least else epsilon, delta, pairs)
+    if least:
         problem = problem.at(_level_to_take(problem, given, DUST if repair else 0.0))
     if not repair:
         return proven_as_it_is(problem, given, name)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.errors import SpecError
 from tests.judges.exact import violations
 
 LINE = dx.line(6)
@@ -185,3 +187,10 @@ def test_entries_just_below_0_are_told_what_mends_them(entry: float, mended: boo
             call(LINE, matrix)
         assert caught.value.field == "matrix"
         assert ("repair=True" in caught.value.fix) is mended
+
+
+@pytest.mark.parametrize("epsilon", [None, 0, -1, float("nan"), "most"])
+def test_the_least_level_is_asked_for_and_not_left_to_a_missing_one(epsilon: Any) -> None:
+    with pytest.raises(SpecError) as refused:
+        dx.certify([[0.7, 0.3], [0.3, 0.7]], dx.line(2), epsilon)
+    assert refused.value.field == "epsilon"
