@@ -1,6 +1,5 @@
 """Column generation on the cone of private columns: see `generation`."""
 
-from dxopt.solving.solvers.columns.clusters import MERGED
 from dxopt.solving.solvers.columns.coupling_rows import shared_rows
 from dxopt.solving.solvers.columns.forest import Pricer
 from dxopt.solving.solvers.columns.generation import solve_columns
@@ -11,7 +10,6 @@ from dxopt.solving.solvers.columns.pricing_backend import OnWorkers
 
 __all__ = [
     "HOST",
-    "MERGED",
     "Algebra",
     "ColumnSettings",
     "Earlier",
