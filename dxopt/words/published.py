@@ -321,7 +321,7 @@ class PublishedFile:
             names = listed([*map(repr, said.columns.kept)], _COLUMNS)
             protected.append(f"Kept as they are, and not protected: {names}.")
         cost = "n independent reports of one person cost n times as much, and the factor is taken to the power n."
-        costs = [cost, *(told[topic] for topic in ("persons", "budget", "key shows") if topic in told)]
+        costs = [cost, *(told[topic] for topic in ("account", "persons", "budget", "key shows") if topic in told)]
         return DataPage(" ".join(protected), _how_far_off(said), " ".join(costs))
 
     def content(self) -> dict[str, Any]:

@@ -90,19 +90,17 @@ class Determined:
 
     def __init__(self) -> None:
         self._columns: defaultdict[str, _Pairs] = defaultdict(_Pairs)
-        self._varying: set[str] = set()
         self._room = _HELD
 
     def look(self, name: str, values: Iterable[Any], secrets: Iterable[int]) -> None:
         """Look at some rows of a column, with their secrets; -1 of rows that are left out."""
-        if name in self._varying:
-            return
         pairs = self._columns[name]
+        if pairs.vary:
+            return
         plain = values.tolist() if isinstance(values, np.ndarray) else values
         self._room -= pairs.add(plain, secrets, self._room)
         if pairs.vary:
             self._room += pairs.forget()
-            self._varying.add(name)
 
     def found(self) -> list[str]:
         """Return the columns that fix the secret."""

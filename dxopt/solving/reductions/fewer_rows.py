@@ -23,7 +23,6 @@ from dxopt.solving.reductions.chain import Reduced
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-NAME = "fewer rows"
 _NEAREST = 8
 """Seeds near a point of which one bears its cost."""
 
@@ -42,7 +41,9 @@ def fewer_rows(whole: ChannelProgram, count: int) -> Reduced[ChannelProgram]:
         costs[:, report] += np.bincount(bearer, borne, minlength=len(seeds))
     smaller = ChannelProgram(costs, np.ascontiguousarray(whole.budgets[np.ix_(seeds, seeds)]), offset=whole.offset)
     before = len(whole.costs)
-    record = AppliedReduction(NAME, False, before, len(seeds), "near rows bear the others, for the bound alone")
+    record = AppliedReduction(
+        "fewer rows", False, before, len(seeds), "near rows bear the others, for the bound alone"
+    )
 
     def lift(solution: ChannelSolution) -> ChannelSolution:
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else solution.status

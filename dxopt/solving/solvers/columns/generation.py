@@ -25,7 +25,7 @@ loss, these shared rows (`coupling_rows`) join the master, and their prices chan
 
 Where points are many and close, the rounds begin with **clusters** of them (`clusters`): with the prices of a program
 of fewer points, then with rows that are merged, whose masters are small. That is for prices and the bound alone; the
-masters of all rows, which give channels, follow where they fit into memory.
+masters of all rows, which give channels, follow. Where only a bound is wanted, rows are never merged.
 
 Where one place has most of the mass of a prior, the report there would need many columns, one a round. Such a report
 is kept whole, as a block of the master (`explicit_blocks`).
