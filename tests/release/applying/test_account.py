@@ -17,7 +17,7 @@ from dxopt.cli.application import app
 from dxopt.release.applying import formats
 from dxopt.verify.published.sidecar import read_sidecar, sidecar_of
 from dxopt.verify.verdict import Broken
-from dxopt.words.published import sentences
+from dxopt.words.published import published, sentences
 from tests.material.people import counts
 
 LEVEL = Fraction(counts().epsilon)
@@ -55,6 +55,8 @@ def test_all_rows_pay_from_the_account_and_in_their_periods(
     paid = read_sidecar(sidecar_of(output)).budgets
     assert paid is not None and paid.in_period is not None
     assert (paid.person, paid.account, paid.in_period.rows) == (None, "everybody", 5)
+    told = published(sidecar_of(output))
+    assert dict(told.sentences)["account"] in told.data_page.repeated
     ledger.check()
 
 
