@@ -33,7 +33,9 @@ from dxopt.solving.routes.limits import is_written
 
 Array = NDArray[np.float64]
 TIGHT = "tight-constraints mechanism"
-_KERNEL = "kernel mechanism"
+_KERNEL, _ROUGH = "kernel mechanism", "kernel mechanism of rough weights"
+_WORTH = {_KERNEL: 2, _ROUGH: 1}
+MIXTURE = "mixture of kernels"
 _SOON = 0.25
 """Seconds: a mechanism that takes longer to make is not left until a solve is stopped."""
 _SHARE = 0.5
@@ -174,11 +176,19 @@ class ClosedForms:
     """The best mechanism that needs no solver, with its optimal remap, made when it is asked for.
 
     What takes little time is made once a solver was stopped or left a gap, so that other solves do without. Where
-    the objective has a loss budget, channels above it are left out, and one within it is given.
+    the objective has a loss budget, channels above it are left out, and one within it is given. Where they are to be
+    `mixed`, the kernel is made roughly as well, and exactly only if that is soon done.
+
+    Attributes
+    ----------
+    to_mix : (n, k) array or None
+        The best but for the exact kernel, whose columns add least to kernels, before its remap; None without any.
     """
 
-    def __init__(self, problem: Problem, within_budget: Array | None = None) -> None:
+    def __init__(self, problem: Problem, within_budget: Array | None = None, *, mixed: bool = False) -> None:
         self.problem = problem
+        self.mixed = mixed
+        self.to_mix: Array | None = None
         self.within_budget = within_budget  # only passed on, to the candidate
         self._best: Simple | None = None
         self._left: list[_Form] | None = None
@@ -197,7 +207,8 @@ class ClosedForms:
         end = math.inf if remaining is None else time.monotonic() + _SHARE * remaining
         for form in reversed(self._forms()):
             in_time = time.monotonic() + form.seconds <= end
-            if not stop.requested and in_time and not _CHEAP < form.seconds <= _SOON:
+            now = self.mixed or not _CHEAP < form.seconds <= _SOON
+            if now and in_time and not stop.requested:
                 with suppress(StoppedError), stop.breaking():
                     self._make(form)
 
@@ -229,8 +240,8 @@ class ClosedForms:
     def _forms(self) -> list[_Form]:
         """Return a copy of the forms left to be made, what is worth most first: kernels, then what takes long."""
         if self._left is None:
-            forms = list(_forms(self.problem))
-            self._left = sorted(forms, key=lambda form: (form.name == _KERNEL, form.seconds), reverse=True)
+            forms = list(_forms(self.problem, mixed=self.mixed))
+            self._left = sorted(forms, key=lambda form: (_WORTH.get(form.name, 0), form.seconds), reverse=True)
             if self._allowed(self._constant().channel):
                 self._best = self._constant()
         return self._left[:]
@@ -255,19 +266,25 @@ class ClosedForms:
         if not isinstance(problem.objective, ExpectedLoss) and before.shape == problem.shape:  # a remap may cost more
             made[form.name] = before
         for name, channel in made.items():
-            value = problem.objective.value(problem, channel)
-            sign = problem.objective.sign
-            if self._allowed(channel) and (self._best is None or sign * value < sign * self._best.value):
-                self._best = Simple(name, value, before, channel)
+            self.keep_better(name, before, channel)
+        if form.name != _KERNEL and self._best is not None:
+            self.to_mix = self._best.before
+
+    def keep_better(self, name: str, before: Array, channel: Array) -> None:
+        """Keep a channel `(n, m)`, and what it was before its remap, if it is allowed and better than the best."""
+        value = self.problem.objective.value(self.problem, channel)
+        sign = self.problem.objective.sign
+        if self._allowed(channel) and (self._best is None or sign * value < sign * self._best.value):
+            self._best = Simple(name, value, before, channel)
 
 
-def _forms(problem: Problem) -> Iterator[_Form]:
+def _forms(problem: Problem, *, mixed: bool) -> Iterator[_Form]:
     """Yield the mechanisms for a problem: those that report its reports, and those that report its secrets."""
     if not problem.private:
         return
-    yield from _forms_of(problem, problem)
+    yield from _forms_of(problem, problem, mixed=mixed)
     if not problem.reports.secrets:
-        yield from _forms_of(_reporting_secrets(problem), problem)
+        yield from _forms_of(_reporting_secrets(problem), problem, mixed=mixed)
 
 
 def _reporting_secrets(problem: Problem) -> Problem:
@@ -276,7 +293,7 @@ def _reporting_secrets(problem: Problem) -> Problem:
     return Problem(problem.space, epsilon=level, prior=problem.prior, loss="binary", delta=problem.delta)
 
 
-def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
+def _forms_of(made: Problem, problem: Problem, *, mixed: bool) -> Iterator[_Form]:
     """Yield the mechanisms for one problem, to be remapped to the reports of another.
 
     Those that take long are left out where there are better ones.
@@ -293,10 +310,11 @@ def _forms_of(made: Problem, problem: Problem) -> Iterator[_Form]:
             yield _Form(titled(name), seconds, lambda classic=classic: classic.channel(made))
     if made.reports.secrets:
         exactly = _SYSTEMS * rows**3
-        if exactly > _LONG:
+        if mixed or exactly > _LONG:
             seconds = _UPDATES * rows**2 + remap_seconds
-            yield _Form(_KERNEL, seconds, lambda: equilibrium_kernel(budgets_to_reports(made), roughly=True))
-        yield _Form(_KERNEL, exactly + remap_seconds, lambda: equilibrium_kernel(budgets_to_reports(made)))
+            yield _Form(_ROUGH, seconds, lambda: equilibrium_kernel(budgets_to_reports(made), roughly=True))
+        if not (mixed and exactly > _LONG):
+            yield _Form(_KERNEL, exactly + remap_seconds, lambda: equilibrium_kernel(budgets_to_reports(made)))
 
 
 def _is_remap_random(problem: Problem) -> bool:

@@ -30,6 +30,8 @@ _LONGEST = 3600.0
 """Seconds for that without a time limit."""
 _FEWEST = 300
 """Rows that a bound is from, at least."""
+_MIXING, _SMALL = 5e-10, 0.25
+"""Seconds to mix kernels for each triple of points, and the part of a time limit that this may take."""
 _LONG, _SHORT = 600.0, 60.0
 """Seconds from which on it is told how few secrets take so many seconds."""
 
@@ -51,6 +53,13 @@ def rows_in_reach(points: int, reports: int, seconds: float | None, *, fits: boo
     most = _ROUGHLY * (_LONGEST if seconds is None else seconds)
     count = bisect_right(range(1, points), most, key=lambda rows: expected_seconds(rows, reports))
     return min(points, max(count, _FEWEST))
+
+
+def is_mixture_in_time(points: int, reports: int, seconds: float | None) -> bool:
+    """Tell whether a problem will not be solved in so many seconds, and kernels are mixed in a small part of them."""
+    return seconds is not None and points**3 * _MIXING <= _SMALL * seconds < _SMALL * expected_seconds(
+        points, reports
+    )
 
 
 def told_before(points: int, reports: int, memory: str) -> str:

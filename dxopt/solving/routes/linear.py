@@ -18,6 +18,7 @@ from dxopt.solving.reductions.chain import Reduced, geodesic_pairs, reduce
 from dxopt.solving.reductions.spanner import greedy_spanner, on_spanner
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
+from dxopt.solving.routes.expected import is_mixture_in_time
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL, GENERAL_LIMIT, require_few
 from dxopt.solving.routes.running import (
     Stage,
@@ -45,8 +46,9 @@ def _pose(problem: Problem, options: Options, limit: int) -> Compiled:
 def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]:
     """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
     require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
-    simple = ClosedForms(problem)
     large = problem.variables > limits.GENERAL_TO
+    mixed = large and is_mixture_in_time(*problem.shape, options.stop.remaining())
+    simple = ClosedForms(problem, mixed=mixed)
     if large:
         options.progress("making mechanisms in closed form")
         simple.make_ahead(options.stop)

@@ -25,7 +25,7 @@ from dxopt.solving.options import Options, Start
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Rows, Solution
 from dxopt.solving.reductions.chain import Reduced, geodesic_pairs, reduce, shortest_paths
 from dxopt.solving.reductions.spanner import greedy_spanner
-from dxopt.solving.routes.closed_form import ClosedForms
+from dxopt.solving.routes.closed_form import MIXTURE, ClosedForms
 from dxopt.solving.routes.expected import fewer_instead, rows_in_reach, told_before
 from dxopt.solving.routes.limits import COLUMNS
 from dxopt.solving.solvers import worker
@@ -199,6 +199,7 @@ def solve_by_columns(
         Known,
         Memory,
         OnDevice,
+        best_mixture,
         computing,
         shared_rows,
         solve_columns,
@@ -245,7 +246,8 @@ def solve_by_columns(
     rows = points if program.classes is None else program.classes.size
     memory = Memory.of(points, reports, rows + shared_rows(program).expected)
     count = points
-    if simple is not None and stage is None and program.classes is None and program.coupling is None:
+    is_plain = stage is None and program.classes is None and program.coupling is None
+    if simple is not None and is_plain:
         count = rows_in_reach(points, reports, options.stop.remaining(), fits=memory.columns > 0)
     if count < points:
         memory = Memory.of(count, reports, count)
@@ -267,11 +269,17 @@ def solve_by_columns(
     settings = ColumnSettings(tolerance, stopped, tell, note, memory.columns, pricer=_pricer(options))
     device = devices.current()
     with computing(HOST if device is None else OnDevice(device, options.progress)):
+        chosen = compiled.partition.representatives
+        if simple is not None and simple.mixed and simple.to_mix is not None and is_plain:
+            note("mixing kernels")
+            mixed = best_mixture(program, simple.to_mix[chosen], stopped)
+            if mixed is not None:
+                mixed = compiled.partition.expand(mixed)
+                simple.keep_better(MIXTURE, mixed, mixed)
         if few is not None and simple is not None:
             rough = replace(settings, bound_only=True, tolerance=_ROUGH)
             found = few.lift(solve_columns(few.smaller, rough))
-            best = simple.best().channel[compiled.partition.representatives]
-            return reduced.lift(replace(found, channel=best))
+            return reduced.lift(replace(found, channel=simple.best().channel[chosen]))
         start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
         known: Known | None = None
         if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's

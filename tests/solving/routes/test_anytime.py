@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.solving.routes.closed_form import ClosedForms
+from dxopt.solving.routes import limits, linear, running
+from dxopt.solving.routes.closed_form import MIXTURE, ClosedForms
+from tests.material.crowds import KINDS, crowd_problem
 from tests.material.stopped import skewed, stop_after
 
 FINE = 1e-4
@@ -71,6 +73,31 @@ def test_a_stopped_solve_names_the_mechanism_that_it_delivers(
         routes.append(report.route)
     assert f"{best.name}; bound by column generation, columns" in routes
     assert "column generation, columns" in routes
+
+
+@pytest.mark.parametrize("enough", [True, False])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "doubled"])
+def test_where_time_is_short_kernels_are_mixed(kind: str, enough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is from fewer rows or all of them, until they are stopped; it and the optimum are on either side."""
+    problem = crowd_problem(kind, 60, 1.0)
+    best = dx.solve(problem, solver="highs", tolerance=1e-7).value
+    monkeypatch.setattr(limits, "GENERAL_TO", 0)
+    monkeypatch.setattr(limits, "COLUMNS_FROM", 1)
+    if not enough:
+        monkeypatch.setattr(running, "rows_in_reach", lambda points, *_, **__: 3 * points // 4)
+    found = []
+    for mixed in (False, True):
+        monkeypatch.setattr(linear, "is_mixture_in_time", lambda *_, to=mixed: to)
+        lines: list[str] = []
+        found.append(dx.solve(problem, method="optimal", tolerance=1e-6, progress=lines.append))
+        assert ("column generation, mixing kernels" in lines) == mixed
+    for report in found:
+        assert report.bound <= best * (1 + 1e-6) <= report.value * (1 + 2e-6)
+        assert report.certificate.private
+    if not enough:
+        better = kind in ("crowd", "few reports")
+        assert found[1].value <= found[0].value * (0.999 if better else 1 + 1e-9)
+        assert not better or found[1].route.startswith(MIXTURE)
 
 
 def test_what_is_shown_is_delivered(problem: dx.Problem, monkeypatch: pytest.MonkeyPatch) -> None:

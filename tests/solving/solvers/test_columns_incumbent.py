@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import dxopt as dx
 from dxopt.numerics.partition import Partition
+from dxopt.numerics.tropical import product
 from dxopt.proofs.repair import repair
 from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, Shared
-from dxopt.solving.solvers.columns.incumbent import Incumbent
+from dxopt.solving.solvers.columns.incumbent import Incumbent, best_mixture
 from dxopt.solving.solvers.columns.pool import Pool
+from tests.material.crowds import KINDS, crowd_problem, program_of
 
 
 def pool_of(problem: dx.Problem, factors: np.ndarray) -> Pool:
@@ -60,3 +63,28 @@ def test_a_faint_mixture_is_filled_up_until_it_is_a_private_channel() -> None:
     assert incumbent.value == pytest.approx(float((problem.costs * channel).sum()))
     assert channel.sum(axis=1) == pytest.approx(np.ones(3))
     assert (channel[:, None] * factors[:, :, None] <= channel[None] * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "doubled"])
+def test_the_best_mixture_costs_what_a_dense_program_finds(kind: str, epsilon: float) -> None:
+    program = program_of(crowd_problem(kind, 40, epsilon))
+    factors = np.exp(-program.budgets)
+    known = factors**0.5
+    known /= known.sum(axis=1, keepdims=True)  # private, as either part changes by e^{d/2} at most
+    columns = np.vstack([np.ones(len(factors)), factors, known.T])
+    costs = (columns @ program.costs).min(axis=1)
+    best = linprog(costs, A_eq=columns.T, b_eq=np.ones(len(factors)), method="highs").fun
+
+    channel = best_mixture(program, known, lambda: False)
+    assert channel is not None
+    assert channel.sum(axis=1) == pytest.approx(1.0, abs=1e-9)
+    assert (product(channel.T, factors) <= channel.T * (1 + 1e-12)).all()
+    value = float((program.costs * channel).sum())
+    assert best * (1 - 1e-9) <= value <= best * (1 + 1e-3)
+    assert kind == "skewed" or value < 0.999 * float((known.T @ program.costs).min(axis=1).sum())
+
+
+def test_a_mixture_that_is_stopped_is_none() -> None:
+    program = program_of(crowd_problem("crowd", 20, 1.0))
+    assert best_mixture(program, np.ones((20, 1)), lambda: True) is None

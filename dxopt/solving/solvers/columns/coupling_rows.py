@@ -27,6 +27,8 @@ from dxopt.solving.programs.program import ChannelProgram
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+FAR = 36.0
+"""Budgets count as no larger."""
 _OVER = 1e-9
 """A row counts as broken beyond this."""
 _LEAST = 1e-15
@@ -305,6 +307,16 @@ class ConeProgram:
     classes: Partition
     shared: Shared
     offset: float = 0.0
+
+    @classmethod
+    def of(cls, program: ChannelProgram) -> ConeProgram:
+        """Return it for a program, whose budgets count as 36 where they are above."""
+        own = np.ascontiguousarray(program.costs.T)
+        factors = np.exp(-np.minimum(program.budgets, FAR))
+        np.fill_diagonal(factors, 1.0)
+        classes = program.classes or Partition(np.arange(len(factors)))
+        offset = program.offset if program.coupling is not None else 0.0
+        return cls(own, factors, classes, shared_rows(program), offset)
 
     @cached_property
     def sizes(self) -> Indices:

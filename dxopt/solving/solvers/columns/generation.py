@@ -53,7 +53,7 @@ from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.solvers.columns.clusters import Clusters
-from dxopt.solving.solvers.columns.coupling_rows import ConeProgram, shared_rows
+from dxopt.solving.solvers.columns.coupling_rows import FAR, ConeProgram
 from dxopt.solving.solvers.columns.dual_bound import DualBound
 from dxopt.solving.solvers.columns.incumbent import (
     FAINT,
@@ -72,8 +72,6 @@ Array = NDArray[np.float64]
 Columns = tuple[Array, NDArray[np.int64]]
 """Columns `(k, n)`, and the report each was priced for."""
 
-_FAR = 36.0
-"""Budgets count as no larger."""
 _KERNELS = (1.0, 0.5)
 """The first columns are kernels e^{-d(z, ·)} to these powers, and the constant."""
 _ROUGH = 1e-2
@@ -148,27 +146,20 @@ class Rounds:
         self.settings = settings
         self.grace = grace
 
-        # 1. costs report by report, and the factors of the cone
-        classes = program.classes or Partition(np.arange(len(program.costs)))
-        own = np.ascontiguousarray(program.costs.T)
-        capped = np.minimum(program.budgets, _FAR)
-        factors = np.exp(-capped)
-        np.fill_diagonal(factors, 1.0)
-
-        # 2. the dual side: stars for trees
-        self.shared = shared_rows(program)
+        # 1. the dual side: stars for trees
+        cone = ConeProgram.of(program)
+        self.shared = cone.shared
         coupled = program.coupling is not None
-        cone = ConeProgram(own, factors, classes, self.shared, program.offset if coupled else 0.0)
         self.dual = DualBound(cone, self.settings.should_stop, settings.pricer)
 
-        # 3. the primal side, without columns yet. Where points are close, rows are merged at first
-        large = len(own.T) >= (_COARSE_FROM if coarse or settings.bound_only else _LARGE_FROM)
-        clustered = large and classes.trivial and not coupled and settings.start is None
-        clusters = Clusters.of(own, capped) if clustered else None
+        # 2. the primal side, without columns yet. Where points are close, rows are merged at first
+        large = len(cone.factors) >= (_COARSE_FROM if coarse or settings.bound_only else _LARGE_FROM)
+        clustered = large and cone.classes.trivial and not coupled and settings.start is None
+        clusters = Clusters.of(cone.costs, np.minimum(program.budgets, FAR)) if clustered else None
         self.pool = Pool(cone, settings.columns, clusters)
         self.box: Box | None = None
 
-        self.incumbent = Incumbent(factors)
+        self.incumbent = Incumbent(cone.factors)
         self.constant = 0.0 if coupled else max(0.0, program.offset)
         self.tolerance = settings.tolerance
         self.gap, self.aim, self.tried = 1.0, _FIRST, np.inf
@@ -190,7 +181,7 @@ class Rounds:
         cone = self.pool.program
         begin = self.shared.begin()
         costs = self.dual.costs(begin)
-        limit, centres = starting_limit(costs, np.minimum(self.program.budgets, _FAR), cone.classes)
+        limit, centres = starting_limit(costs, np.minimum(self.program.budgets, FAR), cone.classes)
         self.box = (np.zeros(len(limit)), self.pool.differences.combined(limit))
         # the constant and kernels, each for the report where it costs least
         scales = () if self.settings.should_stop() else _KERNELS
@@ -210,7 +201,7 @@ class Rounds:
         # 1. solve it; a constant is the first column of every pool
         costs = self.pool.program.costs
         self.pool.add(np.ones((1, len(costs.T))), np.array([costs.sum(axis=1).argmin()]))
-        program, reports = clusters.coarse(costs, np.minimum(self.program.budgets, _FAR))
+        program, reports = clusters.coarse(costs, np.minimum(self.program.budgets, FAR))
         self.settings.note(f"{len(clusters):,} of {len(clusters.index):,} points")
         own = self.settings  # but for the progress: the bound of the coarse program is none of this one
         settings = ColumnSettings(_COARSE_GAP, own.should_stop, note=own.note, columns=own.columns, pricer=own.pricer)

@@ -15,8 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import psutil
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from dxopt.numerics.tropical import product, scale_into_cone
+from dxopt.solving.programs.program import ChannelProgram
+from dxopt.solving.solvers.columns.coupling_rows import ConeProgram
 from dxopt.solving.solvers.columns.forest import Forest, Pricer
 from dxopt.solving.solvers.columns.matrices import THREADS
 from dxopt.solving.solvers.columns.pool import Pool
@@ -65,6 +68,8 @@ _STOP = 0.7
 _LEAST_STOP = 0.1
 _PROOF = 4.5e-10
 """Seconds that a proof takes for each pair of points and each report, on two cores."""
+_MIXED = 1e-3
+"""The accuracy of the master that mixes known columns alone."""
 FAINT = 1e-15
 """Columns of a known channel with no larger entry are left out."""
 _MISSED = 1e-9
@@ -132,6 +137,35 @@ class Incumbent:
         if self.channel is not None:
             return self.channel
         return pool.mixture(np.eye(1, len(pool.column_costs))[0])
+
+
+def best_mixture(program: ChannelProgram, known: Array, should_stop: Callable[[], bool]) -> Array | None:
+    """Return the best channel `(n, m)` mixed of a known one's columns and the kernels at all points.
+
+    Each column goes to the report where it costs least. That is one master of all rows, solved roughly. The program
+    is to have neither classes nor other rows that couple columns. None if it was stopped, or nothing was found.
+
+    Parameters
+    ----------
+    known : (n, k) array
+        A private channel.
+    """
+    # 1. the columns, behind the constant
+    cone = ConeProgram.of(program)
+    used = np.flatnonzero(known.max(axis=0) > FAINT)
+    columns = np.concatenate([np.ones((1, len(known))), cone.factors, known.T[used]])
+    pool = Pool(cone, MOST_COLUMNS)
+    pool.add(columns, np.zeros(len(columns), dtype=np.int64))
+
+    # 2. their best mixture
+    free = np.full(len(known), np.inf)
+    with threadpool_limits(limits=1, user_api="blas"):
+        weights = pool.master(_MIXED, should_stop, (-free, free)).weights
+    if should_stop():
+        return None
+    incumbent = Incumbent(cone.factors)
+    incumbent.offer(pool, weights)
+    return incumbent.channel
 
 
 @dataclass(frozen=True, eq=False)
