@@ -22,7 +22,10 @@ def main() -> None:
 
         print(not_installed(error), file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ImportError, SystemError) as error:
+        # a compiled module that is loaded while Ctrl-C comes makes it the cause of an error of its own
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         print("interrupted", file=sys.stderr)
         sys.exit(1)
     finally:

@@ -221,8 +221,13 @@ def test_ctrl_c_anywhere_in_a_command(name: str, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr() == ("", "interrupted\n")
 
 
-def test_ctrl_c_while_commands_are_loaded() -> None:
-    code = "import dxopt.cli as cli; cli._tolerate_any_letter = lambda: exec('raise KeyboardInterrupt'); cli.main()"
+@pytest.mark.parametrize(
+    "raised",
+    ["KeyboardInterrupt", "ImportError('failed') from KeyboardInterrupt()", "SystemError from KeyboardInterrupt()"],
+)
+def test_ctrl_c_while_commands_are_loaded(raised: str) -> None:
+    """Compiled modules make errors of their own of it."""
+    code = f"import dxopt.cli as cli; cli._tolerate_any_letter = lambda: exec({f'raise {raised}'!r}); cli.main()"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", "interrupted\n")
 
