@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import signal
 import sys
 from io import TextIOWrapper
 
@@ -31,6 +32,15 @@ def main() -> None:
     finally:
         # Python dies of SIGINT, whatever the exit code, if the last `exec` (dataclasses use it) ended by Ctrl-C.
         exec("")
+        _ignore_signals()
+
+
+def _ignore_signals() -> None:
+    """Let no signal that comes while Python ends change the exit code: what is done is done."""
+    from dxopt.runtime.stopping import ENDING
+
+    for number in (signal.SIGINT, *ENDING):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _tolerate_any_letter() -> None:

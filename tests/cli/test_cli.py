@@ -232,6 +232,14 @@ def test_ctrl_c_while_commands_are_loaded(raised: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", "interrupted\n")
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_after_the_end_changes_nothing(name: str) -> None:
+    code = f"import atexit, signal, dxopt.cli as cli; atexit.register(signal.raise_signal, signal.{name}); cli.main()"
+    ended = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert dx.__version__ in ended.stdout
+
+
 def test_where_results_cannot_go_is_said_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(GRID, encoding="utf-8")
     (tmp_path / "out" / "a").mkdir(parents=True)
