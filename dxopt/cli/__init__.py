@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import signal
 import sys
@@ -32,7 +33,7 @@ def main() -> None:
     finally:
         # Python dies of SIGINT, whatever the exit code, if the last `exec` (dataclasses use it) ended by Ctrl-C.
         exec("")
-        _ignore_signals()
+        atexit.register(_ignore_signals)
 
 
 def _ignore_signals() -> None:
