@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -263,10 +264,10 @@ def apply_to_file(
     plan.require_columns(source.names, named=source.named)
     checked.require()
     beside.require()
-    formulas.require_none(plan.kept(source.names, hidden))
     if {*source.names} - {*plan.where.names, *hidden}:
         repeats.warn(source.noun)
     layout = plan.layout(source.names, hidden, None if conversion is None else conversion.placed(plan.where))
+    formulas.require_none(plan.kept(source.names, hidden), chain(*layout.made.values()))
     drawn = plan.tally(source.noun)
 
     # 2. reports are paid for, drawn and written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from dxopt.errors import Option, SpecError
@@ -52,10 +52,17 @@ class Formulas:
             self._count += len(found)
             self._first += found[: _SHOWN - len(self._first)]
 
-    def require_none(self, names: Collection[str]) -> None:
-        """Raise SpecError if a cell is a formula where they are refused, or the name of a column is one."""
+    def require_none(self, names: Collection[str], reports: Iterable[Any]) -> None:
+        """Raise SpecError if a cell is a formula where they are refused, or the name of a column or a report is one.
+
+        Reports are the labels of the result, so that neither is neutralised.
+        """
         if self._policy != "keep" and any(map(is_formula, names)):
             raise SpecError("formulas", "are the names of columns", "rename them, or leave the columns out")
+        if self._policy != "keep":
+            found = next((one for one in reports if isinstance(one, str) and is_formula(one)), None)
+            if found is not None:
+                raise SpecError("formulas", f"are labels of the result, as {found!r}", "rename them in its problem")
         if self._count:
             where = listed(self._first, self._source.noun, self._count)
             wrong = f"stand in {self._count:,} cells ({where}), the first in column {self._column!r}"

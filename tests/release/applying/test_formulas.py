@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dxopt as dx
@@ -57,6 +58,22 @@ def test_each_policy(line: Path, tmp_path: Path) -> None:
     rows = applied(line, tmp_path, notes, "neutralise")
     assert [row["note"] for row in rows] == [*(f"'{note}" for note in FORMULAS), *PLAIN]
     assert {row["report"] for row in rows} <= {str(value) for value in range(-4, 5)}
+
+
+@pytest.mark.parametrize("policy", ["refuse", "neutralise"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_reports_that_are_formulas_are_refused(policy: Any, ending: str, tmp_path: Path) -> None:
+    """They are labels of the result, which is proven with them; as they are they are published where asked for."""
+    space = dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["=1+2", "clinic"])
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform"))
+    data = tmp_path / f"data.{ending}"
+    frame = pd.DataFrame({"place": ["clinic", "=1+2"]})
+    frame.to_csv(data, index=False) if ending == "csv" else frame.to_parquet(data)
+    with pytest.raises(dx.SpecError) as caught:
+        dx.apply(report, data, tmp_path / "out.csv", columns=dx.Columns(label="place", formulas=policy))
+    assert caught.value.field == "formulas"
+    assert not (tmp_path / "out.csv").exists()
+    dx.apply(report, data, tmp_path / "out.csv", columns=dx.Columns(label="place"))
 
 
 def test_clean_data_and_what_is_no_csv(line: Path, tmp_path: Path) -> None:
