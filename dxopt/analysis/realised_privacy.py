@@ -13,14 +13,13 @@ from dxopt.analysis.arguments import channel_of
 from dxopt.errors import SpecError, required_choice
 from dxopt.model.beliefs.pairs import BeliefPairs
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.privacy import checked_delta
+from dxopt.model.privacy import ShownLevels, checked_delta
 from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.belief_mixtures import least_level
 from dxopt.numerics.coerce import NONNEGATIVE, as_distributions, as_number, as_numbers, as_written
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, level_text
 from dxopt.numerics.rounding import UNIT
-from dxopt.runtime.display import Shown
 
 
 def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all") -> float:
@@ -209,7 +208,7 @@ def _log_ratio(p: Array, q: Array) -> Array:
 
 
 @dataclass(frozen=True, repr=False)
-class BeliefLevel(Shown):
+class BeliefLevel(ShownLevels):
     """Smallest ε that bounds how far reports tell the beliefs of a pair apart, with the pair and report that need it.
 
     Attributes
@@ -244,10 +243,11 @@ class BeliefLevel(Shown):
         return self.epsilon
 
     def __str__(self) -> str:
+        level = f"epsilon {level_text(self.epsilon, 6)}"
         if self.pair is None:
-            return f"epsilon {self.epsilon:.6g}: no report tells any beliefs apart"
+            return f"{level}: no report tells any beliefs apart"
         one, other = self.expected
-        return f"epsilon {self.epsilon:.6g}: report {self.report} has {one:.6g} and {other:.6g} for {self.name}"
+        return f"{level}: report {self.report} has {one:.6g} and {other:.6g} for {self.name}"
 
 
 def belief_level(mechanism: Sampler | ArrayLike, pairs: BeliefPairs) -> BeliefLevel:

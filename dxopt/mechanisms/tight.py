@@ -19,7 +19,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, excluded_text, level_text
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, UNIT
 from dxopt.proofs.candidate import Candidate
@@ -110,10 +110,10 @@ def nonexistence_error(
     if negative:
         more = f" and {len(negative) - _NAMED:,} more" if len(negative) > _NAMED else ""
         reasons.append(f"the weight of {', '.join(negative[:_NAMED])}{more} is negative")
-    found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
+    found = "" if exists_from is None else f"it exists from epsilon = {level_text(exists_from, 7)}, or "
     return NoTightMechanism(
         "method",
-        f"no tight-constraints mechanism exists at epsilon = {epsilon:g}: {', and '.join(reasons)}",
+        f"no tight-constraints mechanism exists at epsilon = {excluded_text(epsilon)}: {', and '.join(reasons)}",
         f"{found}use method: optimal",
         negative=negative,
         exists_from=exists_from,

@@ -14,7 +14,7 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import factor
+from dxopt.numerics.number_syntax import factor, level_text
 from dxopt.spaces.distances import in_blocks
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.positions import are_degrees
@@ -154,15 +154,15 @@ def _level(problem: Problem, apart: Spread) -> Iterator[PlausibilityWarning]:
     least = epsilon * apart.typical
     if most < LEAST_BUDGET:
         seen = (
-            f"is {epsilon:.4g}, which times the diameter {apart.diameter:.4g} of the space is {most:.2g}: "
+            f"is {level_text(epsilon, 4)}, which times the diameter {apart.diameter:.4g} of the space is {most:.2g}: "
             "reports tell nothing of the secret"
         )
         fix = "often a level per metre where distances are in km: give one per unit of distance, such as ln(4) per km"
         yield PlausibilityWarning("level_too_low", "epsilon", seen, fix)
     elif least > MOST_BUDGET:
         seen = (
-            f"is {epsilon:.4g}, which times the distance {apart.typical:.4g} between neighbours is {least:.4g}: "
-            "even these are not hidden from each other"
+            f"is {level_text(epsilon, 4)}, which times the distance {apart.typical:.4g} between neighbours is "
+            f"{least:.4g}: even these are not hidden from each other"
         )
         fix = "often a level per km where distances, or a spacing, are in metres: give both in one unit"
         yield PlausibilityWarning("level_too_high", "epsilon", seen, fix)

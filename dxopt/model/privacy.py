@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dxopt.errors import SpecError
 from dxopt.numerics.coerce import BELOW_1, POSITIVE, as_number, as_written
-from dxopt.numerics.number_syntax import Written, level_text
+from dxopt.numerics.number_syntax import Written, excluded_text, level_text
 from dxopt.runtime.display import Lines, Shown
 from dxopt.spaces.units import per
 
@@ -38,8 +40,23 @@ def checked_delta(delta: float) -> float:
     return as_number(delta, "delta", *BELOW_1)
 
 
+class ShownLevels(Shown):
+    """An object whose levels are shown rounded up, and those that are not enough rounded down."""
+
+    _LEVELS: ClassVar[Collection[str]] = ("epsilon", "delta")
+    """Names of the fields that are levels."""
+    _EXCLUDED: ClassVar[Collection[str]] = ()
+    """Names of the fields that are levels which are not enough."""
+
+    def _text_of(self, name: str) -> str:
+        value = getattr(self, name)
+        if name in self._EXCLUDED:
+            return excluded_text(value, 3)
+        return super()._text_of(name) if name not in self._LEVELS or value is None else level_text(value)
+
+
 @dataclass(frozen=True, repr=False)
-class Privacy(Shown):
+class Privacy(ShownLevels):
     """Record of the privacy that was proven of a mechanism.
 
     Attributes
@@ -75,4 +92,5 @@ class Privacy(Shown):
 
 def privacy_text(epsilon: float, delta: float, unit: str = "") -> str:
     """Write ε, per unit of distance where that is given, and δ where it is positive: "ε 1.39 per km, δ 0.01"."""
-    return f"ε {level_text(epsilon)}" + (f" {per(unit)}" if unit else "") + (f", δ {delta:.3g}" if delta else "")
+    relaxed = f", δ {level_text(delta)}" if delta else ""
+    return f"ε {level_text(epsilon)}" + (f" {per(unit)}" if unit else "") + relaxed

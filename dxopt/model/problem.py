@@ -23,7 +23,7 @@ from dxopt.model.privacy import checked_delta, checked_level
 from dxopt.model.reports import required_reports
 from dxopt.numerics.coerce import as_number
 from dxopt.numerics.hockey_stick import PAIRS
-from dxopt.numerics.number_syntax import Written, shortened
+from dxopt.numerics.number_syntax import Written, level_text, shortened
 from dxopt.spaces.distances import FEWER
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
@@ -156,8 +156,10 @@ class Problem:
             require_reports(self, self.impossible, max_loss)
 
     def __repr__(self) -> str:
-        asked = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
-        asked += "" if self.beliefs is None else f", {len(self.beliefs)} pairs of beliefs at {self.beliefs.level:g}"
+        asked = f"epsilon {level_text(self.epsilon, 6)}"
+        asked += f", delta {level_text(self.delta, 6)}" if self.delta else ""
+        if self.beliefs is not None:
+            asked += f", {len(self.beliefs)} pairs of beliefs at {level_text(self.beliefs.level, 6)}"
         wanted = "" if isinstance(self.objective, ExpectedLoss) else f", {self.objective.name}"
         return f"<Problem {self.name}: {len(self.space)} secrets, {asked}, {self.loss.name} loss{wanted}>"
 

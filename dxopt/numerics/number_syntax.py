@@ -70,6 +70,8 @@ _MOST_FACTOR = 1e6
 """Larger factors are told as powers of ten: hardly anything is hidden there."""
 _LEAST = 1e-300
 """Smaller numbers have not three digits to spare."""
+SUMS = 1e-12
+"""Sums of levels are not rounded up for an excess below this share, which is from rounding."""
 _WHOLE = 1e-4
 """Up to this relative difference a factor is told as a whole number, and not as one that was rounded."""
 
@@ -109,13 +111,6 @@ def _rounded_up(value: float) -> float:
     return float(f"{steps * place:.3g}") if value < _GROUPED else float(steps)
 
 
-def six_digits_up(value: float, slack: float = 0.0) -> str:
-    """Format a number to six digits, rounded up, but not for an excess of less than the share `slack` of it."""
-    if not 0 < value < math.inf:
-        return f"{value:g}"
-    return f"{digits_up(value * (1 - slack), 6):.6g}"
-
-
 def digits_up(number: float, digits: int) -> float:
     """Round up to a few decimal digits, so that an upper bound is one as it is printed."""
     return float(Context(digits, ROUND_CEILING).create_decimal(repr(float(number))))
@@ -126,12 +121,21 @@ def digits_down(number: float, digits: int) -> float:
     return float(Context(digits, ROUND_FLOOR).create_decimal(repr(float(number))))
 
 
-def level_text(level: float, digits: int = 3) -> str:
-    """Format a level rounded up to its first digits: whoever types the text into a budget pays for that level."""
+def level_text(level: float, digits: int = 3, slack: float = 0.0) -> str:
+    """Format a level rounded up to its first digits: whoever types the text into a budget pays for that level.
+
+    It is not rounded up for an excess of less than the share `slack` of it.
+    """
     if not 0 < level < math.inf:
         return three_digits(level)
     digits = max(digits, len(f"{level:.0f}"))  # places before the point are never cut
-    return f"{digits_up(level, digits):.{digits}g}"
+    return f"{digits_up(level * (1 - slack), digits):.{digits}g}"
+
+
+def excluded_text(level: float, digits: int = 6) -> str:
+    """Format a level that is not enough, rounded down to its first digits: no level up to the text is either."""
+    digits = max(digits, len(f"{level:.0f}"))
+    return f"{digits_down(level, digits):.{digits}g}"
 
 
 def texts_apart(low: float, high: float) -> tuple[str, str]:

@@ -19,11 +19,11 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
-from dxopt.model.privacy import level_to_prove
+from dxopt.model.privacy import ShownLevels, level_to_prove
 from dxopt.model.problem import Problem
 from dxopt.model.reports import unpack_reports
 from dxopt.numerics.hockey_stick import bound_pairs, least_delta
-from dxopt.numerics.number_syntax import Written, digits_up, level_text
+from dxopt.numerics.number_syntax import Written, digits_up, excluded_text, level_text
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
@@ -32,7 +32,6 @@ from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import bring_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
-from dxopt.runtime.display import Shown
 from dxopt.runtime.stopping import StoppedError, raise_when
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.space import MetricSpace
@@ -47,7 +46,7 @@ LEAST_VALUE = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate(Shown):
+class Certificate(ShownLevels):
     """The privacy, value and bound that this run proved.
 
     Attributes
@@ -72,6 +71,8 @@ class Certificate(Shown):
         The level that is proven for all pairs of beliefs in every report, at most the one asked: the least one,
         rounded up. None where no beliefs were given.
     """
+
+    _LEVELS = ("epsilon", "delta", "belief_level")
 
     private: bool
     epsilon: float
@@ -138,7 +139,7 @@ def _certificate_by_structure(
     if problem.impossible is not None:
         _require_possible(problem, mechanism.matrix)
     if mechanism.privacy is None or mechanism.privacy.epsilon > problem.epsilon:
-        raise CertificateError(f"{mechanism.name} is not proven private at {problem.epsilon:g}")
+        raise CertificateError(f"{mechanism.name} is not proven private at {excluded_text(problem.epsilon)}")
     watched = problem if should_stop is None else problem.but(loss=problem.loss.watched(raise_when(should_stop)))
     value = mechanism.cost(problem.prior.probabilities, watched.loss)
     try:

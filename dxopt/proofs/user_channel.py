@@ -19,7 +19,7 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.model.reports import required_reports
 from dxopt.numerics.coerce import DUST, as_flag, as_numbers, require_values
 from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta, least_epsilon
-from dxopt.numerics.number_syntax import Written, digits_up, ordered_texts, six_digits_up
+from dxopt.numerics.number_syntax import Written, digits_up, excluded_text, level_text, ordered_texts
 from dxopt.numerics.rounding import UNIT
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certificate_of_matrix, privacy_alone, proven_privacy, proven_repair
@@ -66,8 +66,8 @@ def _privacy_refusal(
         x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
         allowed, found = ordered_texts(problem.delta, min(least, 1.0))
         told = f"{x} is told from {other} by delta {found}"
-        wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
-        fix = _either(f"give delta {six_digits_up(least)} or more" if least < 1 else "", repair_advice)
+        wrong = f"is not private at epsilon {excluded_text(problem.epsilon)}: {told}"
+        fix = _either(f"give delta {level_text(least, 6)} or more" if least < 1 else "", repair_advice)
         return SpecError("matrix", f"{wrong}, above {allowed}", fix)
     return _level_refusal(problem, matrix, shown, repair_advice)
 
@@ -92,7 +92,7 @@ def _repair_advice(problem: Problem, matrix: NDArray[np.float64]) -> str:
     if own <= problem.epsilon:
         return "write dx.certify(..., repair=True) to have it changed"
     if own < _own_level(problem, matrix, 0.0) * (1 - ROUNDING):
-        return f"give epsilon {six_digits_up(own)} or more and repair=True"
+        return f"give epsilon {level_text(own, 6)} or more and repair=True"
     return ""
 
 
@@ -105,7 +105,7 @@ def _beyond_repair(problem: Problem, matrix: NDArray[np.float64], changes: NDArr
     if own <= problem.epsilon:
         return SpecError("matrix", far, "give a larger epsilon, or ask the solver for more accuracy")
     error = _privacy_refusal(problem, np.maximum(matrix, DUST), matrix, "")
-    level = f"give epsilon {six_digits_up(own)} or more, at which it is private up to dust"
+    level = f"give epsilon {level_text(own, 6)} or more, at which it is private up to dust"
     fix = level if math.isfinite(own) else error.fix
     return SpecError("matrix", f"{error.wrong}; {far}", fix)
 
@@ -147,10 +147,11 @@ def _level_refusal(
     digits = next(digits for digits in range(6, 19) if f"{found:.{digits}g}" != f"{allowed:.{digits}g}")
     counted = "" if matrix[other, report] == shown[other, report] else " up to dust"
     factors = f"a factor {found:.{digits}g}{counted} where {allowed:.{digits}g} is allowed"
-    wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {distances[x, other]:.6g} apart, {factors}"
+    asked = excluded_text(problem.epsilon)
+    wrong = f"is not private at epsilon {asked}: {where}, {distances[x, other]:.6g} apart, {factors}"
     # at this level the proof, whose roundings count more where secrets are near, holds as well
     room = np.divide(_ROUNDINGS, distances, out=np.zeros_like(levels), where=(levels > 0) & (distances > 0))
-    advised = six_digits_up(float((levels + room).max()))
+    advised = level_text(float((levels + room).max()), 6)
     return SpecError("matrix", wrong, _either(f"give epsilon {advised} or more", repair_advice))
 
 
@@ -416,7 +417,8 @@ def _require_cells(problem: Problem, given: Mechanism) -> None:
     """Raise UnsupportedError where the matrix of a mechanism is too large to be proven."""
     if max(problem.variables, len(problem.space) ** 2) > PROBLEM_CELLS:
         if given.privacy is not None and given.privacy.epsilon > problem.epsilon:
-            wrong = f"is proven private at epsilon {given.privacy.epsilon:.6g}, not at {problem.epsilon:.6g}"
-            raise UnsupportedError("mechanism", wrong, f"make it at {problem.epsilon:.6g}")
+            asked = excluded_text(problem.epsilon)
+            wrong = f"is proven private at epsilon {level_text(given.privacy.epsilon, 6)}, not at {asked}"
+            raise UnsupportedError("mechanism", wrong, f"make it at {asked}")
         wrong = f"has {len(problem.space):,} secrets and {len(problem.reports):,} reports, too many for a proof"
         raise UnsupportedError("mechanism", wrong, "take fewer, or dx.tight_constraints or dx.solve on this space")

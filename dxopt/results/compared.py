@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dxopt.numerics.number_syntax import at_most, digits_up, three_digits
+from dxopt.numerics.number_syntax import at_most, digits_up, level_text, three_digits
 from dxopt.results.figures.tables import cell, privacy_cell
 from dxopt.spaces.units import with_unit
 
@@ -193,11 +193,11 @@ def describe_levels(rows: Sequence[Compared], epsilon: float | None) -> list[str
     """Name the rows after the first that are more private than was asked: excesses do not count to their levels."""
     if epsilon is None:
         return []
-    asked = three_digits(epsilon)
+    asked = level_text(epsilon)
     lower = [
         f"{row.name} ({level})"
         for row in rows[1:]
-        if row.private and row.epsilon is not None and (level := three_digits(row.epsilon)) != asked
+        if row.private and row.epsilon is not None and (level := level_text(row.epsilon)) != asked
     ]
     if not lower:
         return []

@@ -16,7 +16,7 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import level_text, three_digits
+from dxopt.numerics.number_syntax import level_text
 from dxopt.proofs.certify import Certificate, gap
 from dxopt.results.compared import (
     PROVEN,
@@ -393,7 +393,7 @@ class Comparison(Plotted, Result):
         """Return the lines above the table: the problem with its level, the bound, and the verdict on the prior."""
         unit = f" {per(self.distance_unit)}" if self.distance_unit else ""
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {level_text(self.epsilon)}{unit}"
-        lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
+        lines = [f"{self.problem}, {asked}" + (f", δ = {level_text(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
             least = with_unit(f"{self.bound:{digits}}", self.unit)
             lines.append(f"no mechanism of that privacy is better than {least}{describe_gap(self.rows[0].gap)}")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import level_text
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import AdversaryDual
 from dxopt.results.claims import FORMAT
@@ -26,6 +27,10 @@ from dxopt.spaces.units import in_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_FEW, _DIGITS = 3, 8
+"""Digits of a level in a summary or notebook, and in a table as text."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +91,8 @@ class ProvenRange(Series):
 
     def _summary(self) -> str:
         points = self._points()
-        span = f"{len(points)} {self.POINTS} from {points[0]:.3g} to {points[-1]:.3g}"
+        low, high = (self._point_text(points[end], f".{_FEW}g") for end in (0, -1))
+        span = f"{len(points)} {self.POINTS} from {low} to {high}"
         return f"{self.problem.name}: {span}, resolution {self.resolution:.2g}, {self.status}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:
@@ -95,8 +101,10 @@ class ProvenRange(Series):
         yield from (f"warning: {warning}" for warning in self.warnings)
         yield f"{self.problem.name}: {title} at {len(self.reports)} {self.POINTS}"
         yield f"resolution {self.resolution:.3g}{asked}{self._remark()}"
-        rows = self.figures
-        yield [[*rows[0]], *([f"{number:{digits}}" for number in row.values()] for row in rows)]
+        columns = self._columns()
+        rows = zip(*columns.values(), strict=True)
+        texts = ([self._point_text(point, digits), *(f"{one:{digits}}" for one in others)] for point, *others in rows)
+        yield [[*columns], *texts]
 
     def _points(self) -> Array:
         """Return the points, `(k,)`, increasing."""
@@ -108,6 +116,10 @@ class ProvenRange(Series):
         if not points[0] <= point <= points[-1]:
             raise SpecError(name, f"is {point:g}", f"give one from {points[0]:g} to {points[-1]:g}")
         return points
+
+    def _point_text(self, point: float, digits: str) -> str:
+        """Write a point beside numbers in the format `digits`."""
+        return f"{point:{digits}}"
 
     def _further(self) -> dict[str, Any]:
         """Return entries of frontier.json that only one kind of frontier has."""
@@ -193,6 +205,9 @@ class Frontier(ProvenRange):
         title = f"{self.problem.name}: resolution {self.resolution:.2g}"
         axes = value_axis(self.problem), level_axis(self.problem)
         return staircases(self.epsilons, self.values, self.bounds, title, *axes)
+
+    def _point_text(self, point: float, digits: str) -> str:
+        return level_text(point, _FEW if digits == f".{_FEW}g" else _DIGITS)
 
     def _remark(self) -> str:
         return ": proven at every level between"
@@ -352,6 +367,10 @@ class BudgetFrontier(ProvenRange):
             quantity=value_axis(self.problem),
             level=f"loss budget ({named_loss(self.problem)})",
         )
+
+    def _point_text(self, point: float, digits: str) -> str:
+        """Write a point beside numbers in the format `digits`."""
+        return f"{point:{digits}}"
 
     def _further(self) -> dict[str, Any]:
         return {"prices": numbers(self.prices), "breakpoints": self.breakpoints.tolist()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import level_text
+from dxopt.numerics.number_syntax import excluded_text, level_text
 from dxopt.results.claims import FORMAT
 from dxopt.results.folder import LEVEL, Contents, Result, finite, parts
 from dxopt.results.report import Report
@@ -100,7 +100,7 @@ class Level(Result):
             lost = with_unit(f"{self.report.certificate.value:.10g}", self.problem.unit)
             lines.append(("possible", f"at ε {level_text(self.epsilon, 10)}, with a loss of {lost}"))
         if self.refuted is not None:
-            lines.append(("not possible", f"at ε {self.below:.10g}"))
+            lines.append(("not possible", f"at ε {excluded_text(self.below, 10)}"))
         return lines
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class Level(Result):
         )
 
     def details(self) -> str:
-        """Return the sentence of `str`, and the two levels with all digits.
+        """Return the sentence of `str`, and the two levels with ten digits.
 
         Examples
         --------

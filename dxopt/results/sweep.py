@@ -174,7 +174,7 @@ class EpsilonSweep(Series):
         return cls(reports[0].problem, reports, tuple(content.asked), Status(content.status))
 
     def _summary(self) -> str:
-        span = f"ε from {self.asked[0]:.3g} to {self.asked[-1]:.3g}, {self.reached}"
+        span = f"ε from {level_text(self.asked[0])} to {level_text(self.asked[-1])}, {self.reached}"
         return f"{self.problem.name}: {span}, {', '.join(self.methods)}, {self.status}"
 
     def _parts(self, digits: str) -> Iterable[str | Grid]:

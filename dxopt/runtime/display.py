@@ -30,7 +30,11 @@ class Shown:
         """Return the rows of the table that notebooks show."""
         content: Any = self
         shown = (field.name for field in fields(content) if field.repr and not field.name.startswith("_"))
-        return [(name.replace("_", " "), value_text(getattr(self, name))) for name in shown]
+        return [(name.replace("_", " "), self._text_of(name)) for name in shown]
+
+    def _text_of(self, name: str) -> str:
+        """Write a field for people to read."""
+        return value_text(getattr(self, name))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._summary()}>"

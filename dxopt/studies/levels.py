@@ -12,7 +12,7 @@ from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.coerce import SHARE, as_number
-from dxopt.numerics.number_syntax import Written, ordered_texts
+from dxopt.numerics.number_syntax import Written, excluded_text, level_text, ordered_texts
 from dxopt.numerics.rounding import ALIKE
 from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
@@ -236,19 +236,20 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
     if search.low is None and search.high is not None and search.high.problem.epsilon <= ends[0]:
         loss = search.high.certificate.value
         if low is None:
-            wrong = (
-                f"is {search.budget:.10g}, but any level will do: already at {ends[0]:.3g} only {loss:.10g} is lost"
-            )
+            least = level_text(ends[0])
+            wrong = f"is {search.budget:.10g}, but any level will do: already at {least} only {loss:.10g} is lost"
             mean = isinstance(search.high.problem.objective, ExpectedLoss)
             raise SpecError("max_loss", wrong, f"lower it{_WORST if mean else ''}")
-        raise SpecError("low", f"is {ends[0]:g}, where no more than {loss:.10g} need be lost already", "lower it")
+        raise SpecError(
+            "low", f"is {level_text(ends[0], 6)}, where no more than {loss:.10g} need be lost already", "lower it"
+        )
     last = search.known[-1].problem.epsilon
     proof = search.known[-1].certificate
     if search.high is None and last >= ends[1]:
         proven = proof.bound > search.budget
         budget, least = ordered_texts(search.budget, proof.bound if proven else proof.value)
         kind = "the least loss" if proven else "found"
-        wrong = f"is {budget}, below {least}, {kind} at epsilon = {last:.6g}"
+        wrong = f"is {budget}, below {least}, {kind} at epsilon = {excluded_text(last)}"
         raise SpecError("max_loss", wrong, "raise it" if high is None else "raise it, or `high`")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import level_text
 from dxopt.results.frontier import BudgetFrontier, Frontier
 from dxopt.results.level import Level
 from dxopt.results.sweep import EpsilonSweep
@@ -38,7 +39,7 @@ class _Frontier:
     along: ClassVar[str]
 
     def __str__(self) -> str:
-        return f"frontier for {self.along} {self.low:g} to {self.high:g}"
+        return f"frontier for {self.along} {level_text(self.low, 6)} to {level_text(self.high, 6)}"
 
 
 class EpsilonFrontier(_Frontier):
@@ -73,7 +74,8 @@ class AtLevels:
         checked_methods(self.methods)
 
     def __str__(self) -> str:
-        return f"sweep of epsilon {min(self.epsilons):g} to {max(self.epsilons):g}"
+        low, high = (level_text(end(self.epsilons), 6) for end in (min, max))
+        return f"sweep of epsilon {low} to {high}"
 
     def run(self, problem: Problem, **how: Any) -> EpsilonSweep:
         """See `dx.sweep`, also for `how`."""

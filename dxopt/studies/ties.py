@@ -12,7 +12,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.coerce import SHARE, as_number
-from dxopt.numerics.number_syntax import level_text
+from dxopt.numerics.number_syntax import excluded_text, level_text
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.runtime.display import Lines, Shown
@@ -88,7 +88,7 @@ class Tie(Shown):
                 self.method,
                 f"{self.above.value:.7g} at ε {level_text(self.epsilon, 10)}, {100 * self.share:.3g} % of that",
             ),
-            ("proven", f"it costs more at ε {self.below.problem.epsilon:.10g}"),
+            ("proven", f"it costs more at ε {excluded_text(self.below.problem.epsilon, 10)}"),
         ]
 
     def __str__(self) -> str:
@@ -192,5 +192,6 @@ def _bracket(at: Callable[[float], Report], first: float, value: float) -> tuple
         if (there.value > value) is not up:
             return (here, there) if up else (there, here)
         here = there
-    wrong = f"costs {here.value:.6g} still at epsilon = {epsilon:.3g}, {'above' if up else 'not above'} {value:.6g}"
+    last, side = (excluded_text(epsilon), "above") if up else (level_text(epsilon, 6), "not above")
+    wrong = f"costs {here.value:.6g} still at epsilon = {last}, {side} {value:.6g}"
     raise SpecError("method", wrong, "it ties at no level; compare with another one")

@@ -309,7 +309,7 @@ def check_private(table: TableFile) -> str:
             f"secrets {table.secret(x)} and {table.secret(other)} are told apart by report {report}: "
             f"{table.counts[x][z]} against {table.counts[other][z]} out of 2^{table.head['bits']}"
         )
-    return f"epsilon {float(epsilon):g}" + (f", delta {float(delta):g}" if delta else "") + ", in integers"
+    return f"epsilon {float(epsilon)!r}" + (f", delta {float(delta)!r}" if delta else "") + ", in integers"
 
 
 def _check_prior(prior: Array, size: int) -> str:

@@ -101,7 +101,7 @@ def held_by(singular: str, radius: str, truth: str) -> str:
 
 def level(epsilon: float, unit: str, delta: float = 0.0) -> str:
     """Return a level for a file: "epsilon 1.2 per km, delta 1e-06"."""
-    return f"epsilon {level_text(epsilon, 10)} {per(unit)}" + (f", delta {delta:.6g}" if delta else "")
+    return f"epsilon {level_text(epsilon, 10)} {per(unit)}" + (f", delta {level_text(delta, 6)}" if delta else "")
 
 
 def level_found(

@@ -11,7 +11,7 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import WorstRegret, losses_of
 from dxopt.model.prior_sets import Hull
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import at_most, factor, level_text, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, level_text
 from dxopt.proofs.certify import Certificate
 from dxopt.runtime.progress import duration
 from dxopt.spaces.units import per
@@ -59,14 +59,16 @@ def proven_text(problem: Problem, proof: Certificate) -> str:
         return "not asked for" if problem.beliefs is None else "for pairs of beliefs alone, see there"
     proven, asked = (level_text(epsilon, 10) for epsilon in (proof.epsilon, problem.epsilon))
     level = f"ε proven {proven} {per(problem.space.unit)} (asked {asked})"
-    return level + (f", δ proven {proof.delta:.6g} (asked {problem.delta:.6g})" if problem.delta else "")
+    if not problem.delta:
+        return level
+    return f"{level}, δ proven {level_text(proof.delta, 6)} (asked {level_text(problem.delta, 6)})"
 
 
 def one_and_several(found: Explanation) -> str:
     """Return the ε and δ that are proven between secrets, and how far one and several reports change the odds."""
     epsilon = found.epsilon or 0.0
     once, often = (factor(times * epsilon * found.between) for times in (1, found.reports))
-    delta = f", δ proven {three_digits(found.delta)}" if found.delta else ""
+    delta = f", δ proven {level_text(found.delta)}" if found.delta else ""
     return (
         f"{proven_level(found)}{delta}: one report changes the odds between {pair(found)} by a factor of {once} at "
         f"most, {found.reports} reports by {often}"

@@ -19,11 +19,11 @@ from dxopt.analysis.arguments import channel_of, exact_rows, require_same
 from dxopt.analysis.composition.distributions import LossDistribution, largest_finite_loss, sum_losses
 from dxopt.analysis.composition.many_pairs import LOSS_ERROR, ManyPairs
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.privacy import checked_delta, checked_level
+from dxopt.model.privacy import ShownLevels, checked_delta, checked_level
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.coerce import POSITIVE, as_number, as_numbers, checked_counts
 from dxopt.numerics.hockey_stick import bound_pairs
-from dxopt.numerics.number_syntax import Written, digits_down, six_digits_up
+from dxopt.numerics.number_syntax import Written, digits_down, excluded_text, level_text
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 from dxopt.runtime.progress import Progress, Shares, shown_late
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class Composed(Shown):
+class Composed(ShownLevels):
     """Privacy of independent releases together: a proven bound, and another one that shows how loose it is.
 
     Attributes
@@ -64,6 +64,9 @@ class Composed(Shown):
     1.97 1.97 2.0 ('0', '2')
     """
 
+    _LEVELS = ("epsilon", "delta", "pure")
+    _EXCLUDED = ("least",)
+
     asked: Literal["epsilon", "delta"]
     epsilon: float
     delta: float
@@ -76,13 +79,13 @@ class Composed(Shown):
     def __str__(self) -> str:
         several = f"{self.releases} releases" if self.releases > 1 else "1 release"
         among = "for all pairs of secrets" if self.pairs == "all" else "for neighbours alone"
-        pure = "at no epsilon" if math.isinf(self.pure) else f"at epsilon {six_digits_up(self.pure, _ROUNDING)}"
+        pure = "at no epsilon" if math.isinf(self.pure) else f"at epsilon {level_text(self.pure, 6, _ROUNDING)}"
         if self.asked == "epsilon":
-            said = f"epsilon {self.epsilon:.6g}, delta at most {six_digits_up(self.delta, _ROUNDING)}"
+            said = f"epsilon {level_text(self.epsilon, 6)}, delta at most {level_text(self.delta, 6, _ROUNDING)}"
         elif math.isinf(self.epsilon):
-            said = f"no epsilon at delta {self.delta:.6g}"
+            said = f"no epsilon at delta {excluded_text(self.delta)}"
         else:
-            said = f"epsilon at most {six_digits_up(self.epsilon, _ROUNDING)} at delta {self.delta:.6g}"
+            said = f"epsilon at most {level_text(self.epsilon, 6, _ROUNDING)} at delta {level_text(self.delta, 6)}"
         pair = "" if self.worst is None else f"; worst pair {self.worst[0]} and {self.worst[1]}"
         least = f"(and at least {digits_down(self.least, 6):.6g})"
         return f"{several} together, {among}: {said} {least}{pair}; delta 0 {pure}"

@@ -19,10 +19,10 @@ from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Enclosu
 from dxopt.errors import UnsupportedError
 from dxopt.model.factors import product_parts
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.privacy import ShownLevels
 from dxopt.numerics.coerce import POSITIVE, as_number, checked_count
-from dxopt.numerics.number_syntax import digits_up
+from dxopt.numerics.number_syntax import level_text
 from dxopt.numerics.rounding import UNIT, factor_above
-from dxopt.runtime.display import Shown
 from dxopt.runtime.progress import Progress, or_silence, shows
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.products import sides
@@ -30,7 +30,7 @@ from dxopt.spaces.space import MetricSpace
 
 
 @dataclass(frozen=True, repr=False)
-class Threshold(Shown):
+class Threshold(ShownLevels):
     """The least ε from which on a prior is regular at every ε.
 
     Attributes
@@ -59,6 +59,9 @@ class Threshold(Shown):
     True 0.878 0.878
     """
 
+    _LEVELS = ("value", "high")
+    _EXCLUDED = ("low",)
+
     value: float
     low: float
     high: float
@@ -67,7 +70,7 @@ class Threshold(Shown):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.value:.7g}: {self.reason}"
+        return f"{level_text(self.value, 7)}: {self.reason}"
 
 
 def _always(why: str) -> Threshold:
@@ -229,7 +232,7 @@ def sample_threshold(
     # One proof on the other side, if a weight just below the answer is negative beyond its error.
     below = value * (1 - 2 * tolerance)
     low = below if len(weights(space, below, probabilities).negative) else 0.0
-    reason = f"proven from {digits_up(high, 7):.7g} on, only sampled from {value:.7g} to there"
+    reason = f"proven from {level_text(high, 7)} on, only sampled from {value:.7g} to there"
     return Threshold(value, low, high, False, least.count, reason)
 
 
@@ -438,7 +441,7 @@ def _descend(quotient: Quotient, start: float, tolerance: float, bottom: float, 
             break
     if high <= bottom:
         return Threshold(
-            high, 0.0, high, False, 0, f"regular from {digits_up(high, 3):.3g} on: proven; below it was not examined"
+            high, 0.0, high, False, 0, f"regular from {level_text(high)} on: proven; below it was not examined"
         )
     if high - low <= tolerance * high:
         return Threshold(high, low, high, True, 0, f"proven regular from here on, and not regular at {low:.10g}")
@@ -469,5 +472,5 @@ def _sample_downwards(quotient: Quotient, low: float, high: float, bottom: float
         else:
             above = middle
     below = f"not regular at {low:.10g}" if low > 0 else f"not examined below {bottom:.3g}"
-    reason = f"proven from {digits_up(high, 7):.7g} on, only sampled from {above:.7g} to there; {below}"
+    reason = f"proven from {level_text(high, 7)} on, only sampled from {above:.7g} to there; {below}"
     return Threshold(above, low, high, False, count, reason)

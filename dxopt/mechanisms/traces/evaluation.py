@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, required
 from dxopt.mechanisms.traces.streams import KINDS, Kind, TraceMechanism
 from dxopt.numerics.coerce import as_number, checked_count
+from dxopt.numerics.number_syntax import SUMS, level_text
 from dxopt.runtime.display import Shown
 
 
@@ -63,7 +64,8 @@ class TraceEvaluation(Shown):
         quantiles = ", ".join(f"{p:.0%} within {error:.4g}" for p, error in self.error_quantiles.items())
         made = ", ".join(f"{share:.0%} {kind}" for kind, share in self.shares.items())
         doubt = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.1g}"
-        return f"mean error {self.mean_error:.4g}{doubt}, {quantiles}; {made}; spent {self.spent:.4g} in the mean"
+        spent = level_text(self.spent, 4, SUMS)
+        return f"mean error {self.mean_error:.4g}{doubt}, {quantiles}; {made}; spent {spent} in the mean"
 
 
 def evaluate(

@@ -14,6 +14,7 @@ from dxopt.mechanisms.traces.sources import StepNoise
 from dxopt.mechanisms.traces.streams import Step
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import Amount, exactly, float_above, float_below, level_of, positive
+from dxopt.numerics.number_syntax import SUMS, level_text
 from dxopt.runtime.display import Shown
 
 
@@ -51,7 +52,7 @@ class Ledger(Shown):
             raise SpecError("paid", f"{float(self.paid):g} exceeds {float(self.total):g}", "spend within the total")
 
     def __str__(self) -> str:
-        return f"spent {self.spent:.6g} of {float(self.total):.6g}"
+        return f"spent {level_text(self.spent, 6, SUMS)} of {level_text(float_above(self.total), 6, SUMS)}"
 
     @property
     def spent(self) -> float:

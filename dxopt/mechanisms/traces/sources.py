@@ -21,6 +21,7 @@ from dxopt.mechanisms.traces.closeness import checked_base, checked_whole
 from dxopt.model.mechanism import Mechanism
 from dxopt.numerics.coerce import as_numbers, checked_count, require_values
 from dxopt.numerics.draws import Coins
+from dxopt.numerics.number_syntax import excluded_text
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 
@@ -312,7 +313,7 @@ class Finite(OnSpace):
         privacy = mechanism.privacy
         if privacy is None or privacy.delta or not privacy.epsilon <= level:
             fix = "give one of dx.classic, or dx.certify(mechanism, space, level)"
-            raise SpecError("family", f"gives no mechanism proven private at {level:g}", fix)
+            raise SpecError("family", f"gives no mechanism proven private at {excluded_text(level)}", fix)
         self._made[level] = mechanism
         return mechanism
 

@@ -17,6 +17,7 @@ from dxopt.errors import SpecError, required
 from dxopt.mechanisms.traces.sources import StepNoise
 from dxopt.numerics.coerce import checked_count
 from dxopt.numerics.exact_rational import Amount, as_text, float_above
+from dxopt.numerics.number_syntax import SUMS, level_text
 from dxopt.runtime.display import Shown
 
 Kind = Literal["easy", "hard", "skipped"]
@@ -122,7 +123,8 @@ class Run(Shown):
     def __str__(self) -> str:
         made = ", ".join(f"{self.count(kind)} {kind}" for kind in KINDS)
         ended = f", stopped before {self.length}" if len(self.steps) < self.length else ""
-        return f"{len(self.steps)} steps{ended}: {made}; spent {self.spent:.6g} of {float(self.total):.6g}"
+        spent, total = (level_text(amount, 6, SUMS) for amount in (self.spent, float_above(self.total)))
+        return f"{len(self.steps)} steps{ended}: {made}; spent {spent} of {total}"
 
 
 FORMAT = 1

@@ -30,7 +30,7 @@ from dxopt.model.objective import ExpectedLoss, Objective, WorstExpectedLoss, Wo
 from dxopt.model.prior import PriorLike
 from dxopt.model.privacy import checked_level
 from dxopt.numerics.coerce import as_distributions, as_flag, as_numbers
-from dxopt.numerics.number_syntax import Written
+from dxopt.numerics.number_syntax import Written, level_text
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe
 
@@ -351,7 +351,7 @@ class BeliefPairs:
         return len(self.first)
 
     def __repr__(self) -> str:
-        level = "" if self.epsilon is None else f", epsilon {self.epsilon:g}"
+        level = "" if self.epsilon is None else f", epsilon {level_text(self.epsilon, 6)}"
         out = f", {len(self.left_out)} left out" if self.left_out else ""
         return f"<{type(self).__name__}: {len(self)} ordered pairs over {self.secrets} secrets{level}{out}>"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dxopt.errors import SpecError
 from dxopt.numerics.exact_rational import float_above, float_below
+from dxopt.numerics.number_syntax import SUMS, excluded_text, level_text, texts_apart
 from dxopt.runtime.display import Lines, Shown
 
 if TYPE_CHECKING:
@@ -25,8 +26,16 @@ KEYED = (
 """Limit of the guarantee for rows that were drawn with a key (docs/theory/proofs.md), which histories show."""
 
 
+class _Amounts(Shown):
+    """An object whose exact amounts are shown as `amount_text` writes them."""
+
+    def _text_of(self, name: str) -> str:
+        value = getattr(self, name)
+        return amount_text(value) if isinstance(value, Fraction) else super()._text_of(name)
+
+
 @dataclass(frozen=True, repr=False)
-class Account(Shown):
+class Account(_Amounts):
     """The budget of one person, and what is spent of it, exactly.
 
     Attributes
@@ -70,7 +79,7 @@ class Account(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Payment(Shown):
+class Payment(_Amounts):
     """Payment of one person for one release, or for one part of it at one level.
 
     Attributes
@@ -153,23 +162,21 @@ class Totals(Shown):
         return [
             ("persons", f"{self.persons:,}"),
             ("rows paid", self.rows_said),
-            ("most spent by one person", f"{float(self.spent):.3g}"),
+            ("most spent by one person", amount_text(self.spent)),
             ("unfinished runs", ", ".join(self.unfinished) or "none"),
         ]
 
 
 def amount_text(amount: Fraction, *, up: bool = True) -> str:
-    """Return an amount for people, with up to seven digits of the double next to it: not below it, or not above."""
-    return f"{float_above(amount) if up else float_below(amount):.7g}"
+    """Return an amount for people, rounded up to seven digits, or down, but not for what rounding of a sum left."""
+    return level_text(float_above(amount), 7, SUMS) if up else excluded_text(float_below(amount) * (1 + SUMS), 7)
 
 
 def texts_of_shortfall(left: Fraction, asked: Fraction) -> tuple[str, str]:
     """Return the amounts left and asked as text, with enough digits to show that too little is left."""
-    for digits in range(3, 13):
-        few = f"{float(left):.{digits}g}", f"{float(asked):.{digits}g}"
-        if float(few[0]) < float(few[1]):
-            return few
-    return f"{float(left):.7g}", "a little more"
+    if float(left) < float(asked) * (1 - SUMS):
+        return texts_apart(float_below(left), float_above(asked))
+    return amount_text(left, up=False), "a little more"
 
 
 def sufficient_text(amount: Fraction) -> str:

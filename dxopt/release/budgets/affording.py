@@ -11,7 +11,7 @@ from typing import Protocol
 
 from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.numerics.exact_rational import as_text
-from dxopt.release.budgets.accounts import Account, sufficient_text, texts_of_shortfall
+from dxopt.release.budgets.accounts import Account, amount_text, sufficient_text, texts_of_shortfall
 from dxopt.release.budgets.balances import accounts_in, default_of, find, per_period, setting
 from dxopt.release.budgets.periods import ALWAYS, PerPeriod
 from dxopt.spaces.units import per
@@ -96,7 +96,7 @@ def refusal(
     has, more = texts_of_shortfall(left, asked)
     rows = f" for {count:,} rows" if count > 1 else ""
     unit = f" {level.unit}" if not kind else ""
-    wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}{when}, but {more} is asked{rows}"
+    wrong = f"{who} has {kind}{has} left of {amount_text(budget)}{unit}{when}, but {more} is asked{rows}"
     whom = " for each of them" if len(short) > 1 else ""
     whom = whom if within is None else f" per {within[0].period}"
     return BudgetExceeded(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dxopt.errors import DxoptError, SpecError
 from dxopt.release.budgets import balances, charges
-from dxopt.release.budgets.accounts import Account, Payment, Totals, compose_payments
+from dxopt.release.budgets.accounts import Account, Payment, Totals, amount_text, compose_payments
 from dxopt.release.budgets.ledger_file import LedgerFile, mark, stored
 from dxopt.release.budgets.periods import PerPeriod
 from dxopt.release.keys import Key
@@ -225,8 +225,8 @@ class OpenLedger(Shown):
         return [
             ("ledger", str(self.file)),
             ("levels are", unit or "of no unit yet"),
-            ("default budget", "none" if default is None else f"{float(default):.3g}"),
-            *([] if per is None else [(f"budget per {per.period}", f"{float(per.epsilon):.3g}, in {per.zone}")]),
+            ("default budget", "none" if default is None else amount_text(default)),
+            *([] if per is None else [(f"budget per {per.period}", f"{amount_text(per.epsilon)}, in {per.zone}")]),
             *totals._lines(),
         ]
 

@@ -344,7 +344,8 @@ class IntegerTable(Sampler):
         return self._named(drawn, returns)
 
     def __str__(self) -> str:
-        promise = f"epsilon {level_text(self.epsilon, 6)}" + (f", delta {self.delta:.3g}" if self.delta else "")
+        relaxed = f", delta {level_text(self.delta)}" if self.delta else ""
+        promise = f"epsilon {level_text(self.epsilon, 6)}{relaxed}"
         cost = "" if math.isnan(self.cost) else f", expected loss within {digits_up(abs(self.cost), 2):.1e}"
         size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
         return (

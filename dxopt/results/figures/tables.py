@@ -63,7 +63,7 @@ def cell(number: float | None, how: str) -> str:
 
 def privacy_cell(epsilon: float | None, delta: float | None) -> str:
     """Return ε as a cell of a table: blank where there is none, with δ where there is one."""
-    return ("" if epsilon is None else level_text(epsilon)) + (f", δ {delta:.3g}" if delta else "")
+    return ("" if epsilon is None else level_text(epsilon)) + (f", δ {level_text(delta)}" if delta else "")
 
 
 class Plotted(ABC):

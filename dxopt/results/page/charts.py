@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.objective import OBJECTIVES
+from dxopt.numerics.number_syntax import excluded_text
 from dxopt.results.claims import FrontierFile, LevelFile
 from dxopt.results.compared import Compared, describe_refinements, excess_cell, privacy_text
 from dxopt.results.comparison import Comparison
@@ -24,6 +25,7 @@ from dxopt.results.page.markup import (
     figure_element,
     filled_in,
     folded,
+    level_number,
     number,
     table,
 )
@@ -87,7 +89,7 @@ def sweep_section(sweep: EpsilonSweep, name: str) -> list[Markup]:
     problem = sweep.problem
     title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {sweep.reached} ({sweep.status})"
     rows = [
-        [Cell.number(report.problem.epsilon), *_row_cells(row)]
+        [Cell.level(report.problem.epsilon), *_row_cells(row)]
         for report in sweep.reports
         for row in (report.comparison.rows if report.comparison else ())
         if row.value is not None
@@ -103,8 +105,12 @@ def sweep_section(sweep: EpsilonSweep, name: str) -> list[Markup]:
 def level_section(found: LevelFile) -> list[Markup]:
     """Return the section on level.json, the smallest ε for a loss: a sentence, and both levels with all digits."""
     told = element("p", f"{level_found(found.max_loss, found.below, found.epsilon, found.status)}.")
-    ends = [("possible at ε", found.epsilon), ("not possible at ε", found.below or None)]
-    return [told, facts((name, number(end)) for name, end in ends if end is not None)]
+    ends = []
+    if found.epsilon is not None:
+        ends.append(("possible at ε", level_number(found.epsilon)))
+    if found.below > 0:
+        ends.append(("not possible at ε", number(found.below, short=excluded_text(found.below, 3))))
+    return [told, facts(ends)]
 
 
 def frontier_section(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
@@ -125,7 +131,11 @@ def frontier_section(found: FrontierFile, key: str) -> tuple[str, list[Markup]]:
             plots.Curve("bound: proven", levels, bounds, "points", colour=1, marker="_"),
         ]
         figure = plots.against_epsilon(lines, title="", quantity=title, level=across)
-    rows = [[Cell.number(value) for value in row] for row in zip(levels, found.values, found.bounds, strict=True)]
+    point = Cell.level if found.epsilons else Cell.number
+    rows = [
+        [point(level), Cell.number(value), Cell.number(bound)]
+        for level, value, bound in zip(levels, found.values, found.bounds, strict=True)
+    ]
     listed = table("What is possible and what is proven", [across, "possible", "bound"], rows)
     return f"{title} against {across}".capitalize(), [
         figure_element(figure, key, caption),

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.numerics.number_syntax import three_digits
+from dxopt.numerics.number_syntax import digits_up, level_text, three_digits
 from dxopt.results.figures import plots
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ def number(value: float, unit: str = "", short: str = "") -> Markup:
     return joined([shown, f" {unit}" if unit else ""])
 
 
+def level_number(value: float, unit: str = "") -> Markup:
+    """Return a level and its unit as `number` writes them, rounded up to its first three digits."""
+    return number(value, unit, level_text(value))
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table, perhaps a link; its column is sorted by finite keys, else by the text."""
@@ -81,6 +86,11 @@ class Cell:
     def number(cls, value: float | None, unit: str = "", short: str = "") -> Cell:
         """Return a cell with a number as `number` writes it, blank for None; the column is sorted by the value."""
         return cls("") if value is None else cls(number(value, unit, short), float(value))
+
+    @classmethod
+    def level(cls, value: float | None) -> Cell:
+        """Return a cell with a level as `level_number` writes it, blank for None."""
+        return cls("") if value is None else cls(level_number(value), float(value))
 
 
 def table(caption: str, header: Sequence[str], rows: Iterable[Iterable[Cell]]) -> Markup:
@@ -205,7 +215,9 @@ def _name_artists(figure: Figure) -> Iterator[tuple[str, list[str]]]:
         for place, line in enumerate(axes.lines):
             if line.get_marker() != "None":
                 line.set_gid(f"points-{panel}-{place}")
-                yield f"points-{panel}-{place}", [f"{line.get_label()}: {y:.7g} at {x:.6g}" for x, y in _points(line)]
+                named = line.get_label()
+                tips = [f"{named}: {y:.7g} at {digits_up(x, 6):.6g}" for x, y in _points(line)]
+                yield f"points-{panel}-{place}", tips
         for group, (container, label, each) in enumerate(_bars(axes)):
             for place, (bar, (name, length)) in enumerate(zip(container, each, strict=True)):
                 bar.set_gid(f"bar-{panel}-{group}-{place}")
@@ -220,8 +232,9 @@ def _described(figure: Figure) -> Iterator[str]:
             if len(points) and not str(line.get_label()).startswith("_"):
                 (first, start), (last, end) = points[0], points[-1]
                 upright = first == last and start != end  # a vertical line, such as a bound across bars
-                to = "" if first == last else f" to {end:.4g} at {last:.4g}"
-                goes = f"is at {first:.4g}" if upright else f"goes from {start:.4g} at {first:.4g}{to}"
+                low, high = (f"{digits_up(place, 4):.4g}" for place in (first, last))
+                to = "" if first == last else f" to {end:.4g} at {high}"
+                goes = f"is at {first:.4g}" if upright else f"goes from {start:.4g} at {low}{to}"
                 yield f"{line.get_label()} {goes}"
         for _, label, each in _bars(axes):
             yield f"{label}: {', '.join(f'{name} {length:.4g}' for name, length in each)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import level_text
 from dxopt.results.comparison_folder import comparable, difference
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Bars, Panel, Row, bars, panels
@@ -22,6 +23,7 @@ from dxopt.results.page.markup import (
     filled_in,
     folded,
     joined,
+    level_number,
     number,
     section,
     table,
@@ -163,7 +165,7 @@ def _row(entry: Entry, link: str) -> list[Cell]:
     blank = Cell("")
     if report is None:
         levels, about, gap = _range_figures(entry)
-        asked = Cell(f"{levels[0]:.3g} to {levels[-1]:.3g}", levels[0]) if levels else blank
+        asked = Cell(f"{level_text(levels[0])} to {level_text(levels[-1])}", levels[0]) if levels else blank
         return [name, blank, Cell.number(gap), blank, asked, Cell(about), blank, status, blank]
     problem = report.problem
     proof = report.certificate
@@ -186,8 +188,8 @@ def _level_cell(problem: Problem) -> Cell:
     if not problem.private:
         return Cell("")
     unit = problem.space.unit
-    delta = filled_in(", δ {delta}", delta=number(problem.delta)) if problem.delta else Markup("")
-    return Cell(joined([number(problem.epsilon, per(unit) if unit else ""), delta]), problem.epsilon)
+    delta = filled_in(", δ {delta}", delta=level_number(problem.delta)) if problem.delta else Markup("")
+    return Cell(joined([level_number(problem.epsilon, per(unit) if unit else ""), delta]), problem.epsilon)
 
 
 def _range_figures(entry: Entry) -> tuple[list[float], str, float | None]:

@@ -10,7 +10,7 @@ from dxopt.results.packing import named_loss
 from dxopt.results.page import charts, words
 from dxopt.results.page.channels import Plane
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.markup import Markup, bullets, element, facts, folded, joined, number, section
+from dxopt.results.page.markup import Markup, bullets, element, facts, folded, joined, level_number, number, section
 from dxopt.results.report import Report, all_lines
 from dxopt.spaces.units import per
 from dxopt.words.report import held_out_lines
@@ -150,8 +150,8 @@ def _summary_parts(
             (report.problem.objective.title, number(proof.value, unit)),
             ("no mechanism can beat", number(proof.bound, unit)),
             ("gap", number(proof.gap)),
-            ("ε proven", number(proof.epsilon, level) if report.problem.private else "none"),
-            *([] if proof.belief_level is None else [("ε proven for beliefs", number(proof.belief_level))]),
+            ("ε proven", level_number(proof.epsilon, level) if report.problem.private else "none"),
+            *([] if proof.belief_level is None else [("ε proven for beliefs", level_number(proof.belief_level))]),
             ("status", entry.status),
         ],
         "figures",

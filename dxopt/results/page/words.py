@@ -9,7 +9,7 @@ from typing import Any
 
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.model.problem import Problem
-from dxopt.numerics.number_syntax import factor
+from dxopt.numerics.number_syntax import factor, level_text
 from dxopt.results.explanation import explain_problem
 from dxopt.results.packing import named_loss
 from dxopt.results.page import channels
@@ -39,9 +39,8 @@ def level_table(reports: Sequence[Report]) -> Markup:
     for one in found.choices:
         exponent = (one.asked or 0.0) * found.between
         odds = Cell.number(exponential(exponent), short=factor(exponent))
-        costs = (one.asked, one.value, one.bound, one.worst_loss, one.radius)
-        asked, *others = map(Cell.number, costs)
-        rows.append([asked, odds, *others])
+        costs = (one.value, one.bound, one.worst_loss, one.radius)
+        rows.append([Cell.level(one.asked), odds, *map(Cell.number, costs)])
     return table("What each ε promises and costs", table_of(found)[0], rows)
 
 
@@ -164,10 +163,10 @@ def _privacy_asked(asked: Problem) -> str:
     """Return ε and δ as they were asked for, between secrets and between beliefs."""
     parts = []
     if asked.private:
-        parts.append(f"ε = {exact(asked.epsilon)} {per(asked.space.unit)}")
-        parts += [f"δ = {exact(asked.delta)} for {asked.pairs} pairs"] if asked.delta else []
+        parts.append(f"ε = {level_text(asked.epsilon, 10)} {per(asked.space.unit)}")
+        parts += [f"δ = {level_text(asked.delta, 10)} for {asked.pairs} pairs"] if asked.delta else []
     if asked.beliefs is not None:
-        parts.append(f"ε = {exact(asked.beliefs.level)} for {len(asked.beliefs):,} ordered pairs of beliefs")
+        parts.append(f"ε = {level_text(asked.beliefs.level, 10)} for {len(asked.beliefs):,} ordered pairs of beliefs")
     return "; ".join(parts) or "none"
 
 
