@@ -11,6 +11,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.errors import SpecError
+from dxopt.numerics.number_syntax import level_text
 from tests.judges.exact import violations
 
 LINE = dx.line(6)
@@ -126,7 +127,7 @@ def test_comparisons_and_ties_know_the_level_of_a_dusty_matrix() -> None:
     matrix, level = dusty(1e-9, clipped=True)
     found = dx.compare(PROBLEM.but(loss=LOSS), {"mine": matrix})
     assert found.rows[1].epsilon == pytest.approx(level, rel=1e-6)
-    assert f"mine ({level:.3g})" in str(found)
+    assert f"mine ({level_text(level)})" in str(found)
     tied = dx.tie(PROBLEM.but(loss=LOSS), matrix, accuracy=1e-4)
     assert tied.problem.epsilon == pytest.approx(level, rel=1e-6)
     assert tied.share == pytest.approx(tied.epsilon / level, rel=1e-6)

@@ -87,7 +87,7 @@ def test_comparisons_sweeps_and_frontiers(problem: dx.Problem, level: float) -> 
     assert within_its_last_digit(str(frontier).splitlines()[3].split()[0], level)
     require_rounded_up([repr(frontier).partition(" to ")[0]], level, "levels from")
     require_rounded_up([frontier._repr_html_()], level, "bound</th></tr></thead><tbody><tr><td>")
-    require_rounded_up([str(EpsilonFrontier(*levels, 0.1)).partition(" to ")[0]], level)
+    require_rounded_up([str(EpsilonFrontier(level, 2 * level, 0.1)).partition(" to ")[0]], level)
 
 
 def test_the_page_of_a_batch(problem: dx.Problem, level: float) -> None:
