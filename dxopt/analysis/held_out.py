@@ -17,7 +17,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.observations import require_some_inside
 from dxopt.model.prior import PriorLike
 from dxopt.model.problem import Problem
-from dxopt.numerics.coerce import as_numbers, as_weights, require_values
+from dxopt.numerics.coerce import as_numbers, as_weights, require_same_rows, require_values
 from dxopt.numerics.number_syntax import three_digits
 from dxopt.runtime.display import Shown
 from dxopt.spaces.distances import BLOCK_CELLS, between
@@ -111,6 +111,8 @@ def observed(
         wrong = "is given twice" if named else "is missing"
         raise SpecError("data", wrong, "give labels or coordinates, ", Option("index"), " or ", Option("point"))
     require_values(given[named[0]], "data")
+    require_same_rows(given[named[0]], weights, "weights")
+    require_same_rows(given[named[0]], counts, "counts")
     # 1. Secrets by index, -1 for those outside, and positions where there are any.
     positions = _coordinates(space, data, point)
     near = None if positions is None or within is not None else nearest_of(space, positions)

@@ -16,7 +16,7 @@ from dxopt.model.moment_sets import Fitting, rows_of_marginals, rows_of_totals
 from dxopt.model.observations import check_ins_near, check_ins_outside, frequencies, usable_check_ins
 from dxopt.model.prior_sets import Ball, Box, Hull, frozen
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.coerce import SHARE, SUM, as_list, as_number, as_numbers, as_weights
+from dxopt.numerics.coerce import SHARE, SUM, as_list, as_number, as_numbers, as_weights, require_same_rows
 from dxopt.spaces.positions import names_of
 from dxopt.spaces.space import MetricSpace, required_space
 
@@ -230,7 +230,7 @@ class Prior:
         ------
         SpecError
             If these are no points or weights, none is left, or all that count are outside of the space, as
-            `dx.geo.nearest` has it.
+            `dx.geo.nearest` has it; or both are of pandas and their indexes differ.
 
         Examples
         --------
@@ -242,6 +242,7 @@ class Prior:
         >>> print(dx.Prior.from_check_ins(places, seen, smoothing=1).probabilities.round(3).tolist())
         [0.6, 0.4]
         """
+        require_same_rows(points, weights, "weights")
         points, weights, empty, given = usable_check_ins(points, weights, unusable)
         found, counted, near = check_ins_near(space, points, weights, within)
         left_out = int(np.count_nonzero(~near))
@@ -282,7 +283,7 @@ class Prior:
             Coordinates are as for `from_check_ins`; one list or column has labels of points, and those of a space
             without coordinates are labels. The space must not depend on them.
         persons : (m,) sequence
-            The person whose check-in each is.
+            The person whose check-in each is. Of pandas, it has the index of the points.
         epsilon : float or str
             Level per person, such as 1 or "ln(2)". It has nothing to do with the ε per distance of a mechanism.
         per_person : int
@@ -301,7 +302,8 @@ class Prior:
         BudgetExceeded
             If somebody has not that much left. Nothing is drawn or charged.
         SpecError
-            As for `from_check_ins`, or if persons, level or ledger are none, or a label is that of no point.
+            As for `from_check_ins`, also of points and persons; or if persons, level or ledger are none, or a label
+            is that of no point.
 
         Examples
         --------

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
 from dxopt.model.observations import check_ins_near, labelled, numbers_of
-from dxopt.numerics.coerce import POSITIVE, as_list, as_number, as_written, checked_count
+from dxopt.numerics.coerce import POSITIVE, as_list, as_number, as_written, checked_count, require_same_rows
 from dxopt.numerics.draws import Coins, words
 from dxopt.runtime.atomic_write import replacing, require_free
 from dxopt.runtime.identity import identities
@@ -177,6 +177,7 @@ def count_check_ins(
     also those none of whose check-ins counts, so that who pays tells no place. See `Prior.private`.
     """
     most = checked_count("per_person", per_person)
+    require_same_rows(points, persons, "persons")
     if are_labels(space, points):
         if within is not None:
             raise SpecError("within", "is a distance from coordinates, and labels have none", "leave it out")

@@ -60,6 +60,18 @@ def require_values(given: Any, field: str) -> None:
         )
 
 
+def require_same_rows(rows: Any, given: Any, field: str) -> None:
+    """Raise SpecError if two objects of pandas, one beside the other, have indexes that differ, as in order.
+
+    All that has no index of pandas is taken in its order.
+    """
+    one: Any = getattr(rows, "index", None)
+    other: Any = getattr(given, "index", None)
+    if hasattr(one, "equals") and hasattr(other, "equals") and not one.equals(other):
+        fix = f"put both in one order by their index, or give {field}.to_numpy() where they are meant row by row"
+        raise SpecError(field, "have another index than what they stand beside, or another order of it", fix)
+
+
 def _is_masked(given: Any) -> bool:
     """Return whether some entry of a masked array is masked, or of one in lists."""
     if isinstance(given, list | tuple):

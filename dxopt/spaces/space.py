@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.numerics.coerce import require_values
+from dxopt.numerics.coerce import require_same_rows, require_values
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.distances import (
     Paths,
@@ -215,6 +215,7 @@ class MetricSpace:
         [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
         """
         located = located_under(points, metric)
+        require_same_rows(points, labels, "labels")
         names = Coordinates(located) if labels is None else checked_labels(labels, len(located))
         axes = names_of(points)
         if (called := Called.of(metric, points)) is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import checked_count
+from dxopt.numerics.coerce import checked_count, require_same_rows
 from dxopt.numerics.exact_rational import Amount, amount_of
 from dxopt.release.budgets import affording, balances, charges, runs
 from dxopt.release.budgets.affording import Level, Pair
@@ -390,6 +390,7 @@ class Budgets(OpenLedger):
         ann [0.5, 0.5]
         """
         first = checked_count("first", first, 0)
+        require_same_rows(persons, times, "times")
         persons = each(persons, "persons")
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
         drawn = Tags.of(tags, key, len(persons))

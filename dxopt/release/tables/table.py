@@ -20,7 +20,7 @@ from dxopt.errors import CertificateError, SpecError, required, required_choice
 from dxopt.model.loss import Reports
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import Returns, Sampler
-from dxopt.numerics.coerce import as_flag
+from dxopt.numerics.coerce import as_flag, require_same_rows
 from dxopt.numerics.draws import places_of_each, words
 from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.numerics.number_syntax import digits_up, level_text
@@ -333,6 +333,8 @@ class IntegerTable(Sampler):
         found = self.space.naming.find(secret, label=label, index=index, point=point, quoted=False)
         secrets = np.atleast_1d(found)
         names = identities(persons)
+        for asked in (secret, label, index, point):
+            require_same_rows(asked, persons, "persons")
         if len(names) != len(secrets):
             raise SpecError("persons", f"are {len(names):,} for {len(secrets):,} secrets", "give one for each")
         required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.numerics.coerce import POSITIVE, as_flag, as_number, keep_number, require_values, short_repr
+from dxopt.numerics.coerce import (
+    POSITIVE,
+    as_flag,
+    as_number,
+    keep_number,
+    require_same_rows,
+    require_values,
+    short_repr,
+)
 from dxopt.spaces.labels import Numbers, Tuples
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
 from dxopt.spaces.positions import Positions, in_degrees, local_plane, unrolled_places
@@ -91,6 +99,7 @@ def points(
     >>> print(places.distances.round(2).tolist())
     [[0.0, 7.79], [7.79, 0.0]]
     """
+    require_same_rows(degrees, labels, "labels")
     located = degrees_at(degrees)
     globe = MetricSpace.from_points(located, on_earth(metric, unit), labels=labels)
     if not as_flag(project, "project"):
