@@ -124,10 +124,7 @@ def usable_check_ins(points: Any, weights: ArrayLike | None, unusable: str) -> t
     required_choice("unusable", unusable, ("refuse", "drop"))
     if unusable == "refuse":
         return points, weights, 0, 0
-    if has_geometry(points):
-        usable = ~np.asarray(points.geometry.isna() | points.geometry.is_empty)
-    else:
-        usable = np.array([all(map(_is_number, row)) for row in np.asarray(points, dtype=object)], dtype=bool)
+    usable = are_numbers(points)
     if weights is not None:
         weighed = np.array([*map(_is_number, np.asarray(weights, dtype=object))], dtype=bool)
         if len(weighed) != len(usable):
@@ -137,12 +134,23 @@ def usable_check_ins(points: Any, weights: ArrayLike | None, unusable: str) -> t
     if not usable.any():
         raise SpecError("points", "have no check-in without an empty or unusable entry", "check the columns")
     kept = np.flatnonzero(usable)
-    left_out = len(usable) - len(kept)
+    return points_at(points, kept), weights, len(usable) - len(kept), len(usable)
+
+
+def are_numbers(points: Any) -> NDArray[np.bool_]:
+    """Return the mask `(m,)` of the check-ins that have numbers alone, or a geometry."""
+    if has_geometry(points):
+        return ~np.asarray(points.geometry.isna() | points.geometry.is_empty)
+    return np.array([all(map(_is_number, row)) for row in np.asarray(points, dtype=object)], dtype=bool)
+
+
+def points_at(points: Any, rows: NDArray[np.int64]) -> Any:
+    """Return the check-ins in some rows, which have numbers, as an array or in a frame of the same kind."""
     if hasattr(points, "iloc"):  # of pandas and GeoPandas
-        return points.iloc[kept], weights, left_out, len(usable)
+        return points.iloc[rows]
     if names_of(points):
-        return points.take(kept) if hasattr(points, "take") else points[kept], weights, left_out, len(usable)
-    return np.asarray(points, dtype=object)[kept].astype(float), weights, left_out, len(usable)
+        return points.take(rows) if hasattr(points, "take") else points[rows]
+    return np.asarray(points, dtype=object)[rows].astype(float)
 
 
 def _is_number(value: Any) -> bool:

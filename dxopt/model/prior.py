@@ -264,6 +264,7 @@ class Prior:
         per_person: int,
         within: float | None = None,
         smoothing: float | Smoothing | None = None,
+        unusable: Literal["refuse", "drop"] = "refuse",
         ledger: Ledger | None = None,
         release: str = "prior",
         rng: np.random.Generator | None = None,
@@ -290,6 +291,9 @@ class Prior:
             Check-ins of a person that count; one that needs no look at the data, such as 10.
         within, smoothing
             As for `from_check_ins`; how many check-ins are left out is not told. Labels are within no distance.
+        unusable : {"refuse", "drop"}
+            Treatment of check-ins without a coordinate, label or person, as of empty cells: an error, or they are
+            left out; how many are is not told. Whoever is named in one pays.
         ledger : Budgets, optional
             Each person in the data pays ε from it once. Its unit is "per person": a ledger per km is refused.
         release : str
@@ -329,7 +333,8 @@ class Prior:
 
         required_space(space)
         cls.from_weights(space, np.ones(len(space)), smoothing=smoothing)  # refuses a smoothing before anybody pays
-        counted = count_check_ins(space, points, persons, per_person=per_person, within=within, rng=rng)
+        limits = {"per_person": per_person, "within": within, "unusable": unusable}
+        counted = count_check_ins(space, points, persons, **limits, rng=rng)
         paid = {"ledger": ledger, "release": release}
         counts = with_noise(space, counted, epsilon=epsilon, per_person=per_person, **paid, rng=rng)
         return cls.from_private_counts(space, counts, smoothing=smoothing)

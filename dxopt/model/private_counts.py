@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -12,12 +12,12 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, required
-from dxopt.model.observations import check_ins_near, labelled, numbers_of
+from dxopt.errors import Option, SpecError, required, required_choice
+from dxopt.model.observations import are_numbers, check_ins_near, labelled, numbers_of, points_at
 from dxopt.numerics.coerce import POSITIVE, as_list, as_number, as_written, checked_count, require_same_rows
 from dxopt.numerics.draws import Coins, words
 from dxopt.runtime.atomic_write import replacing, require_free
-from dxopt.runtime.identity import identities
+from dxopt.runtime.identity import each, identity
 from dxopt.runtime.reading import as_path, read_json
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.positions import has_geometry
@@ -165,12 +165,14 @@ def count_check_ins(
     *,
     per_person: int,
     within: float | None,
+    unusable: str = "refuse",
     rng: np.random.Generator | None = None,
     at: Callable[[int], str] | None = None,
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Count check-ins `(n,)`, each for the nearest point and `per_person` of a person at most, chosen at random.
 
     Those that are labels `(m,)` are counted for the points that they name; `at` says in errors where one stands.
+    Those without a coordinate, label or person are refused, or left out where `unusable` is "drop".
 
     A person more or less changes the counts by `per_person` in all at most, in either direction: each check-in is in
     one count, and which ones of a person are taken has nothing to do with others. All persons are returned as well,
@@ -178,23 +180,51 @@ def count_check_ins(
     """
     most = checked_count("per_person", per_person)
     require_same_rows(points, persons, "persons")
-    if are_labels(space, points):
-        if within is not None:
-            raise SpecError("within", "is a distance from coordinates, and labels have none", "leave it out")
-        index = labelled(space, points, "labels", at)
+    required_choice("unusable", unusable, ("refuse", "drop"))
+    by_label = are_labels(space, points)
+    if by_label and within is not None:
+        raise SpecError("within", "is a distance from coordinates, and labels have none", "leave it out")
+    at = at or "number {}".format
+    points = each(points, "labels") if by_label else points
+    names = [identity(person, "persons") for person in each(persons, "persons")]
+    rows = np.arange(len(names))
+    if unusable == "drop":
+        rows = _usable_rows(points, names, by_label)
+        points = [points[row] for row in rows] if by_label else points_at(points, rows)
+    elif "" in names:
+        fix = ("name a person in each row, or leave such rows out: ", Option("unusable", "drop"))
+        raise SpecError("persons", f"{at(names.index(''))} is nobody", *fix)
+    if by_label:
+        index = labelled(space, points, "labels", lambda place: at(int(rows[place])))
         near = np.ones(len(index), dtype=bool)
         if not len(index):
             raise SpecError("labels", "are empty", "give some")
     else:
         found, _, near = check_ins_near(space, points, None, within)
         index = found.index
-    names = identities(persons, "persons")
-    if len(names) != len(near):
-        raise SpecError("persons", f"are {len(names):,} for {len(near):,} check-ins", "name one for each")
+    _require_one_each(rows, near)
     numbers: dict[str, int] = {}
-    whose = np.array([numbers.setdefault(name, len(numbers)) for name in names])[near]
+    everybody = np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in names])
+    whose = everybody[rows][near]
     taken = at_most(whose, most, words(len(whose), rng))
     return np.bincount(index[near][taken], minlength=len(space)), list(numbers)
+
+
+def _usable_rows(points: Any, names: Sequence[str], by_label: bool) -> NDArray[np.int64]:
+    """Return the rows that have coordinates, or a label, and a person; SpecError where none has."""
+    usable = np.array([identity(one, "labels") != "" for one in points]) if by_label else are_numbers(points)
+    _require_one_each(names, usable)
+    rows = np.flatnonzero(usable & [name != "" for name in names])
+    if not len(rows):
+        field = "labels" if by_label else "points"
+        raise SpecError(field, "have no check-in without an empty or unusable entry", "check the columns")
+    return rows
+
+
+def _require_one_each(persons: Sized, check_ins: Sized) -> None:
+    """Raise SpecError unless there are as many persons as check-ins."""
+    if len(persons) != len(check_ins):
+        raise SpecError("persons", f"are {len(persons):,} for {len(check_ins):,} check-ins", "name one for each")
 
 
 def with_noise(

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from dxopt.analysis.regularity import corner_prior
@@ -56,6 +57,12 @@ class Kernel(f.Section):
 
 Smoothing = Annotated[Kernel | f.Positive, f.Shapes()]
 SMOOTHING = "So that points where few were seen have no prior of 0: a number of pseudo-counts, or a section."
+
+
+Unusable = Annotated[
+    Literal["refuse", "drop"],
+    Field(description="Whether rows with an empty cell, or no number, are an error or left out."),
+]
 
 
 class UniformPrior(f.Section):
@@ -111,9 +118,7 @@ class CheckInsPrior(f.CsvDialect):
     columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) on the Earth.")
     weight: f.Text | None = Field(None, description="Column that holds how much each counts; 1 by default.")
     within: f.Positive | None = Field(None, description="Leave out what is further than this from all points.")
-    unusable: Literal["refuse", "drop"] = Field(
-        "refuse", description="Whether rows with an empty cell, or no number, are an error or left out."
-    )
+    unusable: Unusable = "refuse"
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
@@ -136,6 +141,7 @@ class PrivatePrior(f.CsvDialect):
     epsilon: f.Positive = Field(description="Level per person who is among them or not.")
     per_person: f.Count = Field(description="How many check-ins of a person count at most, chosen at random.")
     within: f.Positive | None = Field(None, description="Leave out what is further than this from all points.")
+    unusable: Unusable = "refuse"
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
     @model_validator(mode="after")
@@ -151,7 +157,8 @@ class PrivatePrior(f.CsvDialect):
     @property
     def drawn(self) -> tuple[Any, ...]:
         """The keys that decide what is drawn: another value of one needs another draw, which costs again."""
-        return self.check_ins, self.columns, self.label, self.person, self.epsilon, self.per_person, self.within
+        people = self.check_ins, self.columns, self.label, self.person, self.unusable
+        return *people, self.epsilon, self.per_person, self.within
 
 
 Single = (
@@ -283,7 +290,23 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
 def labels_in(table: Table, columns: Sequence[Column], space: MetricSpace) -> list[str]:
     """Return the labels of points in the rows of a table; points with text in several columns have some as (a, b)."""
     cells = [table.labels(column.name, column.blame, space) for column in columns]
-    return [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
+    return [_label_of(row) for row in zip(*cells, strict=True)]
+
+
+def _label_of(cells: tuple[str, ...]) -> str:
+    """Return the label of the cells of a row; "" where one is empty."""
+    if "" in cells:
+        return ""
+    return cells[0] if len(cells) == 1 else f"({', '.join(cells)})"
+
+
+def places_in(
+    table: Table, columns: Sequence[Column], rows: Sequence[int], space: MetricSpace
+) -> NDArray[np.float64]:
+    """Return the coordinates `(m, k)` in the rows of a table, NaN in all but the given ones."""
+    places = np.full((len(table), len(columns)), np.nan)
+    places[rows] = table.places(columns, rows, earth=positions_on_earth(space) is not None, axes=space.axes)
+    return places
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> ModelPrior:
@@ -293,9 +316,7 @@ def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame:
     table = Table.read(source.resolve(asked.file), blame("file"), asked, names, whole=False)
     weighed = [] if asked.weight is None else [Column(asked.weight, blame("weight"), told=True)]
     rows = table.usable([*columns, *weighed], drop=asked.unusable == "drop")
-    places = np.full((len(table), len(columns)), np.nan)
-    earth = positions_on_earth(secrets.space) is not None
-    places[rows] = table.places(columns, rows, earth=earth, axes=secrets.space.axes)
+    places = places_in(table, columns, rows, secrets.space)
     weights = None
     for column in weighed:
         weights = np.full(len(table), np.nan)

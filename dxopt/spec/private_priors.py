@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from dxopt.model.private_counts import Ledger, PrivateCounts, count_check_ins, counts_by_label, with_noise
 from dxopt.runtime.atomic_write import require_free
 from dxopt.runtime.identity import identity
-from dxopt.spaces.geo.points import known as positions_on_earth
 from dxopt.spec.family import Member, read_problems
 from dxopt.spec.locations import Secrets, build_space
-from dxopt.spec.priors import BallPriors, BoxPriors, HullPriors, PrivatePrior, labels_in
+from dxopt.spec.priors import BallPriors, BoxPriors, HullPriors, PrivatePrior, labels_in, places_in
 from dxopt.spec.source import FieldPath, Source
 from dxopt.spec.tables import Column, Table, columns_of
 
@@ -99,11 +98,15 @@ def _count(
         columns = columns_of(asked.columns, blame)
     names = [asked.person, *(column.name for column in columns)]
     table = Table.read(source.resolve(asked.check_ins), blame("check_ins"), asked, names, whole=False)
-    persons = [identity(cell, "person", asked.decimal) for cell in table.column(asked.person, blame("person"))]
+    person = Column(asked.person, blame("person"), told=True)
+    drop = asked.unusable == "drop"
+    if not drop:
+        table.require_filled([*columns, person])
+    persons = [identity(cell, "person", asked.decimal) for cell in table.column(person.name, person.blame)]
     space = secrets.space
     if asked.columns is None or counts_by_label(space):
         seen = labels_in(table, columns, space)
     else:
-        seen = table.places(columns, earth=positions_on_earth(space) is not None, axes=space.axes)
-    limits = {"per_person": asked.per_person, "within": asked.within}
+        seen = places_in(table, columns, table.usable(columns, drop=drop), space)
+    limits = {"per_person": asked.per_person, "within": asked.within, "unusable": asked.unusable}
     return count_check_ins(space, seen, persons, **limits, at=lambda row: f"{table.name} line {table.lines[row]}")

@@ -130,19 +130,26 @@ class Table:
         Refuse an empty cell then, and a table of which no row is left. Numbers with a comma that may mean two are
         refused when they are read.
         """
+        if not drop:
+            self.require_filled(columns)
         found = list(range(len(self)))
         for name, blame, _ in columns:
             cells = self.column(name, blame)
             mark = self.said.decimal or decimal_of(cells)
-            if not drop and "" in cells:
-                fix = f"fill it, or leave such rows out: {Option('unusable', 'drop').in_file()}"
-                raise blame(f"{self.name} line {self.lines[cells.index('')]}, column {name!r} is empty", fix)
             if drop:
                 found = [row for row in found if has_comma(cells[row]) or _is_number(with_point(cells[row], mark))]
         if not found:
             names = ", ".join(repr(column.name) for column in columns)
             raise columns[0].blame(f"{self.name} has no row with numbers in {names}", "check the columns")
         return found
+
+    def require_filled(self, columns: Sequence[Column]) -> None:
+        """Refuse an empty cell in some columns, and name what leaves out such rows."""
+        for name, blame, _ in columns:
+            cells = self.column(name, blame)
+            if "" in cells:
+                fix = f"fill it, or leave such rows out: {Option('unusable', 'drop').in_file()}"
+                raise blame(f"{self.name} line {self.lines[cells.index('')]}, column {name!r} is empty", fix)
 
     def weights(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Return the cells of one column as finite numbers of 0 or more, one of them positive."""

@@ -293,3 +293,42 @@ def test_a_result_keeps_the_noisy_prior_and_its_level(tmp_path: Path) -> None:
     dx.solve(dx.Problem(LINE, epsilon=1.0, prior=prior)).save(tmp_path / "result")
     again = dx.load(tmp_path / "result").problem.prior
     assert (again.name, again.probabilities.tolist()) == (prior.name, prior.probabilities.tolist())
+
+
+@pytest.mark.parametrize("kind", ["list", "pandas", "polars", "arrow"])
+def test_check_ins_without_a_place_or_a_person_are_left_out_where_asked(kind: str, tmp_path: Path) -> None:
+    """Who is named in one of these pays nevertheless, so that who pays tells no place."""
+    rows: Any = {"x": [0.0, None, 2.0, 2.0, 4.0]}
+    if kind == "list":
+        points: Any = [[x] for x in rows["x"]]
+    else:
+        name = {"pandas": "DataFrame", "polars": "DataFrame", "arrow": "table"}[kind]
+        points = getattr(pytest.importorskip({"arrow": "pyarrow"}.get(kind, kind)), name)(rows)
+    persons = ["ann", "bob", "", "carl", None]
+    asked: dict[str, Any] = {"epsilon": 1000.0, "per_person": 1}
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, unit=UNIT, default=1000) as ledger:
+        found = dx.Prior.private(LINE, points, persons, unusable="drop", ledger=ledger, **asked)
+        assert {account.person for account in ledger.accounts()} == {"ann", "bob", "carl"}
+    assert found.counts is not None
+    assert found.counts.counts.tolist() == [1, 0, 1, 0, 0]
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Prior.private(LINE, points, persons, **asked)
+    assert caught.value.field in ("persons", "points")
+
+
+def test_labels_that_are_empty_are_left_out_where_asked() -> None:
+    words = dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["flu", "cold"])
+    asked: dict[str, Any] = {"epsilon": 1000.0, "per_person": 1, "unusable": "drop"}
+    labels: Any = ["flu", "", None, "cold", "cold"]
+    found = dx.Prior.private(words, labels, ["a", "b", "c", "d", ""], **asked)
+    assert found.counts is not None and found.counts.counts.tolist() == [1, 1]
+    with pytest.raises(dx.SpecError) as caught:  # another word is no empty cell
+        dx.Prior.private(words, ["", "flu", "gout"], ["a", "b", "c"], **asked)
+    assert caught.value.field == "labels" and "number 2" in caught.value.wrong
+    for labels, persons, field in ((["", ""], ["a", "b"], "labels"), (["flu"], ["a", "b"], "persons")):
+        with pytest.raises(dx.SpecError) as caught:
+            dx.Prior.private(words, labels, persons, **asked)
+        assert caught.value.field == field
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Prior.private(words, ["flu"], ["a"], **{**asked, "unusable": "skip"})
+    assert caught.value.field == "unusable"

@@ -214,3 +214,42 @@ def test_labels_that_are_none_are_told_at_their_key(keys: str, more: str, field:
         draw_private_priors(ward(tmp_path, prior))
     assert refused.value.field == field
     assert not (tmp_path / "drawn.json").exists()
+
+
+GAPS = "who,x,w\nann,0,a\n\nbob,,\n,2,b\ncarl,2,b\ndora,none,c\n"
+"""Its third line is blank; the fourth has neither place nor word, the fifth has nobody."""
+WORDS = "{kind: distances, values: [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]], labels: [a, b, c, d]}"
+
+
+@pytest.mark.parametrize(
+    ("columns", "counts"),
+    [("columns: [x]", [1, 0, 1, 0]), ("label: w", [1, 1, 1, 0])],
+)
+def test_rows_with_empty_cells_are_left_out_where_that_is_asked(tmp_path: Path, columns: str, counts: list) -> None:
+    (tmp_path / "seen.csv").write_text(GAPS)
+    asked = PRIOR.replace("columns: [x]", columns).replace("epsilon: 2", "epsilon: 2000") % ", unusable: drop"
+    file = written(tmp_path, asked)
+    if columns == "label: w":
+        file.write_text(file.read_text().replace("{kind: line, size: 4}", WORDS))
+    (found,) = draw_private_priors(file).values()
+    assert found.counts.tolist() == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "field", "line"),
+    [
+        (GAPS, "columns: [x]", "prior.columns[0]", 4),
+        (GAPS, "label: w", "prior.label", 4),
+        (GAPS.replace("bob,,\n", ""), "columns: [x]", "prior.person", 4),
+        (GAPS.replace("bob,,\n", "").replace("\n,2", "\n\u200b,2"), "columns: [x]", "prior.person", 4),
+    ],
+)
+def test_an_empty_cell_is_refused_with_its_line_and_the_way_on(
+    tmp_path: Path, text: str, columns: str, field: str, line: int
+) -> None:
+    (tmp_path / "seen.csv").write_text(text.replace("none", "3"), encoding="utf-8")
+    file = written(tmp_path, PRIOR.replace("columns: [x]", columns) % "")
+    with pytest.raises(SpecFileError) as caught:
+        draw_private_priors(file)
+    assert caught.value.field == field
+    assert f"line {line}" in caught.value.wrong and "unusable" in caught.value.fix
