@@ -11,6 +11,8 @@ from dxopt.words.phrases import amount_at_most, counted, histories, one_report, 
 
 _FAR = 1e3
 """A distance that is so many times the least one is left out."""
+_LISTED = 6
+"""More levels than these are told by the first and the last."""
 _CERTAIN = math.log(1e6)
 """From this exponent on, a factor leaves no doubt that is worth a figure."""
 
@@ -66,6 +68,11 @@ class Promise:
         """The distance between secrets at which factors are given: `across` where it is known, else `apart`."""
         return self.apart if self.across is None else self.across
 
+    @property
+    def proven_levels(self) -> tuple[float, ...]:
+        """Levels that are proven of the same problem where the one asked for is not, increasing."""
+        return ()
+
 
 def exponential(exponent: float) -> float:
     """Return e^exponent; above an exponent of 700 e^700, as the result must be a finite double."""
@@ -108,9 +115,19 @@ def proven_level(found: Promise) -> str:
     """Return ε as it was proven and asked for: "ε proven 1.39 per km (asked 1.39)"."""
     where = per(found.unit)
     if found.epsilon is None or not found.proven:
-        return f"ε asked {level_text(found.asked or 0.0)} {where}, nothing proven yet"
+        return f"ε asked {level_text(found.asked or 0.0)} {where}, {_proven_of_others(found.proven_levels)}"
     asked = "" if found.asked is None else f" (asked {level_text(found.asked)})"
     return f"ε proven {level_text(found.epsilon)} {where}{asked}"
+
+
+def _proven_of_others(levels: tuple[float, ...]) -> str:
+    """Return at which levels a problem is proven, where its own is not: "proven at 3 levels: 0.5, 1, 2"."""
+    if not levels:
+        return "nothing proven yet"
+    some = ", ".join(map(level_text, levels))
+    if len(levels) > _LISTED:
+        some = f"from {level_text(levels[0])} to {level_text(levels[-1])}"
+    return f"proven at {counted(len(levels), 'levels')}: {some}"
 
 
 def several_reports(found: Promise, *, advice: bool = True) -> str:

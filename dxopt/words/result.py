@@ -184,6 +184,11 @@ class Explanation(Shown, Promise):
         return None if self.epsilon is None else exponential(self.epsilon * self.between)
 
     @property
+    def proven_levels(self) -> tuple[float, ...]:
+        """Levels of the table, increasing: they are proven of its mechanisms, whose own may be lower."""
+        return tuple(one.asked for one in self.choices if one.proven and one.asked is not None)
+
+    @property
     def sentences(self) -> tuple[tuple[str, str], ...]:
         """Sentences, each with its topic, such as "privacy" and "worst off"."""
         return tuple(_sentences(self))

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from dxopt.numerics.number_syntax import at_most
 from dxopt.solving import sizes
 from dxopt.solving.routes import expected
 from dxopt.studies import sweeps
+from dxopt.words.privacy import proven_level
 from dxopt.words.published import published
 
 FILE = """name: counts
@@ -41,7 +43,22 @@ def test_results_and_files(file: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout.count("two values 1 person apart by more than a factor of 2") == 2
     assert done.stdout.count("ε per person  factor at 1 person") == 2
-    assert "nothing proven yet" in done.stdout and "ε proven 0.694 per person (asked 0.694)" in done.stdout
+    assert "ε proven 0.694 per person (asked 0.694)" in done.stdout
+
+
+def test_the_levels_of_a_sweep_are_told_as_proven(file: Path, tmp_path: Path) -> None:
+    problem = dx.read(file)
+    assert dx.explain(problem).proven_levels == ()
+    folder = dx.sweep(problem, [0.1, 0.5, 1]).save(tmp_path / "sweep")
+    told = dx.explain(dx.EpsilonSweep.load(folder))
+    assert told.proven_levels == dx.explain(problem, epsilons=[0.1, 0.5, 1]).proven_levels == (0.1, 0.5, 1.0)
+    done = CliRunner().invoke(app, ["explain", str(folder), "--json"])
+    (printed,) = json.loads(done.stdout)["results"]
+    level = dict(printed["sentences"])["level"]
+    assert level == dict(told.sentences)["level"]
+    assert not level.startswith(proven_level(replace(told, choices=())))
+    assert "0.1, 0.5, 1." in level
+    assert "from 0.1 to 0.9" in proven_level(dx.explain(problem, epsilons=[level / 10 for level in range(1, 10)]))
 
 
 def test_a_file_with_several_problems(tmp_path: Path) -> None:
