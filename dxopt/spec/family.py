@@ -48,8 +48,11 @@ def first_error(source: Source, error: ValidationError) -> SpecFileError:
         context = detail.get("ctx", {})
         path = _path_without_tags(source.value, detail["loc"]) + tuple(context.get("at", ()))
         order = source.order(path, missing=not source.has(path))
-        found.append((order, path, _wrong_and_fix(detail["type"], context, detail), context.get("at_key", False)))
+        words = _wrong_and_fix(detail["type"], context, detail)
+        found.append((order, path, words, context.get("at_key", False)))
     _, path, (wrong, fix), at_key = min(found, key=lambda one: one[0])
+    if len(path) == 2 and isinstance(path[1], int) and (number := source.node(path[:1]).joined):
+        fix += f", or {number} where the comma is a decimal one"
     return source.error(path, wrong, fix, at_key=at_key)
 
 

@@ -61,7 +61,10 @@ class Position(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """A value, its position in the file, and how many values it holds once its aliases are written out."""
+    """A value, its position in the file, and how many values it holds once its aliases are written out.
+
+    `joined` is the number that a list may be meant as, such as 0.5 for [0,5].
+    """
 
     value: Any
     start: Position
@@ -69,6 +72,7 @@ class Node:
     size: int = 1
     parts: dict[str | int, Node] = field(default_factory=dict)
     keys: dict[str, Position] = field(default_factory=dict)
+    joined: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,10 @@ class Source:
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
         """Return a function that makes errors at `path` of what is wrong and what would be right: see `Blame`."""
         return partial(self.error, path)
+
+    def node(self, path: FieldPath) -> Node:
+        """Return the node at a path, or the nearest above."""
+        return self._nodes_along(path)[-1]
 
     def resolve(self, name: str) -> Path:
         """Return the path of a file that the problem file names, relative to its own folder."""
@@ -182,6 +190,8 @@ MAX_DEPTH = 50
 _SHOWN = 40
 _MEND = "mend the line: keys of a mapping begin in one column, brackets are closed, text with a colon is in quotes"
 
+_THOUSANDS = 3
+"""Digits behind a comma that may be one between thousands."""
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _PADDED = re.compile(r"[-+]?0[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -304,7 +314,7 @@ class _Composer:
         elif kind == "SequenceStartEvent":
             self._sequence(node, path)
         else:
-            self._mapping(node, path)
+            self._mapping(node, path, braces=bool(event.flow_style))
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
@@ -330,25 +340,51 @@ class _Composer:
     def _sequence(self, node: Node, path: FieldPath) -> None:
         """Fill the node of a list, whose first event was read, from the events up to its end."""
         node.value = []
+        entries = []
         while type(event := next(self._events)).__name__ != "SequenceEndEvent":
+            entries.append(event)
             self._add(node, len(node.value), event, path)
             node.value.append(node.parts[len(node.value)].value)
         node.end = _position(event.end_mark)
+        if len(entries) == 2 and all(map(_is_whole, entries)) and _are_joined(*entries):
+            node.joined = ".".join(entry.value for entry in entries)
 
-    def _mapping(self, node: Node, path: FieldPath) -> None:
-        """Fill the node of a mapping likewise; refuse a key that is no plain text, or is given twice."""
+    def _mapping(self, node: Node, path: FieldPath, *, braces: bool) -> None:
+        """Fill the node of a mapping likewise; refuse a key that is no plain text, or is given twice.
+
+        In `braces` also numbers that follow a number, as where a comma was meant as a decimal one.
+        """
         node.value = {}
+        last: tuple[str, Any] | None = None
         while type(event := next(self._events)).__name__ != "MappingEndEvent":
             if type(event).__name__ != "ScalarEvent":
                 raise self._error(event, path, "has a key that is not plain text", "write `key: value`")
+            value = next(self._events)
             key = event.value
+            if not (braces and _has_no_value(event, value)):
+                last = key, value
+            elif last is not None:
+                self._require_no_comma(last[1], event, (*path, last[0]))
             if key in node.keys:
                 line = node.keys[key].line
                 raise self._error(event, (*path, key), f"is given twice, first on line {line}", "keep one")
             node.keys[key] = _position(event.start_mark)
-            self._add(node, key, next(self._events), path)
+            self._add(node, key, value, path)
             node.value[key] = node.parts[key].value
         node.end = _position(event.end_mark)
+
+    def _require_no_comma(self, value: Any, event: Any, path: FieldPath) -> None:
+        """Refuse the number of an event that follows the value at a path, which is a number as well."""
+        if not (_is_plain(value, _REAL) and _is_plain(event, _REAL)):
+            return
+        first, second = value.value, event.value
+        point, both = f"{first}.{second}", f"[{first}, {second}]"
+        fix = f"write {both} for a list"
+        if _is_whole(value) and _is_whole(event):
+            thousands = f", or {first}{second}," if len(second) == _THOUSANDS else ""
+            fix = f"write {point}{thousands} for a number, or {both} for a list"
+        gap = "" if _are_joined(value, event) else " "
+        raise self._error(value, path, f"is {first},{gap}{second}", fix)
 
     def _add(self, node: Node, key: str | int, event: Any, path: FieldPath) -> None:
         """Build the value that begins with an event as a part of a node, under a key or an index."""
@@ -358,6 +394,26 @@ class _Composer:
 
     def _error(self, event: Any, path: FieldPath, wrong: str, fix: str) -> SpecFileError:
         return SpecFileError(self._file, *_position(event.start_mark), dotted(path) or "file", wrong, fix)
+
+
+def _is_plain(event: Any, pattern: re.Pattern[str]) -> bool:
+    """Tell whether an event is a value without quotes that a pattern describes."""
+    return type(event).__name__ == "ScalarEvent" and event.style is None and bool(pattern.fullmatch(event.value))
+
+
+def _is_whole(event: Any) -> bool:
+    """Tell whether an event is a whole number."""
+    return _is_plain(event, _INTEGER)
+
+
+def _are_joined(first: Any, second: Any) -> bool:
+    """Tell whether there is but a comma between two values, the second of which has no sign."""
+    return second.start_mark.index == first.end_mark.index + 1 and second.value[0].isdigit()
+
+
+def _has_no_value(key: Any, value: Any) -> bool:
+    """Tell whether an event is a key in braces without a colon."""
+    return type(value).__name__ == "ScalarEvent" and value.start_mark.index == key.end_mark.index
 
 
 def _position(mark: Any) -> Position:
