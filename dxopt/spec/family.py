@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ _TYPES = {
 }
 _SHORT = 60
 """Letters of a text that an error shows as a list of one entry."""
+_TIMES = re.compile(r"(?<=[0-9])\s*[x×*]\s*(?=[0-9])", re.IGNORECASE)
+"""What stands between the numbers of a shape, as in 5x5."""
 _LIMITS = {
     "greater_than": ("gt", "above"),
     "greater_than_equal": ("ge", "of at least"),
@@ -48,7 +51,7 @@ def first_error(source: Source, error: ValidationError) -> SpecFileError:
         context = detail.get("ctx", {})
         path = _path_without_tags(source.value, detail["loc"]) + tuple(context.get("at", ()))
         order = source.order(path, missing=not source.has(path))
-        words = _wrong_and_fix(detail["type"], context, detail)
+        words = _wrong_and_fix(detail["type"], context, detail, source.node(path).behind)
         found.append((order, path, words, context.get("at_key", False)))
     _, path, (wrong, fix), at_key = min(found, key=lambda one: one[0])
     if len(path) == 2 and isinstance(path[1], int) and (number := source.node(path[:1]).joined):
@@ -69,8 +72,11 @@ def _path_without_tags(value: Any, location: tuple[str | int, ...]) -> FieldPath
     return tuple(path)
 
 
-def _wrong_and_fix(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str]:
-    """Return what is wrong, and what would be right, from the type, parameters and whole of pydantic's error."""
+def _wrong_and_fix(kind: str, context: dict[str, Any], detail: Any, behind: Sequence[str]) -> tuple[str, str]:
+    """Return what is wrong, and what would be right, from the type, parameters and whole of pydantic's error.
+
+    `behind` are texts that follow the value in braces, as of a list without brackets.
+    """
     if kind == "spec":
         return context["wrong"], context["fix"]
     if kind in _LENGTHS:
@@ -81,7 +87,8 @@ def _wrong_and_fix(kind: str, context: dict[str, Any], detail: Any) -> tuple[str
         return wrong, f"give a number {words} {context[key]:.12g}"
     # a single entry without brackets: show it with them
     if kind == "list_type" and isinstance(detail["input"], str) and len(detail["input"]) <= _SHORT:
-        return wrong, f"write a list, here [{detail['input']}]"
+        entries = [_TIMES.sub(", ", detail["input"]), *behind]
+        return wrong, f"write a list, here [{', '.join(entries)}]"
     return wrong, f"give {_TYPES[kind]}" if kind in _TYPES else detail["msg"]
 
 

@@ -63,7 +63,8 @@ class Position(NamedTuple):
 class Node:
     """A value, its position in the file, and how many values it holds once its aliases are written out.
 
-    `joined` is the number that a list may be meant as, such as 0.5 for [0,5].
+    `behind` are texts that follow it in braces without a key; `joined` is the number that a list may be meant as,
+    such as 0.5 for [0,5].
     """
 
     value: Any
@@ -72,6 +73,7 @@ class Node:
     size: int = 1
     parts: dict[str | int, Node] = field(default_factory=dict)
     keys: dict[str, Position] = field(default_factory=dict)
+    behind: list[str] = field(default_factory=list)
     joined: str = ""
 
 
@@ -365,6 +367,7 @@ class _Composer:
                 last = key, value
             elif last is not None:
                 self._require_no_comma(last[1], event, (*path, last[0]))
+                node.parts[last[0]].behind.append(key)
             if key in node.keys:
                 line = node.keys[key].line
                 raise self._error(event, (*path, key), f"is given twice, first on line {line}", "keep one")

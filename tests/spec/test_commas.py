@@ -1,4 +1,4 @@
-"""Commas that YAML takes for the end of an entry, as decimal ones in braces."""
+"""Commas that YAML takes for the end of an entry: decimal ones in braces, and lists without brackets."""
 
 from __future__ import annotations
 
@@ -45,6 +45,24 @@ def test_a_list_that_may_be_one_number_is_told_of_where_it_is_refused(tmp_path: 
     assert "0.5" in joined.fix and "0.5" not in apart.fix
     (tmp_path / "town.yaml").write_text(f"space: {LINE}\nprior: uniform\nepsilon: [0.5, 1,5]\n")
     assert len(load(tmp_path / "town.yaml")) == 3
+
+
+@pytest.mark.parametrize(
+    ("space", "field", "listed"),
+    [
+        ("{kind: grid, shape: 5x5}", "space.shape", "[5, 5]"),
+        ("{kind: grid, shape: 3 × 4 X 5}", "space.shape", "[3, 4, 5]"),
+        ("{kind: grid, shape: 5, 5}", "space.shape", "[5, 5]"),
+        ("{kind: points, file: a.csv, columns: lat, lon}", "space.columns", "[lat, lon]"),
+        ("{kind: points, columns: x, y, z, file: a.csv}", "space.columns", "[x, y, z]"),
+        ("{kind: points, file: a.csv, columns: max x}", "space.columns", "[max x]"),
+        ("\n  kind: points\n  file: a.csv\n  columns: lat, lon", "space.columns", "[lat, lon]"),
+    ],
+)
+def test_a_list_without_brackets_is_shown_with_them(tmp_path: Path, space: str, field: str, listed: str) -> None:
+    error = refused(tmp_path, f"epsilon: 1\nspace: {space}")
+    assert error.field == field
+    assert listed in error.fix
 
 
 def test_what_is_no_comma_between_numbers_is_told_as_it_was(tmp_path: Path) -> None:
