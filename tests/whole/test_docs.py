@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+import dxopt as dx
 from dxopt.batch.answering import task_warnings
 from dxopt.spec import load
 from dxopt.spec.private_priors import draw_private_priors
@@ -141,6 +142,19 @@ def test_the_python_examples_run(
         assert expected in printed
     for file in WRITTEN.get(name_of(page), ()):
         assert (folder / file).is_file(), file
+
+
+def test_noise_between_bounds_has_their_values_as_the_page_on_diffprivlib_writes_it() -> None:
+    page = (DOCS / "from" / "diffprivlib.md").read_text(encoding="utf-8")
+    shown = next(line.split(" | ")[1] for line in page.splitlines() if "GeometricTruncated" in line)
+    drawn = next(line.split(" | ")[1] for line in page.splitlines() if "randomise(value)" in line)
+    names: dict[str, Any] = {"dx": dx, "a": 5, "b": 20, "e": 2, "s": 1, "value": 20}
+    names["mechanism"] = eval(shown.split("`")[1], names)
+    assert [*names["mechanism"].space.labels] == [str(value) for value in range(5, 21)]
+    assert int(eval(drawn.split("`")[1], names)[0]) in range(5, 21)
+    with pytest.raises(dx.SpecError):
+        eval(drawn.split("`")[1], {**names, "value": 4})
+    assert names["mechanism"].matrix == pytest.approx(dx.classic.geometric(dx.line(16), epsilon=2).matrix)
 
 
 def test_what_is_printed_and_written_is_on_a_page_with_examples() -> None:
