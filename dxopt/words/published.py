@@ -293,8 +293,7 @@ def pays_for(said: Sidecar) -> str:
 def left_out(said: Sidecar) -> str:
     """Return how many rows were left out for which reason, but for want of budget; "" where none was."""
     rows = said.rows
-    outside = 0 if said.secret.outside == "nearest" else rows.outside
-    why = {"outside of the space": outside, "unusable": rows.unusable}
+    why = {"outside of the space": rows.outside, "unusable": rows.unusable}
     return ", ".join(f"{many:,} {reason}" for reason, many in why.items() if many) if rows.dropped else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from tests.judges.releases import great_circle, judged
 from tests.material.people import EAST, NORTH, SOUTH, WEST, counts, plane, town
 
 pd = pytest.importorskip("pandas")
+
+PLACE = {"lat": "lat", "lon": "lon"}
 
 
 def city(size: int) -> Any:
@@ -261,3 +264,36 @@ def test_a_lean_output_has_what_differs_between_rows(tmp_path: Path) -> None:
         "uncertainty",
         "worst_case_uncertainty",
     ]
+
+
+BEYOND: dict[str, tuple[Callable[[], dx.IntegerTable], dict[str, Any], list[dict[str, list[float]]]]] = {
+    "values": (counts, {"column": "beds"}, [{"beds": [2, last]} for last in (6, 7, 999.5)]),
+    "positions": (town, PLACE, [{"lat": [45.7, north], "lon": [4.8, EAST]} for north in (NORTH, 45.8, 46)]),
+    "plane": (plane, {"columns": dx.Columns(x="x", y="y")}, [{"x": [0, far], "y": [0, 2]} for far in (2, 3, 90.5)]),
+}
+"""Table, columns, and data whose rows stand for the same secrets; the last row is inside, outside and far outside."""
+
+
+@pytest.mark.parametrize("form", ["file", "frame"])
+@pytest.mark.parametrize("kind", BEYOND)
+def test_nothing_published_tells_of_a_row_outside_that_was_taken_for_the_nearest_secret(
+    kind: str, form: str, tmp_path: Path
+) -> None:
+    """With a key the same secrets have the same reports, and so all that is published has to be the same."""
+    table, where, data = BEYOND[kind]
+    asked = {**where, "outside": "nearest", "key": dx.Key(bytes(32)), "person": "user", "release": "May"}
+    given, output, beside = (tmp_path / name for name in ("in.csv", "out.csv", "out.json"))
+    published = []
+    for columns in data:
+        frame = pd.DataFrame({"user": ["a", "b"], **columns})
+        if form == "frame":
+            found = dx.apply(table(), frame, dx.Output(sidecar=beside, force=True), **asked)
+            published.append((found.to_csv(), beside.read_bytes()))
+            continue
+        frame.to_csv(given, index=False)
+        done = dx.apply(table(), given, dx.Output(output, force=True), **asked)
+        assert done.moved.outside == (columns is not data[0])
+        for shown in (str(done), done._repr_html_()):
+            assert ("outside of the space" in shown) is (columns is not data[0])
+        published.append((output.read_bytes(), done.sidecar.read_bytes()))
+    assert published[0] == published[1] == published[2]
