@@ -104,8 +104,8 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     if said.radius is not None:
         yield (
             "radii",
-            f"Radii hold the true {secret.noun} with {100 * SHARE:.0f} %. Like all columns that were added they "
-            "follow from the report, the table and the prior: they tell no more than the report does.",
+            f"Radii hold {_truth(secret.noun, _only_near(said))} with {100 * SHARE:.0f} %. Like all columns that "
+            "were added they follow from the report, the table and the prior: they tell no more than the report.",
         )
     yield (
         "other columns",
@@ -244,12 +244,38 @@ def _outside_text(said: Sidecar) -> str:
     return f"There may be {secret.noun}s {off}: for these {', and '.join(missing)}."
 
 
-def generalization(noun: str, reports: int, *, radii: bool, epsilon: float, delta: float, unit: str) -> str:
-    """Return the sentence in every row of a published file, in which a position, value or label was replaced."""
+def only_near(noun: str, outside: str, within: float, unit: str) -> str:
+    """Return words for the only positions or values that radii hold; "" where they hold all in the data.
+
+    `outside` is the policy for those further than `within` from every secret.
+    """
+    if noun == "label" or outside != "nearest":
+        return ""
+    return f" within {with_unit(f'{within:.6g}', unit)} of a secret" if within else " among the secrets"
+
+
+def _only_near(said: Sidecar) -> str:
+    """Return words for the only positions or values that the radii of a file hold; "" where they hold all."""
+    secret = said.secret
+    return only_near(secret.noun, secret.outside, secret.within, secret.within_unit)
+
+
+def _truth(noun: str, only: str) -> str:
+    """Return words for what a radius holds: "the true value", or "a true value within 3 km of a secret"."""
+    return f"a true {noun}{only}" if only else f"the true {noun}"
+
+
+def generalization(
+    noun: str, reports: int, *, radii: bool, only: str, epsilon: float, delta: float, unit: str
+) -> str:
+    """Return the sentence in every row of a published file, in which a position, value or label was replaced.
+
+    `only` has words for the only positions that radii hold, "" if they hold all.
+    """
     how = f"(dxopt, metric differential privacy, {level(epsilon, unit, delta)})"
     if noun != "position":
         return f"{noun.capitalize()} replaced at random by one of {reports:,} possible {noun}s {how}"
-    held = f"; the true position is within the uncertainty with {100 * SHARE:.0f} %" if radii else ""
+    held = f"; {_truth(noun, only)} is within the uncertainty with {100 * SHARE:.0f} %" if radii else ""
     return f"Coordinates moved at random{held} {how}"
 
 
@@ -258,15 +284,15 @@ def _how_far_off(said: Sidecar) -> str:
     radius, noun = said.radius, said.secret.noun
     if radius is None:
         return "How far reports are off is not stated."
-    truth = f"the true {noun}"
+    only = _only_near(said)
     far = "beyond any distance" if radius.worst is None else within(radius.worst, radius.unit)
     about = [name for name in radius.columns if name in BY_REPORT]
     each = "".join(
-        f" Column {name!r} has for each report the radius that holds {truth} with {100 * SHARE:.0f} %, "
+        f" Column {name!r} has for each report the radius that holds {_truth(noun, only)} with {100 * SHARE:.0f} %, "
         f"under the prior that the sidecar calls {said.prior.name!r}."
         for name in about
     )
-    return f"{held_by(noun, far, truth)}{each}"
+    return f"{held_by(f'{noun}{only}', far, f'the true {noun}')}{each}"
 
 
 def unpaid(paid: Paid | None) -> str | None:

@@ -37,7 +37,7 @@ from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, no_such_column, require_header
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import read_json
-from dxopt.words.published import generalization
+from dxopt.words.published import generalization, only_near
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
@@ -313,6 +313,7 @@ class Plan:
             self.where.noun,
             len(table.reports),
             radii=self.radii is not None,
+            only=only_near(self.where.noun, self.outside, self.snapper.within, self.snapper.unit),
             epsilon=table.epsilon,
             delta=table.delta,
             unit=table.space.unit,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ import dxopt as dx
 from dxopt.spaces.geo.reach import reach
 from dxopt.verify import verify_published
 from dxopt.verify.published.sidecar import read_sidecar
-from dxopt.words.published import sentences
+from dxopt.words.published import PublishedFile, sentences
 from tests.judges.releases import great_circle, judged
 from tests.material.people import EAST, NORTH, SOUTH, WEST, counts, plane, town
 
@@ -204,6 +205,29 @@ def test_counts_are_values_throughout_the_sidecar(tmp_path: Path, within: float 
     assert ("outside" in topics) is (outside == "nearest")
     assert "position" not in str(topics) + file.read_text(encoding="utf-8")
     assert "11 possible values" in found["dataGeneralizations"][0]
+
+
+@pytest.mark.parametrize(("table", "where"), [(counts, {"column": "beds"}), (town, PLACE)])
+@pytest.mark.parametrize(("within", "near"), [(None, "{} of a secret"), (0, "among the secrets")])
+def test_radii_are_said_to_hold_what_they_hold(
+    table: Callable[[], dx.IntegerTable], where: dict[str, str], within: float | None, near: str, tmp_path: Path
+) -> None:
+    """Of rows far from every secret, that were taken for the nearest, radii hold that secret alone."""
+    file, space = tmp_path / "done.json", table().space
+    points = np.asarray(space.points, dtype=float)[:2]
+    data = pd.DataFrame(dict(zip(where.values(), points.T, strict=True)))
+    told = {}
+    for outside in ("refuse", "drop", "nearest"):
+        asked: dict[str, Any] = {**where, "within": within, "outside": outside}
+        found = dx.apply(table(), data, dx.Output(sidecar=file, force=True), **asked)
+        page = PublishedFile(file, read_sidecar(file))
+        row = found["dataGeneralizations"][0] if where is PLACE else None
+        told[outside] = (*re.split(" Column ", page.data_page.accuracy), dict(page.sentences)["radii"], row)
+    assert told["refuse"] == told["drop"]
+    unit = f" {space.unit}".rstrip()
+    said = near.format(f"{reach(space):.6g}{unit}")
+    for usual, nearest in zip(told["refuse"], told["nearest"], strict=True):
+        assert nearest is None or (said in nearest and said not in usual)
 
 
 @pytest.mark.parametrize("paid", [False, True])
