@@ -230,6 +230,39 @@ def test_radii_are_said_to_hold_what_they_hold(
         assert nearest is None or (said in nearest and said not in usual)
 
 
+@pytest.mark.parametrize("key", [None, dx.Key(bytes(32))], ids=["no key", "key"])
+def test_a_budget_pays_for_rows_or_with_a_key_for_different_secrets(key: dx.Key | None, tmp_path: Path) -> None:
+    """With a key a person has as many rows of one secret as there are."""
+    data = pd.DataFrame({"user": ["a"] * 4, "beds": [3] * 4, "day": ["2026-01-01"] * 4})
+    file, cost = tmp_path / "said.json", Fraction(counts().epsilon)
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=5 * cost) as ledger:
+        ledger.set_per("month", 4 * cost)
+        asked: dict[str, Any] = {"person": "user", "time": "day", "ledger": ledger}
+        asked |= {"key": key, "release": "May"} if key else {}
+        dx.apply(counts(), data, dx.Output(sidecar=file), column="beds", **asked)
+        assert [account.spent for account in ledger.accounts()] == [cost if key else 4 * cost]
+    told = PublishedFile(file, read_sidecar(file))
+    budget = dict(told.sentences)["budget"]
+    assert budget in told.data_page.repeated
+    assert ("row" in budget, budget.count("different secret")) == ((False, 3) if key else (True, 0))
+
+
+@pytest.mark.parametrize("unusable", ["refuse", "drop"])
+@pytest.mark.parametrize("over_budget", ["refuse", "drop"])
+def test_a_data_page_says_which_rows_are_left_out(unusable: Any, over_budget: Any, tmp_path: Path) -> None:
+    data = pd.DataFrame({"user": ["a", "a", "b"], "beds": [3.0, 4.0, math.nan if unusable == "drop" else 5.0]})
+    file, cost = tmp_path / "said.json", Fraction(counts().epsilon)
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=2 * cost) as ledger:
+        asked: dict[str, Any] = {"person": "user", "ledger": ledger, "unusable": unusable, "over_budget": over_budget}
+        dx.apply(counts(), data, dx.Output(sidecar=file), column="beds", **asked)
+    told = PublishedFile(file, read_sidecar(file))
+    topics, page = dict(told.sentences), told.data_page.written()
+    assert {topic for topic in ("left out", "kept") if topics.get(topic, "none") in page} == {
+        *(["left out"] if unusable == "drop" else []),
+        *(["kept"] if over_budget == "drop" else []),
+    }
+
+
 @pytest.mark.parametrize("paid", [False, True])
 @pytest.mark.parametrize("key", [None, dx.Key(bytes(32))], ids=["no key", "key"])
 @pytest.mark.parametrize("person", ["user", "user_day", "Día del usuario"])
