@@ -177,6 +177,8 @@ class Plan:
         **options: Any,
     ) -> Plan:
         """Return the plan for these columns; `options` are other fields. SpecError if they do not suit the table."""
+        required_choice("outside", options["outside"], ("refuse", "nearest", "drop"))
+        required_choice("unusable", options["unusable"], ("refuse", "drop"))
         snapper = Snapper.of(table.space, where, within)
         found = radii(table, prior.probabilities, snapper)
         if columns.worst and found is None:

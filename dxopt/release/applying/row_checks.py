@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
+from dxopt.errors import Option, PlausibilityWarning, SpecError, optional
 from dxopt.release.applying.column_mapping import (
     BAD,
     CODES,
@@ -26,8 +26,6 @@ from dxopt.release.applying.column_mapping import (
 from dxopt.runtime.arrow import plain_array
 from dxopt.spaces.naming import text_of
 
-OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
-UNUSABLE_POLICIES = ("refuse", "drop")
 _DROP = Option("outside", "drop")
 _DROP_UNUSABLE = Option("unusable", "drop")
 _WIDER = ("give a larger ", Option("within"))
@@ -64,8 +62,6 @@ class Tally:
     """
 
     def __init__(self, snapper: Snapper, policy: str, unusable: str, noun: str) -> None:
-        required_choice("outside", policy, OUTSIDE_POLICIES)
-        required_choice("unusable", unusable, UNUSABLE_POLICIES)
         self._snapper = snapper
         self._policy = policy
         self.drops_unusable = unusable == "drop"
