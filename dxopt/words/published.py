@@ -29,6 +29,9 @@ from dxopt.words.phrases import (
 
 _COLUMNS = 12
 """Columns that are named at most."""
+_PROTECTED = ("outside", "left out")
+_COSTS = ("account", "persons", "budget", "kept", "key shows")
+"""Topics whose sentences stand on a data page: in the paragraph on what is protected, and in that on repeated use."""
 
 
 def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
@@ -104,8 +107,8 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
     if said.radius is not None:
         yield (
             "radii",
-            f"Radii hold the true {secret.noun} with {100 * SHARE:.0f} %. Like all columns that were added they "
-            "follow from the report, the table and the prior: they tell no more than the report does.",
+            f"Radii hold {_truth(secret.noun, _only_near(said))} with {100 * SHARE:.0f} %. Like all columns that "
+            "were added they follow from the report, the table and the prior: they tell no more than the report.",
         )
     yield (
         "other columns",
@@ -166,19 +169,23 @@ def _key_sentences(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
 
 
 def _budget_text(said: Sidecar, paid: Paid) -> str:
-    """Return what each person's budget is, or the account's, and the factor for all the rows that it pays for."""
+    """Return what each person's budget is, or the account's, and the factor for all the rows that it pays for.
+
+    With a key it pays for different secrets instead, each of them once.
+    """
     epsilon, near, unit = said.privacy.epsilon, said.privacy.near, per(said.privacy.unit)
     cost = level(epsilon, said.privacy.unit)
     whose = "its person" if paid.account is None else f"one account for all rows, {paid.account!r}"
+    keyed = said.draws.keyed
+    what = "different secret of a person was paid for once" if keyed else "row was paid for"
+    text = f"Each {what}, with {cost},"
     if paid.default is None or paid.default_rows is None:
-        text = f"Each row was paid for, with {cost}, from the budget that was set for {whose}."
-        return f"{text}{_period_text(paid, unit)}"
-    text = (
-        f"Each row was paid for, with {cost}, from the budget of {whose}: unless another was set, "
-        f"epsilon {paid.default:.10g} {unit} in all, which pays for {counted(paid.default_rows, 'such rows')}."
-        f"{_period_text(paid, unit)}"
+        return f"{text} from the budget that was set for {whose}.{_period_text(said, paid)}"
+    text += (
+        f" from the budget of {whose}: unless another was set, epsilon {paid.default:.10g} {unit} in all, which pays "
+        f"for {counted(paid.default_rows, _paid_noun(said, 'such rows'))}.{_period_text(said, paid)}"
     )
-    if said.draws.keyed:
+    if keyed:
         return text
     rows, whole = (factor(spent * near.apart) for spent in (paid.default_rows * epsilon, paid.default))
     more = "" if rows == whole else f"; the whole budget: at most {whole}"
@@ -186,12 +193,18 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
     return f"{text} Together they change the odds between {two} by a factor of at most {rows}{more}."
 
 
-def _period_text(paid: Paid, unit: str) -> str:
+def _paid_noun(said: Sidecar, rows: str = "rows") -> str:
+    """Return the plural noun of what a budget pays for: `rows`, or different secrets where draws have a key."""
+    return "different secrets" if said.draws.keyed else rows
+
+
+def _period_text(said: Sidecar, paid: Paid) -> str:
     """Return what may be spent in each period, beside the budget in all; "" without budgets by period."""
     found = paid.in_period
     if found is None:
         return ""
-    rows = "" if found.rows is None else f", which pays for {counted(found.rows, 'rows')}"
+    unit = per(said.privacy.unit)
+    rows = "" if found.rows is None else f", which pays for {counted(found.rows, _paid_noun(said))}"
     return (
         f" In each {found.period} ({found.zone}, by column {found.time!r}) at most epsilon {found.budget:.10g} {unit}"
         f"{rows}."
@@ -244,12 +257,38 @@ def _outside_text(said: Sidecar) -> str:
     return f"There may be {secret.noun}s {off}: for these {', and '.join(missing)}."
 
 
-def generalization(noun: str, reports: int, *, radii: bool, epsilon: float, delta: float, unit: str) -> str:
-    """Return the sentence in every row of a published file, in which a position, value or label was replaced."""
+def only_near(noun: str, outside: str, within: float, unit: str) -> str:
+    """Return words for the only positions or values that radii hold; "" where they hold all in the data.
+
+    `outside` is the policy for those further than `within` from every secret.
+    """
+    if noun == "label" or outside != "nearest":
+        return ""
+    return f" within {with_unit(f'{within:.6g}', unit)} of a secret" if within else " among the secrets"
+
+
+def _only_near(said: Sidecar) -> str:
+    """Return words for the only positions or values that the radii of a file hold; "" where they hold all."""
+    secret = said.secret
+    return only_near(secret.noun, secret.outside, secret.within, secret.within_unit)
+
+
+def _truth(noun: str, only: str) -> str:
+    """Return words for what a radius holds: "the true value", or "a true value within 3 km of a secret"."""
+    return f"a true {noun}{only}" if only else f"the true {noun}"
+
+
+def generalization(
+    noun: str, reports: int, *, radii: bool, only: str, epsilon: float, delta: float, unit: str
+) -> str:
+    """Return the sentence in every row of a published file, in which a position, value or label was replaced.
+
+    `only` has words for the only positions that radii hold, "" if they hold all.
+    """
     how = f"(dxopt, metric differential privacy, {level(epsilon, unit, delta)})"
     if noun != "position":
         return f"{noun.capitalize()} replaced at random by one of {reports:,} possible {noun}s {how}"
-    held = f"; the true position is within the uncertainty with {100 * SHARE:.0f} %" if radii else ""
+    held = f"; {_truth(noun, only)} is within the uncertainty with {100 * SHARE:.0f} %" if radii else ""
     return f"Coordinates moved at random{held} {how}"
 
 
@@ -258,15 +297,15 @@ def _how_far_off(said: Sidecar) -> str:
     radius, noun = said.radius, said.secret.noun
     if radius is None:
         return "How far reports are off is not stated."
-    truth = f"the true {noun}"
+    only = _only_near(said)
     far = "beyond any distance" if radius.worst is None else within(radius.worst, radius.unit)
     about = [name for name in radius.columns if name in BY_REPORT]
     each = "".join(
-        f" Column {name!r} has for each report the radius that holds {truth} with {100 * SHARE:.0f} %, "
+        f" Column {name!r} has for each report the radius that holds {_truth(noun, only)} with {100 * SHARE:.0f} %, "
         f"under the prior that the sidecar calls {said.prior.name!r}."
         for name in about
     )
-    return f"{held_by(noun, far, truth)}{each}"
+    return f"{held_by(f'{noun}{only}', far, f'the true {noun}')}{each}"
 
 
 def unpaid(paid: Paid | None) -> str | None:
@@ -278,11 +317,11 @@ def unpaid(paid: Paid | None) -> str | None:
 
 
 def pays_for(said: Sidecar) -> str:
-    """Return how many rows the budget of each person pays for, in all and in each period; "" without budgets."""
+    """Return how many rows, or different secrets, the budget of each person pays for; "" without budgets."""
     paid = said.budgets
     if paid is None:
         return ""
-    noun = "different secrets" if said.draws.keyed else "rows"
+    noun = _paid_noun(said)
     whose = " of a person" if paid.account is None else ""
     told = [] if paid.default_rows is None else [f"{counted(paid.default_rows, noun)}{whose} in all"]
     if (limit := paid.in_period) is not None and limit.rows is not None:
@@ -293,8 +332,7 @@ def pays_for(said: Sidecar) -> str:
 def left_out(said: Sidecar) -> str:
     """Return how many rows were left out for which reason, but for want of budget; "" where none was."""
     rows = said.rows
-    outside = 0 if said.secret.outside == "nearest" else rows.outside
-    why = {"outside of the space": outside, "unusable": rows.unusable}
+    why = {"outside of the space": rows.outside, "unusable": rows.unusable}
     return ", ".join(f"{many:,} {reason}" for reason, many in why.items() if many) if rows.dropped else ""
 
 
@@ -316,12 +354,12 @@ class PublishedFile:
         said, told = self.said, dict(self.sentences)
         noun, privacy = f"{said.secret.noun}s", said.privacy
         done = replaced_text(noun, level(privacy.epsilon, privacy.unit, privacy.delta))
-        protected = [done, f"{_between_two(said)}.", *(told[topic] for topic in ("outside",) if topic in told)]
+        protected = [done, f"{_between_two(said)}.", *(told[topic] for topic in _PROTECTED if topic in told)]
         if said.columns.kept:
             names = listed([*map(repr, said.columns.kept)], _COLUMNS)
             protected.append(f"Kept as they are, and not protected: {names}.")
         cost = "n independent reports of one person cost n times as much, and the factor is taken to the power n."
-        costs = [cost, *(told[topic] for topic in ("account", "persons", "budget", "key shows") if topic in told)]
+        costs = [cost, *(told[topic] for topic in _COSTS if topic in told)]
         return DataPage(" ".join(protected), _how_far_off(said), " ".join(costs))
 
     def content(self) -> dict[str, Any]:

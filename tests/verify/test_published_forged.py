@@ -108,15 +108,13 @@ def test_no_field_of_a_sidecar_passes(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nearest", "drop"])
-def test_what_became_of_rows_outside(kind: str, tmp_path: Path) -> None:
+def test_rows_outside_are_counted_where_they_were_left_out(kind: str, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     table = MADE[kind](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")
-    side = tmp_path / "out.csv.dxopt.json"
-    said = json.loads(side.read_text(encoding="utf-8"))
-    for other in {"refuse", "nearest", "drop"} - {kind}:
-        said["secret"]["outside"] = other
-        side.write_text(json.dumps(said), encoding="utf-8")
-        assert verify_published(out, table).exit_code == 1
+    _change(tmp_path / "out.csv.dxopt.json", "rows", outside=1)
+    for policy in ("refuse", "nearest", "drop"):
+        _change(tmp_path / "out.csv.dxopt.json", "secret", outside=policy)
+        assert (verify_published(out, table).exit_code == 0) is (kind == policy == "drop")
 
 
 def _change(side: Path, group: str, **fields: object) -> None:

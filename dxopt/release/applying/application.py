@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _Group = TypeVar("_Group")
 _SHOWN = 10
 """Most numbers of lines left out that a text lists."""
+_OUTSIDE = "outside of the space, taken for the nearest secret"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class Applied(Shown):
         The content of that file.
     moved : Moved
         Number of values on a line that were no secrets themselves, and how far the nearest was at most, for which
-        they were taken: `values` and `furthest`.
+        they were taken: `values` and `furthest`; number of rows `outside` that were taken for the nearest secret.
+        None of these is in the record.
 
     Examples
     --------
@@ -126,8 +128,8 @@ class Applied(Shown):
             shown = ", ".join(f"{line:,}" for line in rows.dropped[:_SHOWN])
             more = f", … and {many - _SHOWN:,} more in {self.sidecar.name}" if many > _SHOWN else ""
             lines.append(f"left out: {left_out(self.record)} ({rows.noun}s {shown}{more})")
-        if rows.outside and self.record.secret.outside == "nearest":
-            lines.append(f"outside of the space, taken for the nearest secret: {rows.outside:,}")
+        if self.moved.outside:
+            lines.append(f"{_OUTSIDE}: {self.moved.outside:,}")
         if self.moved.values:
             lines.append(f"values that are no secrets: {self._moved()}")
         if (left := unpaid(self.record.budgets)) is not None:
@@ -153,7 +155,7 @@ class Applied(Shown):
             ("left out", left_out(self.record) or "0"),
             *([] if left is None else [("left out for want of budget", left)]),
             *([("the budget pays for", enough)] if enough else []),
-            ("outside of the space", f"{rows.outside:,}"),
+            *([(_OUTSIDE, f"{self.moved.outside:,}")] if self.moved.outside else []),
             *([("values that are no secrets", self._moved())] if self.moved.values else []),
             ("privacy of a row", privacy_text(privacy.epsilon, privacy.delta, privacy.unit)),
             ("what was done", str(self.sidecar)),

@@ -37,7 +37,7 @@ from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.column_names import no_header, no_such_column, require_header
 from dxopt.runtime.identity import identity
 from dxopt.runtime.reading import read_json
-from dxopt.words.published import generalization
+from dxopt.words.published import generalization, only_near
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
@@ -177,6 +177,8 @@ class Plan:
         **options: Any,
     ) -> Plan:
         """Return the plan for these columns; `options` are other fields. SpecError if they do not suit the table."""
+        required_choice("outside", options["outside"], ("refuse", "nearest", "drop"))
+        required_choice("unusable", options["unusable"], ("refuse", "drop"))
         snapper = Snapper.of(table.space, where, within)
         found = radii(table, prior.probabilities, snapper)
         if columns.worst and found is None:
@@ -313,6 +315,7 @@ class Plan:
             self.where.noun,
             len(table.reports),
             radii=self.radii is not None,
+            only=only_near(self.where.noun, self.outside, self.snapper.within, self.snapper.unit),
             epsilon=table.epsilon,
             delta=table.delta,
             unit=table.space.unit,

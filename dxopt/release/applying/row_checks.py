@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import Option, PlausibilityWarning, SpecError, optional, required_choice
+from dxopt.errors import Option, PlausibilityWarning, SpecError, optional
 from dxopt.release.applying.column_mapping import (
     BAD,
     CODES,
@@ -26,8 +26,6 @@ from dxopt.release.applying.column_mapping import (
 from dxopt.runtime.arrow import plain_array
 from dxopt.spaces.naming import text_of
 
-OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
-UNUSABLE_POLICIES = ("refuse", "drop")
 _DROP = Option("outside", "drop")
 _DROP_UNUSABLE = Option("unusable", "drop")
 _WIDER = ("give a larger ", Option("within"))
@@ -39,18 +37,21 @@ _SWAPPED = 0.95
 
 @dataclass(frozen=True)
 class Moved:
-    """Values that are no secrets themselves, and were taken for the nearest.
+    """Rows that were taken for the nearest secret, for whoever applies alone: what is published tells none of it.
 
     Attributes
     ----------
     values : int
-        Their number.
+        Number of values on a line that are no secrets themselves.
     furthest : float
-        Largest distance of one to its nearest secret, in the unit of distances.
+        Largest distance of one of them to its nearest secret, in the unit of distances.
+    outside : int
+        Number of rows outside of the space.
     """
 
     values: int = 0
     furthest: float = 0.0
+    outside: int = 0
 
 
 class Tally:
@@ -61,15 +62,14 @@ class Tally:
     """
 
     def __init__(self, snapper: Snapper, policy: str, unusable: str, noun: str) -> None:
-        required_choice("outside", policy, OUTSIDE_POLICIES)
-        required_choice("unusable", unusable, UNUSABLE_POLICIES)
         self._snapper = snapper
         self._policy = policy
         self.drops_unusable = unusable == "drop"
         self.noun = noun
         self.rows = 0
         self._dropped: list[int] = []
-        self.moved = Moved()
+        self._values = 0
+        self._furthest = 0.0
         self._counts = np.zeros(len(CODES), dtype=np.int64)
         self._first: dict[int, list[int]] = {}
         self._swapped = 0
@@ -83,6 +83,11 @@ class Tally:
     def outside(self) -> int:
         """Number of rows too far from every secret, or with a label of none."""
         return int(self._counts[OUTSIDE] + self._counts[UNKNOWN])
+
+    @property
+    def moved(self) -> Moved:
+        """Rows that were taken for the nearest secret."""
+        return Moved(self._values, self._furthest, self.outside if self._policy == "nearest" else 0)
 
     @property
     def bad(self) -> int:
@@ -112,8 +117,8 @@ class Tally:
             kept |= code == OUTSIDE
         if self._snapper.where.kind == "value":
             apart = snapped.apart[kept & self._snapper.off(snapped)]
-            furthest = max(self.moved.furthest, apart.max(initial=0.0))
-            self.moved = Moved(self.moved.values + len(apart), float(furthest))
+            self._values += len(apart)
+            self._furthest = max(self._furthest, float(apart.max(initial=0.0)))
         bad = (code == BAD) | (code == NO_DEGREES)
         if self._policy == "drop":
             self._dropped += lines[~kept].tolist()

@@ -73,7 +73,7 @@ def sidecar(
         rows=RowCounts(
             given=tally.rows,
             out=tally.rows - len(tally.dropped) - tally.unpaid_rows,
-            outside=tally.outside,
+            outside=tally.outside - tally.moved.outside,
             unusable=tally.bad,
             dropped=tuple(tally.dropped),
             noun=noun,

@@ -229,20 +229,14 @@ class _Published:
         if rows.given - dropped - unpaid != total:
             left = f"of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
             raise Broken(f"there are {total:,} rows, but {left}")
-        # Rows that fit no secret: unusable ones, and those outside unless they are moved to the nearest secret. Only
-        # the policy "drop" leaves them out; under another there may be none.
         secret = self.said.secret
-        unfit = (
-            (rows.unusable, secret.unusable),
-            (0 if secret.outside == "nearest" else rows.outside, secret.outside),
-        )
+        unfit = ((rows.unusable, secret.unusable), (rows.outside, secret.outside))
         if any(many and policy != "drop" for many, policy in unfit) or sum(many for many, _ in unfit) != dropped:
             counts = f"{dropped:,} rows were left out, {rows.outside:,} outside and {rows.unusable:,} unusable"
             policies = f"secret.outside {secret.outside!r} and secret.unusable {secret.unusable!r}"
             raise Broken(f"{counts}, which {policies} do not allow")
-        if min(rows.outside, rows.unusable) < 0 or rows.outside + rows.unusable > rows.given:
-            counts = f"{rows.outside:,} outside and {rows.unusable:,} unusable"
-            raise Broken(f"the sidecar says rows.given {rows.given:,}, of which {counts}")
+        if min(rows.outside, rows.unusable) < 0:
+            raise Broken(f"the sidecar says rows.outside {rows.outside:,} and rows.unusable {rows.unusable:,}")
         if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
             raise Broken("the sidecar counts rows that were left out twice, or not in order")
         if paid is not None:
@@ -285,8 +279,8 @@ def _short(digest: str) -> str:
 
 
 _LEFT = (
-    "columns that were kept, how many rows there were and which lay outside, the words in dataGeneralizations, and "
-    "what the sidecar says of names, versions, keys, budgets and the command"
+    "columns that were kept, how many rows there were and what became of those outside, the words in "
+    "dataGeneralizations, and what the sidecar says of names, versions, keys, budgets and the command"
 )
 
 

@@ -127,7 +127,11 @@ class Radius(_Strict):
 
 @dataclass(frozen=True)
 class RowCounts(_Strict):
-    """Numbers of rows given and written, and the lines, rows or features of the data, counted from 1, left out."""
+    """Numbers of rows given and written, and the lines, rows or features of the data, counted from 1, left out.
+
+    `outside` and `unusable` are how many were left out for that reason: the number of those outside that were taken
+    for the nearest secret would tell more of them than their reports do.
+    """
 
     given: int
     out: int

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,13 @@ import dxopt as dx
 from dxopt.spaces.geo.reach import reach
 from dxopt.verify import verify_published
 from dxopt.verify.published.sidecar import read_sidecar
-from dxopt.words.published import sentences
+from dxopt.words.published import PublishedFile, sentences
 from tests.judges.releases import great_circle, judged
 from tests.material.people import EAST, NORTH, SOUTH, WEST, counts, plane, town
 
 pd = pytest.importorskip("pandas")
+
+PLACE = {"lat": "lat", "lon": "lon"}
 
 
 def city(size: int) -> Any:
@@ -203,6 +207,62 @@ def test_counts_are_values_throughout_the_sidecar(tmp_path: Path, within: float 
     assert "11 possible values" in found["dataGeneralizations"][0]
 
 
+@pytest.mark.parametrize(("table", "where"), [(counts, {"column": "beds"}), (town, PLACE)])
+@pytest.mark.parametrize(("within", "near"), [(None, "{} of a secret"), (0, "among the secrets")])
+def test_radii_are_said_to_hold_what_they_hold(
+    table: Callable[[], dx.IntegerTable], where: dict[str, str], within: float | None, near: str, tmp_path: Path
+) -> None:
+    """Of rows far from every secret, that were taken for the nearest, radii hold that secret alone."""
+    file, space = tmp_path / "done.json", table().space
+    points = np.asarray(space.points, dtype=float)[:2]
+    data = pd.DataFrame(dict(zip(where.values(), points.T, strict=True)))
+    told = {}
+    for outside in ("refuse", "drop", "nearest"):
+        asked: dict[str, Any] = {**where, "within": within, "outside": outside}
+        found = dx.apply(table(), data, dx.Output(sidecar=file, force=True), **asked)
+        page = PublishedFile(file, read_sidecar(file))
+        row = found["dataGeneralizations"][0] if where is PLACE else None
+        told[outside] = (*re.split(" Column ", page.data_page.accuracy), dict(page.sentences)["radii"], row)
+    assert told["refuse"] == told["drop"]
+    unit = f" {space.unit}".rstrip()
+    said = near.format(f"{reach(space):.6g}{unit}")
+    for usual, nearest in zip(told["refuse"], told["nearest"], strict=True):
+        assert nearest is None or (said in nearest and said not in usual)
+
+
+@pytest.mark.parametrize("key", [None, dx.Key(bytes(32))], ids=["no key", "key"])
+def test_a_budget_pays_for_rows_or_with_a_key_for_different_secrets(key: dx.Key | None, tmp_path: Path) -> None:
+    """With a key a person has as many rows of one secret as there are."""
+    data = pd.DataFrame({"user": ["a"] * 4, "beds": [3] * 4, "day": ["2026-01-01"] * 4})
+    file, cost = tmp_path / "said.json", Fraction(counts().epsilon)
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=5 * cost) as ledger:
+        ledger.set_per("month", 4 * cost)
+        asked: dict[str, Any] = {"person": "user", "time": "day", "ledger": ledger}
+        asked |= {"key": key, "release": "May"} if key else {}
+        dx.apply(counts(), data, dx.Output(sidecar=file), column="beds", **asked)
+        assert [account.spent for account in ledger.accounts()] == [cost if key else 4 * cost]
+    told = PublishedFile(file, read_sidecar(file))
+    budget = dict(told.sentences)["budget"]
+    assert budget in told.data_page.repeated
+    assert ("row" in budget, budget.count("different secret")) == ((False, 3) if key else (True, 0))
+
+
+@pytest.mark.parametrize("unusable", ["refuse", "drop"])
+@pytest.mark.parametrize("over_budget", ["refuse", "drop"])
+def test_a_data_page_says_which_rows_are_left_out(unusable: Any, over_budget: Any, tmp_path: Path) -> None:
+    data = pd.DataFrame({"user": ["a", "a", "b"], "beds": [3.0, 4.0, math.nan if unusable == "drop" else 5.0]})
+    file, cost = tmp_path / "said.json", Fraction(counts().epsilon)
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=2 * cost) as ledger:
+        asked: dict[str, Any] = {"person": "user", "ledger": ledger, "unusable": unusable, "over_budget": over_budget}
+        dx.apply(counts(), data, dx.Output(sidecar=file), column="beds", **asked)
+    told = PublishedFile(file, read_sidecar(file))
+    topics, page = dict(told.sentences), told.data_page.written()
+    assert {topic for topic in ("left out", "kept") if topics.get(topic, "none") in page} == {
+        *(["left out"] if unusable == "drop" else []),
+        *(["kept"] if over_budget == "drop" else []),
+    }
+
+
 @pytest.mark.parametrize("paid", [False, True])
 @pytest.mark.parametrize("key", [None, dx.Key(bytes(32))], ids=["no key", "key"])
 @pytest.mark.parametrize("person", ["user", "user_day", "Día del usuario"])
@@ -261,3 +321,36 @@ def test_a_lean_output_has_what_differs_between_rows(tmp_path: Path) -> None:
         "uncertainty",
         "worst_case_uncertainty",
     ]
+
+
+BEYOND: dict[str, tuple[Callable[[], dx.IntegerTable], dict[str, Any], list[dict[str, list[float]]]]] = {
+    "values": (counts, {"column": "beds"}, [{"beds": [2, last]} for last in (6, 7, 999.5)]),
+    "positions": (town, PLACE, [{"lat": [45.7, north], "lon": [4.8, EAST]} for north in (NORTH, 45.8, 46)]),
+    "plane": (plane, {"columns": dx.Columns(x="x", y="y")}, [{"x": [0, far], "y": [0, 2]} for far in (2, 3, 90.5)]),
+}
+"""Table, columns, and data whose rows stand for the same secrets; the last row is inside, outside and far outside."""
+
+
+@pytest.mark.parametrize("form", ["file", "frame"])
+@pytest.mark.parametrize("kind", BEYOND)
+def test_nothing_published_tells_of_a_row_outside_that_was_taken_for_the_nearest_secret(
+    kind: str, form: str, tmp_path: Path
+) -> None:
+    """With a key the same secrets have the same reports, and so all that is published has to be the same."""
+    table, where, data = BEYOND[kind]
+    asked = {**where, "outside": "nearest", "key": dx.Key(bytes(32)), "person": "user", "release": "May"}
+    given, output, beside = (tmp_path / name for name in ("in.csv", "out.csv", "out.json"))
+    published = []
+    for columns in data:
+        frame = pd.DataFrame({"user": ["a", "b"], **columns})
+        if form == "frame":
+            found = dx.apply(table(), frame, dx.Output(sidecar=beside, force=True), **asked)
+            published.append((found.to_csv(), beside.read_bytes()))
+            continue
+        frame.to_csv(given, index=False)
+        done = dx.apply(table(), given, dx.Output(output, force=True), **asked)
+        assert done.moved.outside == (columns is not data[0])
+        for shown in (str(done), done._repr_html_()):
+            assert ("outside of the space" in shown) is (columns is not data[0])
+        published.append((output.read_bytes(), done.sidecar.read_bytes()))
+    assert published[0] == published[1] == published[2]
