@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.numerics.number_syntax import factor, level_text
+from dxopt.numerics.number_syntax import SUMS, factor, level_text
 from dxopt.spaces.units import per, with_unit
 from dxopt.verify.files import is_file
 from dxopt.verify.published.sidecar import BY_REPORT, ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of
@@ -118,7 +118,7 @@ def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
 
 def _unless(said: Sidecar) -> str:
     """Return words for the probability with which a promise may not hold; "" where there is none."""
-    return f", up to a probability of {said.privacy.delta:.6g}" if said.privacy.delta else ""
+    return f", up to a probability of {level_text(said.privacy.delta, 6)}" if said.privacy.delta else ""
 
 
 def _near_noun(said: Sidecar) -> str:
@@ -182,7 +182,7 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
     if paid.default is None or paid.default_rows is None:
         return f"{text} from the budget that was set for {whose}.{_period_text(said, paid)}"
     text += (
-        f" from the budget of {whose}: unless another was set, epsilon {paid.default:.10g} {unit} in all, which pays "
+        f" from the budget of {whose}: unless another was set, epsilon {level_text(paid.default, 10, SUMS)} {unit} in all, which pays "
         f"for {counted(paid.default_rows, _paid_noun(said, 'such rows'))}.{_period_text(said, paid)}"
     )
     if keyed:
@@ -206,7 +206,7 @@ def _period_text(said: Sidecar, paid: Paid) -> str:
     unit = per(said.privacy.unit)
     rows = "" if found.rows is None else f", which pays for {counted(found.rows, _paid_noun(said))}"
     return (
-        f" In each {found.period} ({found.zone}, by column {found.time!r}) at most epsilon {found.budget:.10g} {unit}"
+        f" In each {found.period} ({found.zone}, by column {found.time!r}) at most epsilon {level_text(found.budget, 10, SUMS)} {unit}"
         f"{rows}."
     )
 
