@@ -182,7 +182,7 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
     if paid.default is None or paid.default_rows is None:
         return f"{text} from the budget that was set for {whose}.{_period_text(said, paid)}"
     text += (
-        f" from the budget of {whose}: unless another was set, epsilon {level_text(paid.default, 10, SUMS)} {unit} in all, which pays "
+        f" from the budget of {whose}: unless another was set, {_budget(paid.default)} {unit} in all, which pays "
         f"for {counted(paid.default_rows, _paid_noun(said, 'such rows'))}.{_period_text(said, paid)}"
     )
     if keyed:
@@ -191,6 +191,10 @@ def _budget_text(said: Sidecar, paid: Paid) -> str:
     more = "" if rows == whole else f"; the whole budget: at most {whole}"
     two = histories(f"such {_near_noun(said)}", near.radius, said.privacy.unit)
     return f"{text} Together they change the odds between {two} by a factor of at most {rows}{more}."
+
+
+def _budget(epsilon: float) -> str:
+    return f"epsilon {level_text(epsilon, 10, SUMS)}"
 
 
 def _paid_noun(said: Sidecar, rows: str = "rows") -> str:
@@ -206,7 +210,7 @@ def _period_text(said: Sidecar, paid: Paid) -> str:
     unit = per(said.privacy.unit)
     rows = "" if found.rows is None else f", which pays for {counted(found.rows, _paid_noun(said))}"
     return (
-        f" In each {found.period} ({found.zone}, by column {found.time!r}) at most epsilon {level_text(found.budget, 10, SUMS)} {unit}"
+        f" In each {found.period} ({found.zone}, by column {found.time!r}) at most {_budget(found.budget)} {unit}"
         f"{rows}."
     )
 
