@@ -14,6 +14,7 @@ def main() -> None:
 
     Ctrl-C while the commands are loaded exits with 1, as in a command.
     """
+    atexit.register(_ignore_signals)  # what is registered later comes before, and can be stopped
     try:
         _tolerate_any_letter()
         from dxopt.cli.application import run
@@ -33,7 +34,6 @@ def main() -> None:
     finally:
         # Python dies of SIGINT, whatever the exit code, if the last `exec` (dataclasses use it) ended by Ctrl-C.
         exec("")
-        atexit.register(_ignore_signals)
 
 
 def _ignore_signals() -> None:

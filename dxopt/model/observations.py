@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, required_choice
-from dxopt.numerics.coerce import FROM_0, as_number, as_weights
+from dxopt.numerics.coerce import FROM_0, as_number, as_weights, require_values
 from dxopt.runtime.csv_text import number
 from dxopt.runtime.identity import each
 from dxopt.spaces.geo.nearest import Near, nearest_of
@@ -138,10 +138,17 @@ def usable_check_ins(points: Any, weights: ArrayLike | None, unusable: str) -> t
 
 
 def are_numbers(points: Any) -> NDArray[np.bool_]:
-    """Return the mask `(m,)` of the check-ins that have numbers alone, or a geometry."""
+    """Return the mask `(m,)` of the check-ins that have numbers alone, or a geometry.
+
+    SpecError for what has no rows of coordinates, or masked entries.
+    """
     if has_geometry(points):
         return ~np.asarray(points.geometry.isna() | points.geometry.is_empty)
-    return np.array([all(map(_is_number, row)) for row in np.asarray(points, dtype=object)], dtype=bool)
+    require_values(points, "points")
+    rows = points if isinstance(points, list | tuple) else np.atleast_1d(np.asarray(points, dtype=object))
+    if len({np.shape(row) for row in rows} - {()}) != 1:
+        raise SpecError("points", "are no rows of as many coordinates each", "give an array (m, k)")
+    return np.array([np.ndim(row) == 1 and all(map(_is_number, row)) for row in rows], dtype=bool)
 
 
 def points_at(points: Any, rows: NDArray[np.int64]) -> Any:

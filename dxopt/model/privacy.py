@@ -47,12 +47,16 @@ class ShownLevels(Shown):
     """Names of the fields that are levels."""
     _EXCLUDED: ClassVar[Collection[str]] = ()
     """Names of the fields that are levels which are not enough."""
+    _SLACK: ClassVar[float] = 0.0
+    """Share by which levels may be above what they are from rounding alone."""
 
     def _text_of(self, name: str) -> str:
         value = getattr(self, name)
         if name in self._EXCLUDED:
             return excluded_text(value, 3)
-        return super()._text_of(name) if name not in self._LEVELS or value is None else level_text(value)
+        if name not in self._LEVELS or value is None:
+            return super()._text_of(name)
+        return level_text(value, slack=self._SLACK)
 
 
 @dataclass(frozen=True, repr=False)

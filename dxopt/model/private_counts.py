@@ -212,9 +212,12 @@ def count_check_ins(
 
 def _usable_rows(points: Any, names: Sequence[str], by_label: bool) -> NDArray[np.int64]:
     """Return the rows that have coordinates, or a label, and a person; SpecError where none has."""
-    usable = np.array([identity(one, "labels") != "" for one in points]) if by_label else are_numbers(points)
+    if by_label:
+        usable = np.array([identity(one, "labels") != "" for one in points], dtype=bool)
+    else:
+        usable = are_numbers(points)
     _require_one_each(names, usable)
-    rows = np.flatnonzero(usable & [name != "" for name in names])
+    rows = np.flatnonzero(usable & np.array([name != "" for name in names], dtype=bool))
     if not len(rows):
         field = "labels" if by_label else "points"
         raise SpecError(field, "have no check-in without an empty or unusable entry", "check the columns")

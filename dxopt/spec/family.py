@@ -52,9 +52,10 @@ def first_error(source: Source, error: ValidationError) -> SpecFileError:
         path = _path_without_tags(source.value, detail["loc"]) + tuple(context.get("at", ()))
         order = source.order(path, missing=not source.has(path))
         words = _wrong_and_fix(detail["type"], context, detail, source.node(path).behind)
-        found.append((order, path, words, context.get("at_key", False)))
-    _, path, (wrong, fix), at_key = min(found, key=lambda one: one[0])
-    if len(path) == 2 and isinstance(path[1], int) and (number := source.node(path[:1]).joined):
+        numeric = detail["type"] in {"int_type", "int_from_float", "float_type", *_LIMITS}
+        found.append((order, path, words, context.get("at_key", False), numeric))
+    _, path, (wrong, fix), at_key, numeric = min(found, key=lambda one: one[0])
+    if numeric and len(path) == 2 and isinstance(path[1], int) and (number := source.node(path[:1]).joined):
         fix += f", or {number} where the comma is a decimal one"
     return source.error(path, wrong, fix, at_key=at_key)
 

@@ -378,14 +378,16 @@ class _Composer:
 
     def _require_no_comma(self, value: Any, event: Any, path: FieldPath) -> None:
         """Refuse the number of an event that follows the value at a path, which is a number as well."""
-        if not (_is_plain(value, _REAL) and _is_plain(event, _REAL)):
+        if not (_is_plain(value, _REAL) and _is_plain(event, _REAL) and event.value[0].isdigit()):
             return
         first, second = value.value, event.value
         point, both = f"{first}.{second}", f"[{first}, {second}]"
+        padded = any(len(one.lstrip("+-")) > 1 and one.lstrip("+-").startswith("0") for one in (first, second))
         fix = f"write {both} for a list"
         if _is_whole(value) and _is_whole(event):
-            thousands = f", or {first}{second}," if len(second) == _THOUSANDS else ""
-            fix = f"write {point}{thousands} for a number, or {both} for a list"
+            whole = len(second) == _THOUSANDS and not first.lstrip("+-").startswith("0")
+            thousands = f", or {first}{second}," if whole else ""
+            fix = f"write {point}{thousands} for a number" + ("" if padded else f", or {both} for a list")
         gap = "" if _are_joined(value, event) else " "
         raise self._error(value, path, f"is {first},{gap}{second}", fix)
 

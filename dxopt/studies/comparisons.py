@@ -33,7 +33,7 @@ from dxopt.model.objective import WorstLoss, WorstRegret
 from dxopt.model.prior import PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem, required_problem
-from dxopt.numerics.number_syntax import at_most
+from dxopt.numerics.number_syntax import at_most, level_text
 from dxopt.proofs.certify import MADE_IMPOSSIBLE, is_optimal
 from dxopt.proofs.user_channel import ROUNDING, proven_answer
 from dxopt.results.announcing import announcing
@@ -262,8 +262,8 @@ def _report_or_reason(problem: Problem, method: str, **options: Any) -> Report |
     try:
         return solve(problem, method=method, **options)
     except NoTightMechanism as error:
-        from_level = "" if error.exists_from is None else f"; it exists from epsilon = {error.exists_from:.7g}"
-        return error.wrong + from_level
+        found = error.exists_from
+        return error.wrong + ("" if found is None else f"; it exists from epsilon = {level_text(found, 7)}")
     except MethodRefused as error:
         return error.reason
     except UnsupportedError as error:

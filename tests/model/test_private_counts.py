@@ -316,6 +316,21 @@ def test_check_ins_without_a_place_or_a_person_are_left_out_where_asked(kind: st
     assert caught.value.field in ("persons", "points")
 
 
+@pytest.mark.parametrize(
+    "points",
+    [np.ma.masked_array([[0.0], [1.0]], mask=[[0], [1]]), [[0.0], [1.0, 2.0]], [], {"x": [0.0, 1.0]}, 3.0, None],
+    ids=["masked", "uneven", "empty", "mapping", "number", "none"],
+)
+@pytest.mark.parametrize("unusable", ["refuse", "drop"])
+def test_points_that_are_none_are_refused_whatever_is_left_out(points: Any, unusable: Any) -> None:
+    persons = [] if isinstance(points, list) and not points else ["a", "b"]
+    with pytest.raises(dx.SpecError) as caught:
+        dx.Prior.private(dx.line(5), points, persons, epsilon=1.0, per_person=1, unusable=unusable)
+    assert caught.value.field in ("points", "labels")
+    with pytest.raises(dx.SpecError):
+        dx.Prior.from_check_ins(dx.line(5), points, unusable=unusable)
+
+
 def test_labels_that_are_empty_are_left_out_where_asked() -> None:
     words = dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["flu", "cold"])
     asked: dict[str, Any] = {"epsilon": 1000.0, "per_person": 1, "unusable": "drop"}

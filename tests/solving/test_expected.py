@@ -10,7 +10,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.solving.routes import expected
-from dxopt.solving.routes.expected import expected_seconds, fewer_instead, told_before
+from dxopt.solving.routes.expected import expected_seconds, fewer_instead, is_mixture_in_time, told_before
 
 
 def test_more_secrets_and_outputs_take_longer() -> None:
@@ -53,3 +53,11 @@ def test_how_few_secrets_take_a_minute_is_told_of_a_long_solve() -> None:
     assert expected_seconds(few, few) <= 60 < expected_seconds(few + 1, few + 1)
     assert 1 <= float(told[2]) <= 2  # the best choice has 1, and farthest-first at most twice that
     assert fewer_instead(np.where(line > 0, np.inf, line), 2_500, "km") == ""
+
+
+def test_kernels_are_mixed_where_the_whole_is_out_of_reach_and_that_is_little() -> None:
+    whole = expected_seconds(2500, 2500)
+    assert is_mixture_in_time(2500, 2500, 0.5 * whole)
+    assert not is_mixture_in_time(2500, 2500, 2 * whole)
+    assert not is_mixture_in_time(2500, 2500, None)
+    assert not is_mixture_in_time(2500, 2500, 1.0)

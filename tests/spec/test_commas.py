@@ -39,6 +39,20 @@ def test_a_decimal_comma_in_braces_is_refused_at_its_field(
     assert f" {number} " in error.fix or f" {number}," in error.fix
 
 
+@pytest.mark.parametrize(
+    ("number", "wrong"), [("{value: 0,005}", "[0, 005]"), ("{value: 1,000}", "[1, 000]"), ("{value: 0,005}", "0005,")]
+)
+def test_no_fix_is_a_number_that_is_refused(tmp_path: Path, number: str, wrong: str) -> None:
+    error = refused(tmp_path, f"space: {LINE}\nprior: uniform\nepsilon: 1\nexpect: {number}")
+    assert error.field == "expect.value"
+    assert wrong not in error.fix
+
+
+def test_a_number_with_a_sign_is_no_decimal_place(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"space: {LINE}\nprior: uniform\nepsilon: 1\nexpect: {{value: 1, -5}}")
+    assert error.field == "expect.-5"
+
+
 def test_a_list_that_may_be_one_number_is_told_of_where_it_is_refused(tmp_path: Path) -> None:
     joined, apart = (refused(tmp_path, f"space: {LINE}\nepsilon: {text}") for text in ("[0,5]", "[0, 5]"))
     assert joined.field == apart.field == "epsilon[0]"

@@ -66,6 +66,7 @@ class Composed(ShownLevels):
 
     _LEVELS = ("epsilon", "delta", "pure")
     _EXCLUDED = ("least",)
+    _SLACK = _ROUNDING
 
     asked: Literal["epsilon", "delta"]
     epsilon: float

@@ -21,7 +21,7 @@ from dxopt.model.factors import product_parts
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import ShownLevels
 from dxopt.numerics.coerce import POSITIVE, as_number, checked_count
-from dxopt.numerics.number_syntax import level_text
+from dxopt.numerics.number_syntax import excluded_text, level_text
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.runtime.progress import Progress, or_silence, shows
 from dxopt.spaces.kernels.systems import system
@@ -146,7 +146,7 @@ def _threshold_of_tree(space: MetricSpace, tolerance: float) -> Threshold:
             break
         low, high = (middle, high) if value < 0 else (low, middle)
     proven = high - low <= tolerance * high
-    below = f"and not regular at {low:.10g}" if low > 0 else "with no proof below"
+    below = f"and not regular at {excluded_text(low, 10)}" if low > 0 else "with no proof below"
     reason = f"a tree: proven regular from here on, {below}"
     return Threshold(high, low, high, proven, 0, reason)
 
@@ -232,7 +232,7 @@ def sample_threshold(
     # One proof on the other side, if a weight just below the answer is negative beyond its error.
     below = value * (1 - 2 * tolerance)
     low = below if len(weights(space, below, probabilities).negative) else 0.0
-    reason = f"proven from {level_text(high, 7)} on, only sampled from {value:.7g} to there"
+    reason = f"proven from {level_text(high, 7)} on, only sampled from {level_text(value, 7)} to there"
     return Threshold(value, low, high, False, least.count, reason)
 
 
@@ -444,7 +444,9 @@ def _descend(quotient: Quotient, start: float, tolerance: float, bottom: float, 
             high, 0.0, high, False, 0, f"regular from {level_text(high)} on: proven; below it was not examined"
         )
     if high - low <= tolerance * high:
-        return Threshold(high, low, high, True, 0, f"proven regular from here on, and not regular at {low:.10g}")
+        return Threshold(
+            high, low, high, True, 0, f"proven regular from here on, and not regular at {excluded_text(low, 10)}"
+        )
     return _sample_downwards(quotient, low, high, bottom, tolerance)
 
 
@@ -471,6 +473,6 @@ def _sample_downwards(quotient: Quotient, low: float, high: float, bottom: float
             low = middle
         else:
             above = middle
-    below = f"not regular at {low:.10g}" if low > 0 else f"not examined below {bottom:.3g}"
-    reason = f"proven from {level_text(high, 7)} on, only sampled from {above:.7g} to there; {below}"
+    below = f"not regular at {excluded_text(low, 10)}" if low > 0 else f"not examined below {bottom:.3g}"
+    reason = f"proven from {level_text(high, 7)} on, only sampled from {level_text(above, 7)} to there; {below}"
     return Threshold(above, low, high, False, count, reason)

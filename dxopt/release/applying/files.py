@@ -267,7 +267,7 @@ def apply_to_file(
     if {*source.names} - {*plan.where.names, *hidden}:
         repeats.warn(source.noun)
     layout = plan.layout(source.names, hidden, None if conversion is None else conversion.placed(plan.where))
-    formulas.require_none(plan.kept(source.names, hidden), chain(*layout.made.values()))
+    formulas.require_none(layout.order, chain(*layout.made.values()))
     drawn = plan.tally(source.noun)
 
     # 2. reports are paid for, drawn and written

@@ -195,6 +195,7 @@ def solve_by_columns(
     from dxopt.solving.reductions.symmetry import by_symmetry
     from dxopt.solving.solvers.columns import (
         HOST,
+        MIXTURE_BYTES,
         ColumnSettings,
         Known,
         Memory,
@@ -246,12 +247,15 @@ def solve_by_columns(
     rows = points if program.classes is None else program.classes.size
     memory = Memory.of(points, reports, rows + shared_rows(program).expected)
     count = points
-    is_plain = stage is None and program.classes is None and program.coupling is None
-    if simple is not None and is_plain:
-        count = rows_in_reach(points, reports, options.stop.remaining(), fits=memory.columns > 0)
+    known = None
+    if simple is not None and stage is None and program.classes is None and program.coupling is None:
+        fits = memory.columns > 0
+        count = rows_in_reach(points, reports, options.stop.remaining(), fits=fits)
+        known = simple.to_mix if simple.mixed and fits else None
     if count < points:
         memory = Memory.of(count, reports, count)
-    amount = f"{memory.needed / 1e9:.2g} GB of memory"
+    needed = max(memory.needed, 0 if known is None else MIXTURE_BYTES * points**2)
+    amount = f"{needed / 1e9:.2g} GB of memory"
     if not memory.columns:
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
         return ChannelSolution(Status.FAILED, None, None, message=message)
@@ -270,9 +274,9 @@ def solve_by_columns(
     device = devices.current()
     with computing(HOST if device is None else OnDevice(device, options.progress)):
         chosen = compiled.partition.representatives
-        if simple is not None and simple.mixed and simple.to_mix is not None and is_plain:
+        if simple is not None and known is not None:
             note("mixing kernels")
-            mixed = best_mixture(program, simple.to_mix[chosen], stopped)
+            mixed = best_mixture(program, known[chosen], stopped)
             if mixed is not None:
                 mixed = compiled.partition.expand(mixed)
                 simple.keep_better(MIXTURE, mixed, mixed)
@@ -281,11 +285,11 @@ def solve_by_columns(
             found = few.lift(solve_columns(few.smaller, rough))
             return reduced.lift(replace(found, channel=simple.best().channel[chosen]))
         start = _earlier_answer(compiled, options.start, smaller=bool(reduced.records))
-        known: Known | None = None
+        private: Known | None = None
         if simple is not None and compiled.partition.trivial and not reduced.records:  # points are the problem's
             grace = stop_seconds(points, reports)
-            known = Known(simple.best().before, lambda: simple.best(grace).before)
-        return reduced.lift(solve_columns(program, replace(settings, start=start, known=known)))
+            private = Known(simple.best().before, lambda: simple.best(grace).before)
+        return reduced.lift(solve_columns(program, replace(settings, start=start, known=private)))
 
 
 def _pricer(options: Options) -> Pricer:

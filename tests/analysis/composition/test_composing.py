@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -186,3 +187,11 @@ def test_bad_input_is_refused_in_one_line(given, field: str) -> None:
     with pytest.raises((dx.SpecError, dx.UnsupportedError), match=f"^{field}") as caught:
         given(dx.classic.geometric(SPACE, epsilon=1.0))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("level", "releases"), [(1.0, 2), (0.5, 12), (0.1, 3)])
+def test_sums_are_shown_without_their_rounding(level: float, releases: int) -> None:
+    found = dx.compose(dx.classic.geometric(dx.line(6), epsilon=level), releases).epsilon(delta=0.0)
+    shown = {float(one) for one in re.findall(r">([\d.]+)</td>", found._repr_html_())}
+    assert f"epsilon at most {level * releases:g} at" in str(found)
+    assert round(level * releases, 9) in shown

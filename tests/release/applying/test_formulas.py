@@ -76,6 +76,15 @@ def test_reports_that_are_formulas_are_refused(policy: Any, ending: str, tmp_pat
     dx.apply(report, data, tmp_path / "out.csv", columns=dx.Columns(label="place"))
 
 
+@pytest.mark.parametrize("policy", ["refuse", "neutralise"])
+def test_a_header_that_is_a_formula_is_refused_also_over_reports(line: Path, policy: Any, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("=n,note\n1,a\n2,b\n", encoding="utf-8")
+    with pytest.raises(dx.SpecError) as caught:
+        dx.apply(line, data, tmp_path / "out.csv", column="=n", columns=dx.Columns(formulas=policy))
+    assert caught.value.field == "formulas"
+
+
 def test_clean_data_and_what_is_no_csv(line: Path, tmp_path: Path) -> None:
     assert [row["note"] for row in applied(line, tmp_path, PLAIN, "refuse")] == PLAIN
     for policy in ("refuse", "neutralise"):

@@ -4,6 +4,7 @@ from dxopt.solving.solvers.columns.coupling_rows import shared_rows
 from dxopt.solving.solvers.columns.forest import Pricer
 from dxopt.solving.solvers.columns.generation import solve_columns
 from dxopt.solving.solvers.columns.incumbent import (
+    MIXTURE_BYTES,
     ColumnSettings,
     Earlier,
     Known,
@@ -17,6 +18,7 @@ from dxopt.solving.solvers.columns.pricing_backend import OnWorkers
 
 __all__ = [
     "HOST",
+    "MIXTURE_BYTES",
     "Algebra",
     "ColumnSettings",
     "Earlier",

@@ -68,6 +68,8 @@ _STOP = 0.7
 _LEAST_STOP = 0.1
 _PROOF = 4.5e-10
 """Seconds that a proof takes for each pair of points and each report, on two cores."""
+MIXTURE_BYTES = 18 * 8
+"""Memory that mixing takes at most, for each pair of points."""
 _MIXED = 1e-3
 """The accuracy of the master that mixes known columns alone."""
 FAINT = 1e-15
@@ -143,7 +145,8 @@ def best_mixture(program: ChannelProgram, known: Array, should_stop: Callable[[]
     """Return the best channel `(n, m)` mixed of a known one's columns and the kernels at all points.
 
     Each column goes to the report where it costs least. That is one master of all rows, solved roughly. The program
-    is to have neither classes nor other rows that couple columns. None if it was stopped, or nothing was found.
+    is to have neither classes nor other rows that couple columns. None if it was stopped, or nothing was found, as
+    for one point.
 
     Parameters
     ----------
