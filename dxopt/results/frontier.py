@@ -368,10 +368,6 @@ class BudgetFrontier(ProvenRange):
             level=f"loss budget ({named_loss(self.problem)})",
         )
 
-    def _point_text(self, point: float, digits: str) -> str:
-        """Write a point beside numbers in the format `digits`."""
-        return f"{point:{digits}}"
-
     def _further(self) -> dict[str, Any]:
         return {"prices": numbers(self.prices), "breakpoints": self.breakpoints.tolist()}
 
