@@ -108,13 +108,18 @@ def test_no_field_of_a_sidecar_passes(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nearest", "drop"])
-def test_rows_outside_are_counted_where_they_were_left_out(kind: str, tmp_path: Path) -> None:
+def test_what_became_of_rows_outside(kind: str, tmp_path: Path) -> None:
+    """Neither another policy nor a number of those taken for the nearest secret."""
     out = tmp_path / "out.csv"
+    side = tmp_path / "out.csv.dxopt.json"
     table = MADE[kind](tmp_path / "data.csv", out).save(tmp_path / "table.dxt")
-    _change(tmp_path / "out.csv.dxopt.json", "rows", outside=1)
     for policy in ("refuse", "nearest", "drop"):
-        _change(tmp_path / "out.csv.dxopt.json", "secret", outside=policy)
-        assert (verify_published(out, table).exit_code == 0) is (kind == policy == "drop")
+        _change(side, "secret", outside=policy)
+        assert (verify_published(out, table).exit_code == 0) is (kind == policy)
+    _change(side, "secret", outside="nearest")
+    for number in (0, 1):
+        _change(side, "rows", outside=number)
+        assert verify_published(out, table).exit_code == 1
 
 
 def _change(side: Path, group: str, **fields: object) -> None:
@@ -130,7 +135,7 @@ def test_numbers_of_rows_that_cannot_be(kind: str, tmp_path: Path) -> None:
     side = tmp_path / "out.csv.dxopt.json"
     honest = side.read_text(encoding="utf-8")
     rows = json.loads(honest)["rows"]
-    unfit = rows["outside"] + rows["unusable"]
+    unfit = (rows["outside"] or 0) + rows["unusable"]
     for outside in (-5, rows["given"] + 1, 10**18):
         for unusable in (rows["unusable"], unfit - outside):
             side.write_text(honest, encoding="utf-8")

@@ -73,7 +73,7 @@ def sidecar(
         rows=RowCounts(
             given=tally.rows,
             out=tally.rows - len(tally.dropped) - tally.unpaid_rows,
-            outside=tally.outside - tally.moved.outside,
+            outside=None if plan.outside == "nearest" else tally.outside,
             unusable=tally.bad,
             dropped=tuple(tally.dropped),
             noun=noun,

@@ -230,13 +230,16 @@ class _Published:
             left = f"of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
             raise Broken(f"there are {total:,} rows, but {left}")
         secret = self.said.secret
-        unfit = ((rows.unusable, secret.unusable), (rows.outside, secret.outside))
+        if (rows.outside is None) is not (secret.outside == "nearest"):
+            raise Broken(f"the sidecar says rows.outside {rows.outside!r} beside secret.outside {secret.outside!r}")
+        outside = rows.outside or 0
+        unfit = ((rows.unusable, secret.unusable), (outside, secret.outside))
         if any(many and policy != "drop" for many, policy in unfit) or sum(many for many, _ in unfit) != dropped:
-            counts = f"{dropped:,} rows were left out, {rows.outside:,} outside and {rows.unusable:,} unusable"
+            counts = f"{dropped:,} rows were left out, {outside:,} outside and {rows.unusable:,} unusable"
             policies = f"secret.outside {secret.outside!r} and secret.unusable {secret.unusable!r}"
             raise Broken(f"{counts}, which {policies} do not allow")
-        if min(rows.outside, rows.unusable) < 0:
-            raise Broken(f"the sidecar says rows.outside {rows.outside:,} and rows.unusable {rows.unusable:,}")
+        if min(outside, rows.unusable) < 0:
+            raise Broken(f"the sidecar says rows.outside {outside:,} and rows.unusable {rows.unusable:,}")
         if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
             raise Broken("the sidecar counts rows that were left out twice, or not in order")
         if paid is not None:
