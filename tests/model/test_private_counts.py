@@ -318,7 +318,14 @@ def test_check_ins_without_a_place_or_a_person_are_left_out_where_asked(kind: st
 
 @pytest.mark.parametrize(
     "points",
-    [np.ma.masked_array([[0.0], [1.0]], mask=[[False], [True]]), [[0.0], [1.0, 2.0]], [], {"x": [0.0, 1.0]}, 3.0, None],
+    [
+        np.ma.masked_array([[0.0], [1.0]], mask=[[False], [True]]),
+        [[0.0], [1.0, 2.0]],
+        [],
+        {"x": [0.0, 1.0]},
+        3.0,
+        None,
+    ],
     ids=["masked", "uneven", "empty", "mapping", "number", "none"],
 )
 @pytest.mark.parametrize("unusable", ["refuse", "drop"])

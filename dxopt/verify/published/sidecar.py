@@ -129,8 +129,8 @@ class Radius(_Strict):
 class RowCounts(_Strict):
     """Numbers of rows given and written, and the lines, rows or features of the data, counted from 1, left out.
 
-    `outside` and `unusable` are how many were left out for that reason. Where those outside were taken for the nearest
-    secret, `outside` is None: their number would tell more of them than their reports do.
+    `outside` and `unusable` are how many were left out for that reason. Where those outside were taken for the
+    nearest secret, `outside` is None: their number would tell more of them than their reports do.
     """
 
     given: int
