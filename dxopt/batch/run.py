@@ -173,12 +173,13 @@ def _run_unfinished(
     from dxopt.batch.jobs import Job, jobs_of
     from dxopt.batch.outcome import Outcome
     from dxopt.batch.resume import finished_before, other_version, why_other_result
-    from dxopt.results.folder import recover
+    from dxopt.results.folder import recover, remove_locks
 
     found = [job for job, _ in jobs_of(paths, output, overrides, force=force or resume)]
     jobs = {index: job for index, job in enumerate(found) if isinstance(job, Job)}
     results = {index: done for index, done in enumerate(found) if not isinstance(done, Job)}
     recover(job.folder for job in jobs.values())
+    remove_locks(job.folder for job in jobs.values())
     earlier: dict[int, Done] = {}
     versions: Counter[str | None] = Counter()
     replaced = 0

@@ -13,7 +13,7 @@ import secrets
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -136,7 +136,7 @@ def _held(folder: Path) -> Iterator[None]:
         if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
             raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with locked(folder.with_name(f".{folder.name}.lock"), _PATIENCE):
+        with locked(_lock_of(folder), _PATIENCE):
             recover([folder])
             _require_replaceable(folder)
             yield
@@ -184,6 +184,18 @@ def recover(folders: Iterable[Path]) -> None:
             if folder in names:  # whatever else is there is not ours
                 put_back(folder)
                 shutil.rmtree(left, ignore_errors=True)
+
+
+def remove_locks(folders: Iterable[Path]) -> None:
+    """Remove the locks of result folders that killed processes left: those that nobody holds."""
+    for lock in map(_lock_of, folders):
+        if lock.exists():
+            with suppress(OSError), locked(lock):
+                pass
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
 
 
 def is_result(folder: Path) -> bool:

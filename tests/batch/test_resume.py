@@ -66,6 +66,7 @@ def test_what_was_moved_away_is_put_back_and_what_is_half_written_goes(tmp_path:
     (out / ".a-01234567").mkdir()
     (out / ".a-01234567" / "claims.json").write_text("{", encoding="utf-8")
     (out / ".mine-01234567").mkdir()
+    (out / ".a.lock").touch()
     outcome = batch.run_apart(files, out, resume=True)
     assert outcome.notes == ["1 of 1 were finished before"]
     assert times(out) == before
