@@ -128,14 +128,19 @@ def level_text(level: float, digits: int = 3, slack: float = 0.0) -> str:
     """
     if not 0 < level < math.inf:
         return three_digits(level)
-    digits = max(digits, len(f"{level:.0f}"))  # places before the point are never cut
+    digits = _digits_of(level, digits)
     return f"{digits_up(level * (1 - slack), digits):.{digits}g}"
 
 
 def excluded_text(level: float, digits: int = 6) -> str:
     """Format a level that is not enough, rounded down to its first digits: no level up to the text is either."""
-    digits = max(digits, len(f"{level:.0f}"))
+    digits = _digits_of(level, digits)
     return f"{digits_down(level, digits):.{digits}g}"
+
+
+def _digits_of(level: float, digits: int) -> int:
+    """Return how many digits of a level are shown: places before the point are never cut."""
+    return max(digits, len(f"{level:.0f}"))
 
 
 def texts_apart(low: float, high: float) -> tuple[str, str]:

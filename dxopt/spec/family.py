@@ -34,7 +34,7 @@ _TYPES = {
 _SHORT = 60
 """Letters of a text that an error shows as a list of one entry."""
 _TIMES = re.compile(r"(?<=[0-9])\s*[x×*]\s*(?=[0-9])", re.IGNORECASE)
-"""What stands between the numbers of a shape, as in 5x5."""
+"""The sign between the numbers of a shape, as in 5x5."""
 _LIMITS = {
     "greater_than": ("gt", "above"),
     "greater_than_equal": ("ge", "of at least"),

@@ -297,7 +297,7 @@ def test_a_result_keeps_the_noisy_prior_and_its_level(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["list", "pandas", "polars", "arrow"])
 def test_check_ins_without_a_place_or_a_person_are_left_out_where_asked(kind: str, tmp_path: Path) -> None:
-    """Who is named in one of these pays nevertheless, so that who pays tells no place."""
+    """Persons named in these pay nevertheless, so that who pays tells no place."""
     rows: Any = {"x": [0.0, None, 2.0, 2.0, 4.0]}
     if kind == "list":
         points: Any = [[x] for x in rows["x"]]
