@@ -51,7 +51,7 @@ def refusal(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
         off = np.array([abs(math.fsum([-1.0, *row])) for row in matrix])
         within = f"sums to 1 only within {digits_up(off.max(), 2):.1e}"
         wrong = f"row {int(off.argmax())} {within}; {ROW_SUM_ERROR:.1e} is allowed"
-        return SpecError("matrix", wrong, _either("divide each row by its sum", repair_advice))
+        return SpecError("matrix", wrong, _either(_rows_fix(matrix), repair_advice))
     return _privacy_refusal(problem, matrix, matrix, repair_advice)
 
 
@@ -346,11 +346,18 @@ def without_dust(given: Mechanism | ArrayLike) -> Mechanism | ArrayLike:
     if (off := np.abs(sums - 1)).max() > DUST:
         worst = int(off.argmax())
         wrong = f"row {worst} sums to {sums[worst]:.9g}, off by more than {DUST:g}"
-        raise SpecError("matrix", wrong, "divide each row by its sum")
+        raise SpecError("matrix", wrong, _rows_fix(matrix))
     if least >= 0 and off.max() <= _ROUNDINGS:
         return given
     cleared = np.maximum(matrix, 0.0)
     return cleared / cleared.sum(axis=1, keepdims=True)
+
+
+def _rows_fix(matrix: NDArray[np.float64]) -> str:
+    """Return what to do with a matrix whose rows do not sum to 1."""
+    if np.abs(matrix.sum(axis=0) - 1).max() <= DUST:
+        return "transpose it: a row has the reports of one secret, and here the columns sum to 1"
+    return "divide each row by its sum"
 
 
 def _as_given(given: Mechanism | ArrayLike) -> NDArray[np.float64]:

@@ -265,9 +265,24 @@ class Report(Result):
         """The optimum for each prior of a hull, where the regret against them was asked for."""
         return self.problem.objective.reports if isinstance(self.problem.objective, WorstRegret) else ()
 
+    @property
+    def table(self) -> IntegerTable:
+        """The mechanism as integers, for exact sampling.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is none, for the reason of `why_no_table`.
+        """
+        if isinstance(self._table, str):
+            can_be_made = self.problem.beliefs is None and self.problem.private
+            fix = "call make_table()" if can_be_made else "ask for privacy between secrets"
+            raise UnsupportedError("table", f"there is none ({self._table})", fix)
+        return self._table
+
     @cached_property
-    def table(self) -> IntegerTable | str:
-        """The mechanism as integers, for exact sampling; or why there is none (`make_table` makes large ones)."""
+    def _table(self) -> IntegerTable | str:
+        """The table, where it is made at once, or the reason why there is none."""
         if missing := self.why_no_table:
             return missing
         try:
@@ -278,6 +293,9 @@ class Report(Result):
     @property
     def why_no_table(self) -> str:
         """Reason why there is no table before `make_table` is called; "" where one is made when it is looked at."""
+        made = self.__dict__.get("_table")
+        if made is not None:
+            return made if isinstance(made, str) else ""
         problem = self.problem
         if problem.beliefs is not None:
             return NO_TABLE
@@ -311,14 +329,11 @@ class Report(Result):
         --------
         >>> import dxopt as dx
         >>> report = dx.solve(dx.Problem(dx.line(400), epsilon=1.0, prior="uniform"), method="geometric")
-        >>> print(isinstance(report.table, str), report.make_table().total == 2**64 == report.table.total)
-        True True
+        >>> print(report.why_no_table.split(":")[0], report.make_table().total == 2**64 == report.table.total)
+        not made yet True
         """
-        if isinstance(self.table, str):
-            if self.problem.beliefs is not None or not self.problem.private:
-                raise UnsupportedError("table", f"there is none: {self.table}", "ask for privacy between secrets")
-            object.__setattr__(self, "table", self._made_table(progress))
-        assert not isinstance(self.table, str)
+        if isinstance(self._table, str) and self.problem.beliefs is None and self.problem.private:
+            object.__setattr__(self, "_table", self._made_table(progress))
         return self.table
 
     def _made_table(self, progress: Progress | bool | None) -> IntegerTable:
@@ -355,7 +370,7 @@ class Report(Result):
         table : bool
             Without, as in the parts of a comparison, no table is made.
         """
-        made = self.table if as_flag(table, "table") else "it is one of several that are compared"
+        made = self._table if as_flag(table, "table") else "it is one of several that are compared"
         found = self.mechanism
         # what is proven of a matrix is in the claims, so that the mechanism has no privacy of its own in the file
         bare = replace(found, privacy=None) if isinstance(found, MatrixMechanism) else found

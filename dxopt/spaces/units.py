@@ -28,6 +28,9 @@ def checked_unit(unit: Any, field: str = "unit") -> str:
         raise SpecError(field, f"has {len(text)} letters", fix)
     if not text.isprintable() or text[:1].isdecimal():
         raise SpecError(field, f"is {unit!r}, which is no word to stand after a number", fix)
+    if text.startswith("per "):
+        wrong = f"is {unit!r}, which is the unit of a level"
+        raise SpecError(field, wrong, 'give that of distances, such as "km" or "people"')
     return text
 
 

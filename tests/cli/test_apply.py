@@ -182,11 +182,13 @@ def test_a_result_without_a_table_gets_one_where_it_is_used(tmp_path: Path, monk
 
     # 3. a report that was read makes it as well, unless it is too large
     report = dx.load(folder)
-    assert isinstance(report.table, str)
+    with pytest.raises(dx.UnsupportedError) as caught:
+        report.table.sample("1")
+    assert (caught.value.field, report.why_no_table != "") == ("table", True)
     drawn = dx.apply(report, pd.DataFrame({"beds": [1, 7]}), column="beds")
     assert len(drawn) == 2
     assert report.make_table().digest == table.digest
-    assert not isinstance(report.table, str)
+    assert not report.why_no_table and report.table.digest == table.digest
     monkeypatch.setattr("dxopt.release.tables.making.MOST_TRIPLES", 100)
     with pytest.raises(dx.UnsupportedError) as caught:
         dx.load(folder).make_table()

@@ -151,9 +151,9 @@ def _refused(case: Case, error: dx.SpecError) -> Iterator[Find]:
 
 def _table(report: dx.Report) -> Iterator[Find]:
     """The integer table: row totals and privacy in integers."""
-    table = report.table
-    if isinstance(table, str):
+    if report.why_no_table:
         return
+    table = report.table
     counts = table.counts.tolist()
     if any(sum(row) != table.total or min(row) < 0 for row in counts):
         yield Find("table", "rows do not sum to T")

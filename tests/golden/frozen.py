@@ -121,7 +121,7 @@ def report(found: dx.Report) -> dict[str, Any]:
         "claim": found.claim,
         "delivered": found.delivered,
         "mechanism": mechanism(found.mechanism),
-        "table": None if isinstance(found.table, str) else table(found.table),
+        "table": None if found.why_no_table else table(found.table),
         "worst_loss": None if found.off_prior.losses is None else float(found.off_prior.losses.max()),
         "evaluation": kept(dict(found.evaluation)),
         "held_out": [[one.loss, one.standard_error, one.worst] for one in found.held_out],

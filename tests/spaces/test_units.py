@@ -53,7 +53,7 @@ def test_a_unit_on_the_earth_is_computed_in():
         MetricSpace.from_points(PLACES, "haversine", unit="people")
 
 
-@pytest.mark.parametrize("unit", ["a\nb", "x" * 25, "1 km", 3, None, "a\x1b[0m"])
+@pytest.mark.parametrize("unit", ["per person", "a\nb", "x" * 25, "1 km", 3, None, "a\x1b[0m"])
 def test_what_is_no_word_is_refused(unit):
     with pytest.raises(dx.SpecError, match=r"^unit: "):
         dx.line(3, unit=unit)

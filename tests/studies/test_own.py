@@ -45,6 +45,7 @@ def test_a_row_for_each_with_its_own_proof() -> None:
         (dx.classic.geometric(dx.line(5, step=0.5), epsilon=0.8), "has other secrets: number 1 is '0.5', not '1'"),
         (np.full((5, 3), 1 / 3), "has shape (5, 3), not (5, 5)"),
         (np.ones((5, 5)), "row 0 sums to 5, off by more than 1e-06; divide each row by its sum"),
+        (dx.classic.geometric(LINE, epsilon=0.8).matrix.T, "off by more than 1e-06; transpose it"),
         (np.full((5, 5), np.nan), "entry [0, 0] is nan; give probabilities"),
         (np.ones(5), "has shape (5,), not (5, 5)"),
         (FLAT + 0j, "entry [0, 0], of type complex, is no real number"),

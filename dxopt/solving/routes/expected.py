@@ -86,11 +86,12 @@ def fewer_instead(distances: NDArray[np.float64], reports: int, unit: str) -> st
     points = len(distances)
     if expected_seconds(points, reports) < _LONG:
         return ""
-    from dxopt.solving.solvers.columns.clusters import farthest_first
+    from dxopt.spaces.thinning import farthest_first
 
     few = bisect_right(range(1, points), _SHORT, key=lambda count: expected_seconds(count, min(reports, count)))
     _, _, radius = farthest_first(distances, few, few, 0.0)
     if not np.isfinite(radius):
         return ""
     away = with_unit(at_most(radius), unit)
-    return f"; {few:,} of the secrets take about a minute, and every other one is within {away} of one of them"
+    some = f"{few:,} of the secrets, as space.thinned({few}) chooses them in Python,"
+    return f"; {some} take about a minute, and every other one is within {away} of one of them"

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dxopt.solving.programs.program import ChannelProgram
+from dxopt.spaces.thinning import farthest_first
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,39 +32,6 @@ _FEWEST, _CLOSE, _WIDEST = 300, 0.25, 1.5
 point farther away than the third there are none."""
 _LEAST = 1e-9
 """No row's share of the costs counts as less than this times the mean."""
-
-
-def farthest_first(apart: Array, most: float, fewest: int, close: float) -> tuple[Indices, Indices, float]:
-    """Choose seeds, each next one the point farthest from those before; of two distances the greater counts.
-
-    Parameters
-    ----------
-    apart : (n, n) array
-        Distances or budgets.
-    most, fewest : float, int
-        There are no more seeds than `most`; and no more than `fewest` where no point is farther than `close` from its
-        seed.
-
-    Returns
-    -------
-    seeds : (k,) array
-    index : (n,) array
-        Which of the seeds is nearest to each point.
-    radius : float
-        How far a point is from that at most.
-    """
-    index = np.zeros(len(apart), dtype=np.int64)
-    nearest = np.maximum(apart[0], apart[:, 0])
-    nearest[0] = 0.0
-    seeds = [0]
-    while len(seeds) < most and (len(seeds) < fewest or nearest.max() > close):
-        seed = int(nearest.argmax())
-        away = np.maximum(apart[seed], apart[:, seed])
-        away[seed] = -1.0  # its own, also where others are at the same place
-        index[away < nearest] = len(seeds)
-        nearest = np.minimum(nearest, np.maximum(away, 0.0))
-        seeds.append(seed)
-    return np.array(seeds), index, float(nearest.max())
 
 
 @dataclass(frozen=True, eq=False)
