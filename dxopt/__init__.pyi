@@ -46,6 +46,7 @@ from dxopt.solving.plugins import plugins
 from dxopt.solving.solve import solve
 from dxopt.solving.warm_up import warm_up
 from dxopt.spaces import geo, queries
+from dxopt.spaces.elastic import density_levels, elastic
 from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.neighbours import neighbours
@@ -110,7 +111,9 @@ __all__ = [
     "classic",
     "compare",
     "compose",
+    "density_levels",
     "draw_map",
+    "elastic",
     "embedding",
     "evaluate",
     "explain",

@@ -249,8 +249,8 @@ def questions_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -
         asked = {key: value for key, value in without_defaults(member.sheet).items() if key not in _HOW}
         if data:
             asked["data"] = list(data)
-        if member.sheet.privacy is not None and member.sheet.privacy.between == "positions":
-            asked["privacy"] = "positions"  # the level between points of the space is then lower
+        if member.sheet.privacy is not None and (more := member.sheet.privacy.beside_epsilon):
+            asked["privacy"] = more
         if overrides.compare and not member.sheet.compare:
             asked["compare"] = "all"
         if file.sweep is not None:

@@ -16,6 +16,7 @@ from dxopt.numerics.coerce import as_number, as_numbers
 from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, error_text
 from dxopt.runtime.registry import Registry
+from dxopt.spaces.archive import are_same
 from dxopt.spaces.callables import called_number
 from dxopt.spaces.distances import Paths, in_blocks
 from dxopt.spaces.metrics import OnEarth
@@ -106,6 +107,8 @@ class Loss(Shown):
         Whose loss it is, where its name is that of a plug-in.
     symmetric : bool
         Whether l(x, w) = l(w, x) for reports that are the secrets; False where that is not known.
+    space : MetricSpace or None
+        Whose distances a named loss follows from.
 
     Examples
     --------
@@ -123,6 +126,7 @@ class Loss(Shown):
     unit: str = ""
     plugin: Plugin | None = None
     symmetric: bool = False
+    space: MetricSpace | None = None
 
     def _summary(self) -> str:
         return f"{self.name}: {self._size()}"
@@ -199,6 +203,31 @@ class Loss(Shown):
         [[1.0, 0.0]]
         """
         return _Watched(**{field.name: getattr(self, field.name) for field in fields(Loss)}, look=look)
+
+    def on(self, space: MetricSpace) -> Loss:
+        """Return the same losses for the secrets of a space, of as many points.
+
+        A named loss that follows from other distances becomes a matrix. Reports that are the secrets are those of the
+        space where their labels are the same, and others elsewhere.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> town = dx.line(3, step=2.0)
+        >>> hops = dx.MetricSpace.from_distances([[0, 1, 1], [1, 0, 1], [1, 1, 0]], labels=town.labels)
+        >>> loss = dx.Loss.of("distance", town).on(hops)
+        >>> print(loss.name, loss.by_distance, loss.matrix[0].tolist())
+        distance of another space False [0.0, 2.0, 4.0]
+        """
+        required_space(space)
+        loss, reports = self, self.reports
+        if self.space is not None and not are_same(self.space, space):
+            loss = Loss(self.matrix, reports, f"{self.name} of another space", unit=self.unit)
+        own = Reports.of(space)
+        if not reports.secrets or len(reports) != len(own) or reports.is_same(own):
+            return loss
+        alike = tuple(reports.labels) == tuple(own.labels)
+        return replace(loss, reports=own if alike else replace(reports, secrets=False))
 
     def up_to(self, most: float) -> Loss:
         """Return the same losses, infinite where they are larger than `most` by more than 1e-9 of it.
@@ -315,7 +344,7 @@ class Loss(Shown):
         source(np.zeros(1, dtype=np.int64))  # fails here rather than later where the reports do not suit the loss
         unit = {"distance": space.unit, "squared": squared_unit(space.unit)}.get(name, "")
         symmetric = name in ("distance", "squared", "binary") and space.symmetric
-        return cls(source, reports, name, len(space), unit, symmetric=symmetric)
+        return cls(source, reports, name, len(space), unit, symmetric=symmetric, space=space)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

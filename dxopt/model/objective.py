@@ -148,7 +148,7 @@ class AdversaryError(Objective):
 
     def on(self, space: MetricSpace) -> AdversaryError:
         """Return the same objective on a space, with the costs of guesses as a matrix of finite numbers."""
-        loss = Loss.of(self.adversary_loss, space)
+        loss = Loss.of(self.adversary_loss, space).on(space)
         if len(loss.matrix) != len(space):
             raise SpecError("adversary_loss", f"has {len(loss.matrix)} rows", f"there are {len(space)} points")
         if not np.isfinite(loss.matrix).all():

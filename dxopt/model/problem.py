@@ -118,7 +118,7 @@ class Problem:
     ) -> None:
         if reports is not None and isinstance(loss, Loss):
             _require_same_reports(reports, loss.reports)
-        losses = Loss.of(loss, space, reports)
+        losses = Loss.of(loss, space, reports).on(space)
         if max_loss is not None:
             losses = _up_to(losses, max_loss, space)
         several = prior if isinstance(prior, PriorSet) else None
@@ -323,10 +323,7 @@ def _up_to(loss: Loss, max_loss: float, space: MetricSpace) -> Loss:
 def _require_same_reports(given: Reports, of_loss: Reports) -> None:
     """Raise SpecError unless the given reports are those of a `Loss`, which would be taken instead."""
     required_reports(given)
-    alike = given.labels is of_loss.labels or tuple(given.labels) == tuple(of_loss.labels)
-    here: Any = given.points
-    there: Any = of_loss.points
-    if not (alike and np.array_equal(here, there)):
+    if not given.is_same(of_loss):
         fix = "leave them out, or make the loss for them by dx.Loss.of"
         raise SpecError("reports", "are others than those of the loss", fix)
 

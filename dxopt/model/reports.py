@@ -54,6 +54,20 @@ class Reports(Shown):
     def __len__(self) -> int:
         return len(self.labels)
 
+    def is_same(self, other: Reports) -> bool:
+        """Tell whether other reports have the same labels and coordinates.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Reports.of(dx.line(3)).is_same(dx.Reports.of(dx.line(3, step=2.0))))
+        False
+        """
+        here: Any = self.points
+        there: Any = other.points
+        alike = self.labels is other.labels or tuple(self.labels) == tuple(other.labels)
+        return alike and (here is there or np.array_equal(here, there))
+
     @classmethod
     def of(cls, space: MetricSpace) -> Reports:
         """Return the secrets as reports.

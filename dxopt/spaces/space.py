@@ -28,7 +28,6 @@ from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.metrics import NORMS, Hamming, Manhattan, Metric, NormalisedManhattan, OnEarth, metric_named
 from dxopt.spaces.naming import Naming, checked_labels
 from dxopt.spaces.positions import Positions, coordinates, located_under, names_of
-from dxopt.spaces.thinning import farthest_first
 from dxopt.spaces.units import in_unit, unit_of
 
 if TYPE_CHECKING:
@@ -329,6 +328,8 @@ class MetricSpace:
         ['(0, 0)', '(5, 1)', '(9, 9)'] [0, 0, 1, 1, 2]
         >>> prior = dx.Prior.from_weights(few, np.bincount(nearest, weights=[10, 20, 5, 5, 1]))
         """
+        from dxopt.spaces.thinning import farthest_first
+
         kept = checked_count("count", count, most=len(self))
         seeds, index, _ = farthest_first(self.distances, kept, kept, 0.0)
         order = np.argsort(seeds)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from numpy.typing import ArrayLike
+
 from dxopt.analysis.held_out import Observed
 from dxopt.errors import CertificateError, Option, SpecError, UnsupportedError
 from dxopt.model.loss import ROUNDING, Loss, Reports
@@ -16,13 +18,16 @@ from dxopt.results.measures import ERROR_BOUND, MEASURES, Beliefs
 from dxopt.results.reading import read_problem
 from dxopt.runtime.stopping import stopping_at_once
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES
+from dxopt.spaces.elastic import density_levels, elastic
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.naming import checked_labels
+from dxopt.spaces.space import MetricSpace
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.belief_pairs import build_pairs
 from dxopt.spec.family import ARRAYS, Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
+from dxopt.spec.levels import DensityLevels, PlaceLevels, Privacy
 from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.objectives import build_beliefs, build_held_out, placed_entries
 from dxopt.spec.priors import build_believed, build_priors, depends_on_level
@@ -167,6 +172,9 @@ def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
     """Return the tasks of a member, one per level; what does not depend on the level is built once for all."""
     source = member.source
     sheet = member.sheet
+    places = secrets.space
+    if isinstance(sheet.privacy, PlaceLevels | DensityLevels):
+        secrets = replace(secrets, space=_elastic_space(source, sheet.privacy, secrets))
     if not secrets.space.symmetric:
         _refuse_symmetric_only(source, sheet)
     epsilons = _levels(source, sheet, secrets)
@@ -174,12 +182,12 @@ def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
     others = {
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
     }
-    reports = build_reports(source, sheet.reports, secrets.space) if sheet.reports else None
-    loss = _build_loss(source, sheet.loss, secrets, reports, "loss")
-    objective = _build_objective(source, sheet.objective, secrets)
+    reports = build_reports(source, sheet.reports, places) if sheet.reports else None
+    loss = _build_loss(source, sheet.loss, places, reports, "loss")
+    objective = _build_objective(source, sheet.objective, places)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
     measures = tuple(entry for _, entry in placed_entries(sheet.evaluate) if isinstance(entry, str))
-    held_out = build_held_out(source, sheet.evaluate, secrets.space)
+    held_out = build_held_out(source, sheet.evaluate, places)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
@@ -223,12 +231,30 @@ def _tasks_of_member(member: Member, secrets: Secrets) -> list[Task]:
 
 def _levels(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
     """Return the levels that the file asks for; one for positions is lowered by what their cells require."""
-    if sheet.privacy is None:
+    if not isinstance(sheet.privacy, Privacy):
         return sheet.epsilons()
     if sheet.privacy.between == "positions" and across(secrets.space, sheet.privacy.radius) is None:
         fix = "take a bounding_box or h3 space, or leave it out for a level between its points"
         raise source.error(("privacy", "for"), "is positions, but the space has no cells that they lie in", fix)
     return [sheet.privacy.on(secrets.space)]
+
+
+def _elastic_space(source: Source, asked: PlaceLevels | DensityLevels, secrets: Secrets) -> MetricSpace:
+    """Build the space in which each place has a level of its own."""
+
+    def of_each(key: str, given: str | list[float]) -> ArrayLike:
+        if isinstance(given, list):
+            return given
+        blame = source.blame("privacy", key)
+        if secrets.table is None:
+            raise blame("names a column, but the space has no CSV file", "give a list of numbers")
+        return secrets.table.weights(given, blame, secrets.rows)
+
+    with source.within("privacy"):
+        if isinstance(asked, PlaceLevels):
+            return elastic(secrets.space, of_each("levels", asked.levels))
+        weights = of_each("weights", asked.weights)
+        return elastic(secrets.space, density_levels(secrets.space, weights, asked.people, asked.level))
 
 
 def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
@@ -240,35 +266,35 @@ def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
             raise source.error(("evaluate", *where), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
 
 
-def _build_objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:
+def _build_objective(source: Source, asked: o.Objective, places: MetricSpace) -> str | Objective:
     """Return the objective, by its name where it has no parameters."""
     if isinstance(asked, str):
         return asked
     if isinstance(asked, o.LeastLoss):
         return asked.kind
     where = ("objective", "adversary_loss")
-    loss = _build_loss(source, asked.adversary_loss, secrets, None, *where)
+    loss = _build_loss(source, asked.adversary_loss, places, None, *where)
     with source.within(*where):
-        return AdversaryError(asked.budget, loss).on(secrets.space)
+        return AdversaryError(asked.budget, loss).on(places)
 
 
-def _build_loss(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
+def _build_loss(source: Source, asked: o.Loss, places: MetricSpace, reports: Reports | None, *where: str) -> Loss:
     """Build the loss of the key at `where`; without `reports` a named loss is between points of the space."""
     with source.within(*where):
         match asked:
             case str() as name:
-                return Loss.of(name, secrets.space, reports)
+                return Loss.of(name, places, reports)
             case o.Beyond():
                 near = asked.distance * (1 + ROUNDING)
-                distances = Loss.of("distance", secrets.space, reports)
-                return Loss.of(distances.matrix > near, secrets.space, distances.reports)
+                distances = Loss.of("distance", places, reports)
+                return Loss.of(distances.matrix > near, places, distances.reports)
             case o.MatrixValues():
-                return Loss.of(asked.values, secrets.space, reports, unit=asked.unit)
+                return Loss.of(asked.values, places, reports, unit=asked.unit)
             case o.MatrixFile():
                 blame = source.blame(*where, "file")
                 matrix = Matrix.read(source.resolve(asked.file), blame, asked, most_rows=MAX_LOCATIONS)
-                loss = Loss.of(matrix.numbers, secrets.space, reports, unit=asked.unit)
-                matrix.require_names("row", secrets.space.labels, blame)
+                loss = Loss.of(matrix.numbers, places, reports, unit=asked.unit)
+                matrix.require_names("row", places.labels, blame)
                 if reports is None and not loss.reports.secrets and matrix.columns is not None:
                     return replace(loss, reports=Reports(checked_labels(matrix.columns, len(loss.reports))))
                 matrix.require_names("column", loss.reports.labels, blame)

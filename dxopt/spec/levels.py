@@ -50,9 +50,50 @@ class Privacy(f.Section):
         """Level per unit of distance, between points."""
         return self.level / self.radius
 
+    @property
+    def beside_epsilon(self) -> str:
+        """Tell for positions, whose level between points of the space is lower than `epsilon`."""
+        return self.between if self.between == "positions" else ""
+
     def on(self, space: MetricSpace) -> Level:
         """Return the level per unit of distance of a space; SpecError for positions where it has no cells."""
         return level(self.level, self.radius, space=space if self.between == "positions" else None)
+
+
+OfEach = Annotated[
+    Annotated[list[f.NonNegative], Field(min_length=1, max_length=f.MAX_LOCATIONS)] | f.Text, f.Shapes()
+]
+
+
+class _Elastic(f.Section):
+    """What has a level for each place, in a metric of its own, of which ε is 1."""
+
+    epsilon: ClassVar[float] = 1.0
+
+    @property
+    def beside_epsilon(self) -> dict[str, Any]:
+        """What the levels follow from."""
+        return self.model_dump()
+
+
+class PlaceLevels(_Elastic):
+    """A level for each place."""
+
+    levels: OfEach = Field(
+        description="ε of each place per unit of distance: a column of the file of the space, or numbers above 0."
+    )
+
+
+class DensityLevels(_Elastic):
+    """A level for each place, as full of people as it is."""
+
+    level: f.Positive = Field(
+        description="Largest privacy loss, such as ln(4), within the radius in which so many people are."
+    )
+    people: f.Positive = Field(description="How many people, of those that `weights` counts.")
+    weights: OfEach = Field(
+        description="How many there are at each place: a column of the file of the space, or numbers."
+    )
 
 
 class Range(f.Section):
@@ -192,6 +233,18 @@ def _epsilon_kind(value: Any) -> str:
     return "range resolution" if "resolution" in value and "step" not in value else "range step"
 
 
+def _privacy_kind(value: Any) -> str:
+    """Return the tag of the form in which privacy is written, from its keys."""
+    keys = value if isinstance(value, dict) else ()
+    return "of places" if "levels" in keys else "by density" if "people" in keys or "weights" in keys else "within"
+
+
+OfPrivacy = Annotated[
+    Annotated[Privacy, Tag("within")]
+    | Annotated[PlaceLevels, Tag("of places")]
+    | Annotated[DensityLevels, Tag("by density")],
+    Discriminator(_privacy_kind),
+]
 Epsilon = Annotated[
     Annotated[Bearable, Tag("number")]
     | Annotated[list[Bearable], Field(min_length=1, max_length=MAX_FAMILY), Tag("list")]

@@ -15,7 +15,7 @@ from dxopt.solving.routes.choice import COMPARABLE_NAMES, METHOD_NAMES, SPANNER_
 from dxopt.spec import fields as f
 from dxopt.spec.belief_pairs import Beliefs
 from dxopt.spec.fields import bad
-from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
+from dxopt.spec.levels import Epsilon, Frontier, OfPrivacy, Range, Smallest
 from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Learns, Loss, Objective, placed_entries
 from dxopt.spec.priors import Believed, Prior, PriorSection, depends_on_level
 from dxopt.spec.spaces import Reports, Space
@@ -45,7 +45,9 @@ class Sheet(f.Section):
 
     name: f.Title | None = Field(None, description="Name of the problem; the name of the file by default.")
     space: Space = Field(description="What is protected, and the distances.")
-    privacy: Privacy | None = Field(None, description="Privacy as a level within a radius; instead of `epsilon`.")
+    privacy: OfPrivacy | None = Field(
+        None, description="Privacy as a level within a radius, or of each place; instead of `epsilon`."
+    )
     epsilon: Epsilon | None = Field(
         None,
         description="Privacy per unit of distance; a list or {from, to, step} makes a family of problems, "

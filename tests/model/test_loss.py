@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.verify import verify
 
 
 @pytest.fixture
@@ -130,3 +131,37 @@ def test_a_function_with_the_name_of_a_loss_of_dxopt_is_another_loss(tmp_path: P
 def test_a_function_that_gives_no_number(grid: dx.MetricSpace, loss: Callable[..., float]) -> None:
     with pytest.raises(dx.SpecError, match=r"^loss: "):
         dx.Loss.of(loss, grid)
+
+
+@pytest.mark.parametrize("name", ["distance", "squared"])
+def test_a_named_loss_of_another_space_is_a_matrix(name: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    town = dx.MetricSpace.from_points(rng.uniform(0, 10, (6, 2)), unit="km")
+    hops = dx.MetricSpace.from_distances(np.ones((6, 6)) - np.eye(6), labels=town.labels)
+    problem = dx.Problem(hops, epsilon=1.0, prior="uniform", loss=dx.Loss.of(name, town))
+    assert not problem.loss.by_distance
+    report = dx.solve(problem)
+    assert report.value == pytest.approx(dx.solve(problem.but(loss=dx.Loss.of(name, town).matrix)).value, rel=1e-9)
+    report.save(tmp_path / "result")
+    assert verify(tmp_path / "result").exit_code == 0
+    assert dx.load(tmp_path / "result").value == report.value
+
+    # guesses of an adversary as well; the same distances again are no other space
+    error = dx.AdversaryError(5.0, dx.Loss.of(name, town))
+    assert dx.solve(problem.but(objective=error, epsilon=None)).value > 0
+    again = dx.MetricSpace.from_points(town.points, unit="km")
+    assert dx.Problem(again, epsilon=1.0, prior="uniform", loss=dx.Loss.of(name, town)).loss.by_distance
+
+
+def test_reports_are_the_secrets_by_label() -> None:
+    town = dx.line(3, step=2.0)
+    loss = dx.Loss.of([[0, 1, 1], [1, 0, 1], [1, 1, 0]], town)
+    plain = np.ones((3, 3)) - np.eye(3)
+    same, other = (
+        dx.Problem(dx.MetricSpace.from_distances(plain, labels=labels), epsilon=1.0, prior="uniform", loss=loss)
+        for labels in (town.labels, "ABC")
+    )
+    assert same.reports.secrets
+    assert same.reports.points is None
+    assert not other.reports.secrets
+    assert tuple(other.reports.labels) == tuple(town.labels)

@@ -143,6 +143,7 @@ GIVEN: dict[str, Any] = {
     "subject": NOISE, "test": TEST, "test_level": 0.5, "threshold": 1.0, "time_limit": 5.0, "times": 2,
     "tolerance": 1e-3, "total": 10, "total_variation": 0.1, "traces": [[0.0, 1.0]], "values": 2, "worse": NOISE,
     "transition": [[0.9, 0.1], [0.2, 0.8]], "universe": UNIVERSE, "weights": [1, 2, 3], "west": 4.0,
+    "columns": [0], "count": 2, "levels": [1, 1, 1], "people": 2, "rows": [0, 2], "targets": [[0.5]],
 }  # fmt: skip
 """Sound arguments by the names of parameters."""
 OWN: dict[str, dict[str, Any]] = {
@@ -236,7 +237,7 @@ OWN: dict[str, dict[str, Any]] = {
 RECEIVERS: dict[str, Any] = {
     "dx.AdversaryError": dx.AdversaryError(0.5), "dx.BeliefPairs": MARKOV, "dx.Composition": dx.compose(NOISE),
     "dx.IntegerTable": TABLE, "dx.Key": dx.Key.new(), "dx.Loss": dx.Loss.of("distance", LINE), "dx.Mechanism": NOISE,
-    "dx.Report": dx.solve(PROBLEM), "dx.traces.Ledger": dx.traces.Ledger(Fraction(2)),
+    "dx.MetricSpace": LINE, "dx.Report": dx.solve(PROBLEM), "dx.traces.Ledger": dx.traces.Ledger(Fraction(2)),
     "dx.Problem": PROBLEM, "dx.geo.Box": dx.geo.Box(45.0, 4.0, 45.1, 4.1),
     "dx.sanitisation.ProductSanitisation": SUMS,
     "dx.Universe": UNIVERSE, "dx.queries.Query": TOTAL, "dx.Prior": GIVEN["prior"],

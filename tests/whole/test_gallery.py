@@ -39,7 +39,7 @@ def test_every_picture_is_shown_described_small_and_drawn_by_the_page() -> None:
     pictures = {file.stem: file.read_bytes() for file in figures.PAGE.with_suffix("").glob("*.*")}
     snippets = figures.snippets()
     assert sorted(name for _, name in shown) == sorted(pictures) == sorted([*figures.PICTURES, *snippets])
-    assert len(shown) == text.count("\n## ") == 10
+    assert len(shown) == text.count("\n## ") == 11
     assert all(content.startswith(PNG) for content in pictures.values())
     assert sum(map(len, pictures.values())) < MOST_BYTES
     for block in snippets.values():
