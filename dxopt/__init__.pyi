@@ -2,6 +2,7 @@
 
 from dxopt.analysis import characterise, evaluate, inference, regularity, sanitisation
 from dxopt.analysis.composition.composing import Composed, Composition, compose
+from dxopt.analysis.composition.odometer import Odometer
 from dxopt.errors import (
     BudgetExceeded,
     CertificateError,
@@ -89,6 +90,7 @@ __all__ = [
     "Mechanism",
     "MetricSpace",
     "NoTightMechanism",
+    "Odometer",
     "Output",
     "PlausibilityWarning",
     "Prior",

@@ -80,11 +80,14 @@ _LONGEST = 2_000
 """Letters that a message has at most of what is wrong, and of the fix: names from outside may have a megabyte."""
 
 
-def printable(text: str) -> str:
-    """Return a text for a terminal, with control characters and halves of surrogate pairs written out."""
+def one_line(text: str) -> str:
+    """Return a text as one line for a terminal, with control characters and halves of surrogate pairs written out."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    text = " ".join(text.splitlines())
+    return "".join(
+        one if one.isprintable() or one.isspace() else one.encode("unicode_escape").decode() for one in text
+    )
 
 
 Fix = tuple[str | Option, ...]
@@ -142,7 +145,7 @@ class SpecError(DxoptError, ValueError):
         """Write the whole message on one line, with options in one of their spellings."""
         said = (self.wrong, self.fix_in(spelling))
         wrong, fix = map(shortened, said)
-        return printable(" ".join((f"{self.field}: {wrong}" + (f"; {fix}" if fix else "")).splitlines()))
+        return one_line(f"{self.field}: {wrong}" + (f"; {fix}" if fix else ""))
 
     def at(self, field: str, wrong: str | None = None) -> Self:
         """Return a copy about another field, as a caller names it, and with other words for what is wrong."""

@@ -285,6 +285,14 @@ class Comparison(Plotted, Result):
         """Report of the row "optimal", which `save` writes with the comparison; None without one."""
         return None if self.evidence is None else self.evidence.entries.get(OPTIMAL, Entry()).report
 
+    def best_other_than(self, mechanism: Mechanism, value: float) -> tuple[str | None, float | None]:
+        """Return the best of the private rows of other mechanisms, and how far it is above a value; None without any."""
+        entries = {} if self.evidence is None else self.evidence.entries
+        known = {name for name, entry in entries.items() if entry.mechanism is mechanism}
+        private = ((row.value, row.name) for row in self.rows if row.private and row.name not in known)
+        found = min(((value, name) for value, name in private if value is not None), default=None)
+        return (None, None) if found is None else (found[1], _relative_excess(found[0], value))
+
     def content(self) -> dict[str, Any]:
         """Return the figures by name, for JSON, without what proves them."""
         figures = asdict(replace(self, evidence=None))  # asdict would copy all mechanisms

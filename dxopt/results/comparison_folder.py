@@ -29,7 +29,7 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.privacy import require_channel
 from dxopt.results.claims import FORMAT
 from dxopt.results.compared import Refined, Regularity
-from dxopt.results.comparison import Answered, Comparison, Entry, Evidence
+from dxopt.results.comparison import OPTIMAL, Answered, Comparison, Entry, Evidence
 from dxopt.results.folder import COMPARISON, PARTS, Contents
 from dxopt.results.packing import pack_beliefs
 from dxopt.runtime.archive import Arrays, nested, part
@@ -187,6 +187,8 @@ def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered
     if not is_file(inside / CLAIMS):
         return None
     read = _File.model_validate(read_json(inside / CLAIMS))
+    if [row.name for row in read.rows[:1]] != [OPTIMAL]:
+        raise SpecError("comparison", f"has not the row {OPTIMAL!r} first", "compare again")
     arrays = read_arrays(inside / WITNESSES)
     named = zip(arrays.get("priors", ()), arrays.get("probabilities", ()), strict=True)
     others = {str(name): own.problem.but(prior=Prior(one, str(name))) for name, one in named}

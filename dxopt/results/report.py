@@ -182,9 +182,7 @@ class Report(Result):
             if found.losses is not None:
                 expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
         elif self.comparison is not None:
-            private = (row for row in self.comparison.rows[1:] if row.private)
-            others = [(row.excess, row.name) for row in private if row.excess is not None]
-            next_excess, next_best = min(others, default=(None, None))
+            next_best, next_excess = self.comparison.best_other_than(mechanism, proof.value)
         # the worst loss is about no prior, and neither are its radii
         prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
         return Explanation(

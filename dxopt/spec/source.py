@@ -18,7 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scanner import ScannerError
 
-from dxopt.errors import Option, SpecError, Spelling, printable
+from dxopt.errors import Option, SpecError, Spelling, one_line
 from dxopt.runtime.reading import content
 
 FieldPath = tuple[str | int, ...]
@@ -48,8 +48,7 @@ class SpecFileError(SpecError):
 
     def line_in(self, spelling: Spelling) -> str:
         """Write the whole message on one line, after its position."""
-        file = " ".join(self.file.splitlines())
-        return f"{printable(file)}:{self.line}:{self.column}: {super().line_in(spelling)}"
+        return f"{one_line(self.file)}:{self.line}:{self.column}: {super().line_in(spelling)}"
 
 
 class Position(NamedTuple):

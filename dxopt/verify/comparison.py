@@ -286,6 +286,8 @@ def _nonnegative(arrays: Arrays, key: str, *shape: int | None) -> Array:
 
 CLAIMS = "comparison.json"
 OWN = "own"
+OPTIMAL = "optimal"
+"""The name of the first row."""
 _MISSING = {"name": TEXT, "part": TEXT_OR_NULL, "prior": TEXT, "note": TEXT}
 _ROW = {**_MISSING, "value": NUMBER_OR_NULL, "under": (dict,)}
 _REFINEMENT = {"better": TEXT, "worse": TEXT, "holds": (bool, NoneType), "shortfall": NUMBER_OR_NULL}
@@ -355,6 +357,8 @@ class _Compared:
         """Check the digests, and that the parts are those of the rows, once each."""
         check_digests(self.folder)
         rows = self.content["rows"]
+        if not rows or rows[0]["name"] != OPTIMAL:
+            raise Broken(f"{CLAIMS}: the first row is not {OPTIMAL!r}, to which the others are compared")
         if len({row["name"] for row in rows}) < len(rows):
             raise Broken(f"{CLAIMS}: two rows have the same name")
         pairs = [(entry["better"], entry["worse"]) for entry in self.content["refinements"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from dxopt.errors import one_line
 from dxopt.numerics.number_syntax import at_most, factor, floor_of, level_text, texts_apart, three_digits
 from dxopt.spaces.units import per, with_unit
 
@@ -119,5 +120,7 @@ def level_found(
 
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """Return a table as lines of plain text with aligned columns, whose cells are never cut."""
+    # a name from a file could begin a line of its own
+    table = [[one_line(cell) for cell in row] for row in table]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dxopt.analysis.radii import several as radii_of_several
+from dxopt.errors import one_line
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.numerics.number_syntax import at_most, factor, level_text, three_digits
@@ -102,7 +103,8 @@ class Explanation(Shown, Promise):
     priors : str
         The set of priors; "" where there is none.
     next_best, next_excess : str and float, or None
-        Of the private mechanisms that it was compared with the best one, and how much more that costs, relative.
+        Of the private mechanisms that it was compared with the best one, and how much more that costs, relative;
+        below 0 where it costs less.
     size : str
         Numbers of secrets and outputs of a problem that is not solved yet, and what a large solve comes to.
     choices : tuple of Explanation
@@ -227,8 +229,8 @@ class Explanation(Shown, Promise):
         return _for_json({**numbers, "sentences": self.sentences})
 
     def __str__(self) -> str:
-        told = [f"{topic}: {text}" for topic, text in self.sentences]
-        return "\n".join([self.problem, *told, *(aligned(table_of(self)) if self.choices else [])])
+        told = [one_line(f"{topic}: {text}") for topic, text in self.sentences]
+        return "\n".join([one_line(self.problem), *told, *(aligned(table_of(self)) if self.choices else [])])
 
     def _summary(self) -> str:
         return f"{self.problem}: {self.sentences[0][1]}"
@@ -277,9 +279,11 @@ def _sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     if found.priors:
         yield "priors", f"The loss is for one prior of the set {found.priors}: the one under which it is largest."
     if found.next_best is not None and found.next_excess is not None:
-        close = found.next_excess < _CLOSE
-        more = "as good" if close else f"{three_digits(100 * found.next_excess)} % more"
-        yield "compared", f"Of the others, {found.next_best} comes closest: {more}."
+        excess = found.next_excess
+        more = "less" if excess < 0 else "more"
+        apart = "as good" if abs(excess) < _CLOSE else f"{three_digits(100 * abs(excess))} % {more}"
+        closest = "is best" if excess <= -_CLOSE else "comes closest"
+        yield "compared", f"Of the others, {found.next_best} {closest}: {apart}."
     if found.worst_radius is not None:
         yield "radius", radius_sentence(found, found.worst_radius)
     if found.worst_loss is not None:

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from dxopt.errors import printable
+from dxopt.errors import one_line
 from dxopt.spec import MAX_REGULAR, SpecFileError, json_schema, load
 from dxopt.spec.spaces import Lattice, Line
 from tests.material.broken_specs import BROKEN, GOOD, Broken, edited, with_space
@@ -24,7 +24,7 @@ from tests.material.spec_files import LOSSES, PRIORS, SPACES, refusal, small, ta
 def check_line(error: SpecFileError, path: Path, broken: Broken) -> None:
     text = str(error)
     pattern = (
-        rf"{re.escape(printable(str(path)))}:{broken.line}:{broken.column}: {re.escape(broken.field)}: [^;]+; .+"
+        rf"{re.escape(one_line(str(path)))}:{broken.line}:{broken.column}: {re.escape(broken.field)}: [^;]+; .+"
     )
     assert re.fullmatch(pattern, text), text
     assert len(text.splitlines()) == 1

@@ -146,6 +146,41 @@ def test_arrays_that_no_row_has_are_refused(results: dict[str, Path], key: str, 
         dx.load(folder)
 
 
+def test_the_optimum_is_the_first_row(results: dict[str, Path], tmp_path: Path) -> None:
+    def turn(content: dict[str, Any]) -> None:
+        content["rows"] = content["rows"][::-1]
+
+    assert _changed(results["noise"], tmp_path, turn).of("comparison").status is Outcome.FAILS
+    with pytest.raises(dx.SpecError) as caught:
+        dx.load(tmp_path / "out")
+    assert caught.value.field == "comparison"
+
+
+def test_a_report_that_is_not_the_best_is_explained_beside_the_best() -> None:
+    space = dx.grid((2, 3))
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform"), method="exponential")
+    compared = replace(report, comparison=dx.compare(report.problem, ["exponential", "randomised_response"]))
+    found = compared.explanation
+    assert found.next_best == "optimal"
+    best = dx.solve(report.problem).value
+    assert found.next_excess == pytest.approx(best / report.value - 1, rel=1e-4)
+    assert found.next_excess is not None and found.next_excess < -0.1
+
+
+@pytest.mark.parametrize("name", ["a\nprivacy: perfect", "a\r\u2028privacy holds", "a\x1b[2J\x85b"])
+def test_a_name_is_no_line_of_its_own(name: str) -> None:
+    problem = dx.Problem(dx.grid((2, 2)), epsilon=1.0, prior="uniform", name=name)
+    plain = problem.but(name="a")
+    for asked, wanted in zip(*(_told(one) for one in (problem, plain)), strict=True):
+        assert len(asked.splitlines()) == len(wanted.splitlines())
+        assert "\x1b" not in asked
+
+
+def _told(problem: dx.Problem) -> list[str]:
+    report, comparison = dx.solve(problem), dx.compare(problem, ["exponential"])
+    return [str(report), report.details(), str(dx.explain(report)), str(comparison), str(dx.explain(problem))]
+
+
 def test_what_refines_what_is_said_once(results: dict[str, Path], tmp_path: Path) -> None:
     def twice(content: dict[str, Any]) -> None:
         content["refinements"].append(content["refinements"][0])

@@ -18,6 +18,7 @@ from dxopt.runtime.display import Lines, Shown
 
 if TYPE_CHECKING:
     from dxopt.analysis.composition.composing import Composition
+    from dxopt.analysis.composition.odometer import Odometer
     from dxopt.release.tables.table import IntegerTable
 
 
@@ -168,6 +169,41 @@ class OpenLedger(Shown):
         1.966
         """
         return compose_payments(self.history(person), tables, pairs)
+
+    def odometer(self, person: str, delta: float, *, distance: float = 1.0) -> Odometer:
+        """Bound what a person has given away so far, as (ε, δ), where levels were chosen on the way.
+
+        It holds for histories whose places are at most `distance` apart at each release, for a person who moves as well,
+        at any time and by whatever rule the ledger is used. With a key draws are those of distinct secrets, as for
+        the sum of levels.
+
+        Parameters
+        ----------
+        person : str
+        delta : float
+            Probability with which the bound may fail at any time, above 0.
+        distance : float
+            In the unit of the space.
+
+        Raises
+        ------
+        SpecError
+            If δ or the distance is none.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=20) as budgets:
+        ...     paid = [budgets.pay("ann", 0.05, unit="per km", release="May") for trip in range(200)]
+        ...     print(round(budgets.odometer("ann", 1e-6).epsilon, 2), float(budgets.account("ann").spent))
+        4.43 10.0
+        """
+        from dxopt.analysis.composition.odometer import Odometer
+
+        found = Odometer(delta, distance)
+        for payment in self.history(person):
+            found.spend(float(payment.level), float(payment.level_delta), payment.rows)
+        return found
 
     def totals(self) -> Totals:
         """Return the ledger in a few numbers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -33,6 +34,8 @@ _NAMES: dict[str, Callable[[date], str]] = {
 Period = Literal["day", "week", "month", "year"]
 PERIODS = tuple(_NAMES)
 """Kinds of periods; weeks are those of ISO 8601, from Monday to Sunday."""
+_DAY = re.compile(r"\d{4}-?\d{2}-?\d{2}")
+_FIX = "give dates, or text as 2026-01-31, 2026-01-31 12:00 or 2026-01-31T12:00:00+01:00"
 
 
 @dataclass(frozen=True)
@@ -109,17 +112,21 @@ def _local_day(time: Any, zone: ZoneInfo) -> date:
     if isinstance(found, str):
         found = _from_text(found)
     if isinstance(found, datetime):
-        return (found if found.tzinfo is None else found.astimezone(zone)).date()
+        try:
+            return (found if found.tzinfo is None else found.astimezone(zone)).date()
+        except OverflowError:
+            raise SpecError("time", "is before the year 1 or after 9999 in the zone of the ledger", _FIX) from None
     if isinstance(found, date):
         return found
-    wrong = f"is {str(time)[:40]!r}, of type {type(time).__name__}"
-    raise SpecError("time", wrong, "give dates, or text as 2026-01-31 12:00 or 2026-01-31T12:00:00+01:00")
+    # the column may be another than was meant, with persons or places
+    raise SpecError("time", f"is no time, but of type {type(time).__name__}", _FIX)
 
 
 def _from_text(text: str) -> datetime:
     """Return the time that a text of ISO 8601 names; SpecError if it is none."""
     try:
-        return datetime.fromisoformat(text.strip())
+        if _DAY.match(text.strip()):
+            return datetime.fromisoformat(text.strip())
     except ValueError:
-        fix = "write 2026-01-31, 2026-01-31 12:00 or 2026-01-31T12:00:00+01:00"
-        raise SpecError("time", f"is {text[:40]!r}", fix) from None
+        pass
+    raise SpecError("time", "is no time", _FIX)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dxopt.errors import one_line
 from dxopt.numerics.number_syntax import level_text
 from dxopt.results.figures import plots
 from dxopt.runtime.display import Lines, as_html_table, as_html_text
@@ -79,7 +80,7 @@ class Plotted(ABC):
         """Yield its lines and tables, with values in the format `digits`, such as ".3g"."""
 
     def __str__(self) -> str:
-        lines = ([part] if isinstance(part, str) else aligned(part) for part in self._parts(".7f"))
+        lines = ([one_line(part)] if isinstance(part, str) else aligned(part) for part in self._parts(".7f"))
         return "\n".join(line for several in lines for line in several)
 
     def __rich__(self) -> Group:

@@ -56,7 +56,9 @@ def require_reachable(file: Path, opened: Any) -> None:
     reader = pq.ParquetFile(file, read_dictionary=[leaf.path for leaf in leaves], buffer_size=_MOST_HEADER)
     again, empty = pa.BufferOutputStream(), pa.BufferOutputStream()
     metadata.write_metadata_file(again)
-    schema = pa.ipc.read_schema(pa.py_buffer(b64decode(metadata.metadata[b"ARROW:schema"])))
+    if (stored := (metadata.metadata or {}).get(b"ARROW:schema")) is None:
+        raise Broken("the footer has no schema of Arrow: the file was written by something else")
+    schema = pa.ipc.read_schema(pa.py_buffer(b64decode(stored)))
     pq.ParquetWriter(empty, schema, **WRITTEN).close()
     footer, plain = (stream.getvalue().to_pybytes()[_MAGIC:] for stream in (again, empty))
     said, asked = _Thrift(footer).struct()[0], _Thrift(plain).struct()[0]

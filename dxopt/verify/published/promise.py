@@ -159,6 +159,7 @@ class Radii:
     def check(self, rows: Iterable[tuple[int, Mapping[str, str]]]) -> str:
         """Check that radii hold what they are said to hold, in the sidecar and in the rows, each with its report."""
         said, wanted = self.said.radius, self._expected_radius()
+        whole = self.promise.secret.kind == "earth" and bool(np.isfinite(self.apart).all())
         if said is None:
             raise Broken(f"the sidecar says nothing of the radii in {', '.join(wanted.columns)}")
         for name in ("share", "columns", "unit"):
@@ -166,12 +167,14 @@ class Radii:
                 raise Broken(f"the sidecar says radius.{name} {getattr(said, name)!r}, not {getattr(wanted, name)!r}")
         self._check_worst(math.inf if said.worst is None else said.worst)
         for report, row in rows:
+            if whole and (other := next((name for name in wanted.columns if not row[name].isdigit()), None)):
+                raise Broken(f"{other} is {row[other]!r}, and radii on the Earth are whole metres")
             for name in WORST:
                 if name in row:
                     self._check_worst(_number(row[name]))
             for name in BY_REPORT:
-                if name in row and self.prior is not None:
-                    self._check_given(report, _number(row[name]), self.prior)
+                if name in row:
+                    self._check_given(report, _number(row[name]))
         held = f"each holds at least {100 * SHARE:.0f} %, by the table"
         if self.prior is not None or not set(BY_REPORT) & set(said.columns):
             return held
@@ -186,22 +189,28 @@ class Radii:
 
     def _check_worst(self, radius: float) -> None:
         """Check that every secret has its report within the radius with probability `SHARE`."""
+        if math.isinf(radius) and np.isfinite(self.apart[self.chances > 0]).all():
+            raise Broken("there is no radius for every secret, although all reports are at finite distances")
         held = np.where(self.apart <= self._distance(radius), self.chances, 0.0).sum(axis=1)
         x = int(held.argmin())
         if not held[x] >= SHARE - _ROUNDING:
             raise Broken(f"the radius {radius!r} for every secret holds the report of some with {held[x]:.4%} only")
 
-    def _check_given(self, report: int, radius: float, prior: NDArray[np.float64]) -> None:
+    def _check_given(self, report: int, radius: float) -> None:
         """Check that a radius about a report holds the secret with probability `SHARE`, given the report.
 
         A report of probability 0 under the prior must have every secret within the radius that can lead to it.
         """
         chances = self.chances[:, report]
-        joint = prior * chances
+        name = self.promise.table.head["reports"][report]
+        if math.isinf(radius) and np.isfinite(self.apart[chances > 0, report]).all():
+            raise Broken(f"report {name} has no radius, although all secrets behind it are at finite distances")
+        if self.prior is None:
+            return
+        joint = self.prior * chances
         weights, needed = (joint, SHARE) if joint.any() else (np.sign(chances), 1.0)
         held = float(weights[self.apart[:, report] <= self._distance(radius)].sum() / weights.sum())
         if not held >= needed - _ROUNDING:
-            name = self.promise.table.head["reports"][report]
             raise Broken(f"the radius {radius!r} about report {name} holds the secret with {held:.4%} only")
 
     def _distance(self, radius: float) -> float:
@@ -224,5 +233,5 @@ def _digest(prior: Array) -> str:
 
 def _number(text: str) -> float:
     if (number := number_of(text)) is None:
-        raise Broken(f"a radius is {text}")
+        raise Broken(f"a radius is {text!r}")
     return number

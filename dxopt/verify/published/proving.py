@@ -214,6 +214,10 @@ class _Published:
                 name = next(name for name in made if other[name] != row[name])
                 rows = f"{noun}s {earlier:,} and {number:,}"
                 raise Broken(f"{rows} have the same report, but another {name}, which must follow from the report")
+        if words := alike.get(GENERALIZATIONS):
+            told = next(iter(words))
+            if not isinstance(told, str) or not told.strip():
+                raise Broken(f"{GENERALIZATIONS} is {told!r}, and no sentence")
         if differs := [name for name, found in (alike | whole).items() if len(found) > 1]:
             raise Broken(f"{differs[0]} differs between rows, and is to be the same, or as whole, in all")
         return f"{total:,} rows, each with one of the {len(outputs.possible):,} reports that the mechanism can give"

@@ -9,7 +9,8 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import islice
+from graphlib import CycleError, TopologicalSorter
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,9 @@ def number_of(text: str) -> float | None:
 
 
 _ID = "id"
+_POINTS = "binary"
+_TYPES = ("int64", "double", "string", _POINTS)
+"""Types of Arrow in which reports and what is beside them are written."""
 _DELIMITERS = ",;\t|"
 _MOST_ROWS = 1 << 16
 _BUFFER = 1 << 16
@@ -195,19 +199,27 @@ _BEGIN, _END = '{"type": "FeatureCollection", "features": [\n', "]}\n"
 
 
 def _read_geojson(file: Path, made: Sequence[str]) -> Rows:
-    names: dict[str, None] = {}
-    orders = set()
+    before: dict[str, set[str]] = {}
+    first: list[str] | None = None
     for feature in _features(file):
-        names.update(dict.fromkeys(feature))
-        require_few(names)
-        orders.add(tuple(name for name in feature if name in made))
-        if len(orders) > 1:
+        for name, later in pairwise([*feature, None]):
+            before.setdefault(name, set())
+            if later is not None:
+                before.setdefault(later, set()).add(name)
+        require_few(before)
+        own = [name for name in feature if name in made]
+        first = own if first is None else first
+        if own != first:
             raise Broken("what was made is not in all features, or in another order")
+    try:
+        names = (*TopologicalSorter(before).static_order(),)
+    except CycleError:
+        raise Broken("the properties of some features are in another order") from None
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         return ((number, tuple(map(feature.get, columns))) for number, feature in enumerate(_features(file), 1))
 
-    return Rows(tuple(names), entries, "feature")
+    return Rows(names, entries, "feature")
 
 
 def _features(file: Path) -> Iterator[dict[str, Any]]:
@@ -286,7 +298,7 @@ def _read_parquet(file: Path, made: Sequence[str]) -> Rows:
     require_few(names)
     if len(set(names)) < len(names):
         raise Broken("the file has two columns of one name")
-    _require_bare(opened)
+    _require_bare(opened, made)
     require_reachable(file, opened)
 
     def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -344,14 +356,19 @@ def _rows_at_once(opened: Any, columns: Sequence[str], stored: int) -> tuple[int
     return max(1, count), sorted(texts)
 
 
-def _require_bare(opened: Any) -> None:
-    """Broken where a file of Parquet has metadata besides those that describe its column of points."""
-    stored = opened.schema_arrow.metadata or {}
+def _require_bare(opened: Any, made: Sequence[str]) -> None:
+    """Broken where made columns have other types than are written, or there is more than what describes their points."""
+    schema = opened.schema_arrow
+    types = {name: str(schema.field(name).type) for name in made if name in schema.names}
+    if other := next((name for name in types if types[name] not in _TYPES), None):
+        raise Broken(f"column {other!r} is of type {types[other]}, in which none is made")
+    stored = schema.metadata or {}
     others = [name.decode(errors="replace") for name in stored if name != b"geo"]
     if others:
         raise Broken(f"the file has metadata besides its columns: {', '.join(others)}")
-    may = (one for column in opened.schema_arrow.names for one in all_described(column))
-    if b"geo" in stored and stored[b"geo"] not in may:
+    points = [name for name in types if types[name] == _POINTS]
+    may = [one for column in points for one in all_described(column)] or [None]
+    if stored.get(b"geo") not in may:
         raise Broken("the metadata of geometry say something else than its column and its coordinate system")
 
 

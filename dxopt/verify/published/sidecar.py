@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
+from zoneinfo import available_timezones
 
 from dxopt.errors import UnsupportedError
 from dxopt.verify.files import read_json
@@ -285,7 +286,7 @@ def read_sidecar(beside: Path) -> Sidecar:
     except ImportError:
         raise UnsupportedError("pydantic", "is not installed", "install dxopt[solve]") from None
     said = read_json(beside.parent, beside.name)
-    if said.get("format") != FORMAT:
+    if repr(said.get("format")) != str(FORMAT):
         raise Broken(f"{beside.name}: the format is {said.get('format')!r}, not {FORMAT}")
     try:
         # as JSON, where a list may stand for a tuple although types are strict
@@ -297,6 +298,12 @@ def read_sidecar(beside: Path) -> Sidecar:
     if field := _impossible(found):
         raise Broken(f"{beside.name}: {field}: cannot be so beside the other fields")
     return found
+
+
+def _is_zone(name: str) -> bool:
+    """Return whether there is a time zone of this name; True where no zones are installed."""
+    known = available_timezones()
+    return name in known or not known
 
 
 def _impossible(said: Sidecar) -> str:
@@ -320,7 +327,7 @@ def _impossible(said: Sidecar) -> str:
             "budgets.over_budget": not (draws.keyed and paid.over_budget == "drop"),
             "budgets.default": paid.default is None or paid.default >= 0,
             "budgets.in_period": paid.in_period is None
-            or (paid.in_period.time in data and paid.in_period.zone.strip() and paid.in_period.budget >= 0),
+            or (paid.in_period.time in data and _is_zone(paid.in_period.zone) and paid.in_period.budget >= 0),
             "budgets.persons_left_out": (paid.rows_left_out > 0) <= paid.persons_left_out <= paid.rows_left_out
             and (paid.account is None or paid.persons_left_out <= 1),
             "budgets.run": (paid.run is None) == (said.output is None)

@@ -58,6 +58,13 @@ def test_all_rows_pay_from_the_account_and_in_their_periods(
     told = published(sidecar_of(output))
     assert dict(told.sentences)["account"] in told.data_page.repeated
     ledger.check()
+    honest = json.loads(sidecar_of(output).read_text(encoding="utf-8"))
+    for field, value in (("zone", "zz"), ("zone", ""), ("zone", "Mars/Olympus"), ("time", "nosuch"), ("budget", -1.0)):
+        forged = json.loads(json.dumps(honest))
+        forged["budgets"]["in_period"][field] = value
+        sidecar_of(output).write_text(json.dumps(forged), encoding="utf-8")
+        with pytest.raises(Broken):
+            read_sidecar(sidecar_of(output))
 
 
 def test_rows_beyond_the_account_are_refused_or_left_out(ledger: dx.Budgets, tmp_path: Path) -> None:
