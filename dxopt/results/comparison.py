@@ -286,7 +286,7 @@ class Comparison(Plotted, Result):
         return None if self.evidence is None else self.evidence.entries.get(OPTIMAL, Entry()).report
 
     def best_other_than(self, mechanism: Mechanism, value: float) -> tuple[str | None, float | None]:
-        """Return the best of the private rows of other mechanisms, and how far it is above a value; None without any."""
+        """Return the best private row of other mechanisms, and how far it is above a value; None without any."""
         entries = {} if self.evidence is None else self.evidence.entries
         known = {name for name, entry in entries.items() if entry.mechanism is mechanism}
         private = ((row.value, row.name) for row in self.rows if row.private and row.name not in known)

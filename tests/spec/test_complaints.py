@@ -23,9 +23,7 @@ from tests.material.spec_files import LOSSES, PRIORS, SPACES, refusal, small, ta
 
 def check_line(error: SpecFileError, path: Path, broken: Broken) -> None:
     text = str(error)
-    pattern = (
-        rf"{re.escape(one_line(str(path)))}:{broken.line}:{broken.column}: {re.escape(broken.field)}: [^;]+; .+"
-    )
+    pattern = rf"{re.escape(one_line(str(path)))}:{broken.line}:{broken.column}: {re.escape(broken.field)}: [^;]+; .+"
     assert re.fullmatch(pattern, text), text
     assert len(text.splitlines()) == 1
 

@@ -527,7 +527,12 @@ def test_the_sidecar_of_a_frame_names_no_file(copy: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("{", "is damaged"), ("[]", "holds no object"), ('{"format": 1}', "the format is 1, not 2"), ('{"format": 2.0}', "the format is 2.0, not 2")],
+    [
+        ("{", "is damaged"),
+        ("[]", "holds no object"),
+        ('{"format": 1}', "the format is 1, not 2"),
+        ('{"format": 2.0}', "the format is 2.0, not 2"),
+    ],
 )
 def test_a_broken_sidecar_is_refused(copy: Path, content: str, words: str) -> None:
     (copy / "public.csv.dxopt.json").write_text(content, encoding="utf-8")

@@ -13,7 +13,7 @@ from dxopt.numerics.number_syntax import Written, level_text
 from dxopt.runtime.display import Lines, Shown
 
 _TILTS = 2.0 ** np.arange(-12.0, 8.5, 0.5)
-"""The λ of the moments that are bounded; a total between two of them loses 2 % of the part that grows with its root."""
+"""The λ of the moments that are bounded; a total between two of them loses 2 % of what grows with its root."""
 _UP = 1 + 2.0**-40
 """More than all roundings of a sum of 10,000 terms; each sum is raised by it."""
 
@@ -21,14 +21,14 @@ _UP = 1 + 2.0**-40
 class Odometer(Shown):
     """The privacy loss of releases so far, at any time, where levels may depend on all earlier reports.
 
-    For two histories of a secret that are at most `distance` d apart at each release, the loss L_n after n releases, the
-    logarithm of the ratio of the probabilities of all reports, is bounded at all times together: with probability
+    For two histories of a secret that are at most `distance` d apart at each release, the loss L_n after n releases,
+    the logarithm of the ratio of the probabilities of all reports, is bounded at all times together: with probability
     1 - δ no L_n is above `epsilon` of that time. So releases that end at any time, by any rule, are
     (epsilon, δ)-private. `dx.compose` is closer where all levels are known beforehand.
 
-    Of a release of ε, E[e^{λL}] is at most p e^{λεd} + (1 - p) e^{-λεd} with p = 1 / (1 + e^{-εd}), whatever came before,
-    so that e^{λL_n} over the product of these is a supermartingale, and so is its mean over some λ. Ville's inequality
-    bounds it at all times (Whitehouse, Ramdas, Rogers and Wu 2023). A δ_i of a release adds to δ.
+    Of a release of ε, E[e^{λL}] is at most p e^{λεd} + (1 - p) e^{-λεd} with p = 1 / (1 + e^{-εd}), whatever came
+    before, so that e^{λL_n} over the product of these is a supermartingale, and so is its mean over some λ. Ville's
+    inequality bounds it at all times (Whitehouse, Ramdas, Rogers and Wu 2023). A δ_i of a release adds to δ.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Odometer(Shown):
 
     @property
     def epsilon(self) -> float:
-        """Bound on the loss for two histories at most `distance` apart at each release, rounded up; `pure` at most."""
+        """Bound on the loss for two histories at most `distance` apart at each release; `pure` at most."""
         needed = math.log(len(_TILTS) / self._failure) * _UP
         return float(min(self.pure, ((needed + self._moments * _UP) / _TILTS).min() * _UP))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import re
@@ -377,7 +378,13 @@ class Beside:
 
 
 def _text(value: Any) -> str:
-    """Return the text of a value, as Python writes it where it is neither text nor a number; empty for none."""
+    """Return the text of a value, as Python writes it where it is neither text nor a number; empty for none.
+
+    A duration is its seconds.
+    """
+    value = value.item() if isinstance(value, np.timedelta64) else value
+    if isinstance(value, dt.timedelta):
+        return repr(value.total_seconds())
     try:
         return identity(value := value.tolist() if isinstance(value, np.ndarray) else value)
     except SpecError:

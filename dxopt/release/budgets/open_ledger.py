@@ -173,9 +173,9 @@ class OpenLedger(Shown):
     def odometer(self, person: str, delta: float, *, distance: float = 1.0) -> Odometer:
         """Bound what a person has given away so far, as (ε, δ), where levels were chosen on the way.
 
-        It holds for histories whose places are at most `distance` apart at each release, for a person who moves as well,
-        at any time and by whatever rule the ledger is used. With a key draws are those of distinct secrets, as for
-        the sum of levels.
+        It holds for histories whose places are at most `distance` apart at each release, for a person who moves as
+        well, at any time and by whatever rule the ledger is used. With a key draws are those of distinct secrets, as
+        for the sum of levels.
 
         Parameters
         ----------

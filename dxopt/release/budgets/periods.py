@@ -114,7 +114,7 @@ def _local_day(time: Any, zone: ZoneInfo) -> date:
     if isinstance(found, datetime):
         try:
             return (found if found.tzinfo is None else found.astimezone(zone)).date()
-        except OverflowError:
+        except (OverflowError, NotImplementedError):  # the second of pandas
             raise SpecError("time", "is before the year 1 or after 9999 in the zone of the ledger", _FIX) from None
     if isinstance(found, date):
         return found

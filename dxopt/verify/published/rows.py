@@ -8,8 +8,8 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import find_spec
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -357,7 +357,7 @@ def _rows_at_once(opened: Any, columns: Sequence[str], stored: int) -> tuple[int
 
 
 def _require_bare(opened: Any, made: Sequence[str]) -> None:
-    """Broken where made columns have other types than are written, or there is more than what describes their points."""
+    """Broken where made columns have other types than are written, or more is said than what their points are."""
     schema = opened.schema_arrow
     types = {name: str(schema.field(name).type) for name in made if name in schema.names}
     if other := next((name for name in types if types[name] not in _TYPES), None):

@@ -59,7 +59,13 @@ def test_all_rows_pay_from_the_account_and_in_their_periods(
     assert dict(told.sentences)["account"] in told.data_page.repeated
     ledger.check()
     honest = json.loads(sidecar_of(output).read_text(encoding="utf-8"))
-    for field, value in (("zone", "zz"), ("zone", ""), ("zone", "Mars/Olympus"), ("time", "nosuch"), ("budget", -1.0)):
+    for field, value in (
+        ("zone", "zz"),
+        ("zone", ""),
+        ("zone", "Mars/Olympus"),
+        ("time", "nosuch"),
+        ("budget", -1.0),
+    ):
         forged = json.loads(json.dumps(honest))
         forged["budgets"]["in_period"][field] = value
         sidecar_of(output).write_text(json.dumps(forged), encoding="utf-8")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,11 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 from dxopt.release.applying.place_like import Beside, is_cell, is_code, looks_like_place
 from tests.material.beside import look
 from tests.material.carriers import TEXT, pa, pd, pl
-from tests.material.people import counts
+from tests.material.people import counts, people, town
 
 PLACES: dict[str, Any] = {
     "WKT": "POINT (2.35 48.85)",
@@ -355,3 +357,20 @@ def test_structs_of_places_in_every_format(tmp_path: Path, struct: Any, kind: st
         dx.apply(counts(), data, *output, column="beds")
     assert refused.value.options == {"drop", "keep"}
     dx.apply(counts(), data, *output, column="beds", columns=dx.Columns(keep=["at"]))
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns", "object", "arrow"])
+def test_durations_are_their_seconds(unit: str) -> None:
+    rows = people(60)
+    micros = (np.array(rows["lat"]) * 1e6).round().astype("int64")
+    durations: dict[str, Callable[[], Any]] = {
+        "object": lambda: pd.Series([timedelta(microseconds=int(one)) for one in micros], dtype=object),
+        "arrow": lambda: pd.Series(pd.array(micros, dtype="int64")).astype("duration[us][pyarrow]"),
+    }
+    found = durations.get(unit, lambda: pd.Series(pd.to_timedelta(micros, unit="us")).astype(f"timedelta64[{unit}]"))
+    frame = pd.DataFrame({"lat": rows["lat"], "lon": rows["lon"]})
+    with pytest.raises(dx.SpecError) as caught:
+        dx.apply(town(), frame.assign(since=found()), lat="lat", lon="lon")
+    assert (caught.value.field, caught.value.parts[1]) == ("data", Option("drop", ["since"]))
+    other = pd.to_timedelta(np.random.default_rng(1).integers(0, 10**8, 60), unit="us")
+    assert "since" in dx.apply(town(), frame.assign(since=other), lat="lat", lon="lon")
