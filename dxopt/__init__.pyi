@@ -1,6 +1,6 @@
 """The public names of `dx`: type checkers read them here, and `dxopt` where each is at home."""
 
-from dxopt.analysis import characterise, evaluate, inference, regularity, sanitisation
+from dxopt.analysis import characterise, evaluate, flow, inference, regularity, sanitisation
 from dxopt.analysis.composition.composing import Composed, Composition, compose
 from dxopt.analysis.composition.odometer import Odometer
 from dxopt.errors import (
@@ -36,6 +36,7 @@ from dxopt.release.exports import export
 from dxopt.release.keys import Key
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results.comparison import Comparison
+from dxopt.results.figures.regions import draw_region
 from dxopt.results.frontier import BudgetFrontier, Frontier
 from dxopt.results.level import Level
 from dxopt.results.maps.geojson import geojson, to_geodataframe
@@ -115,11 +116,13 @@ __all__ = [
     "compose",
     "density_levels",
     "draw_map",
+    "draw_region",
     "elastic",
     "embedding",
     "evaluate",
     "explain",
     "export",
+    "flow",
     "frontier",
     "geo",
     "geojson",

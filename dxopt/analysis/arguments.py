@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.sampling import Sampler, required_mechanism
+from dxopt.numerics.rounding import UNIT
+from dxopt.spaces.geo.points import known
 from dxopt.spaces.space import MetricSpace
 
 
@@ -84,6 +88,13 @@ def exact_rows(given: Sampler) -> list[Any]:
 
 def require_same(mine: MetricSpace, theirs: MetricSpace, fix: str = "compose releases about the same secret") -> None:
     """Raise SpecError unless two spaces have the same points, by label, at the same distances."""
+    require_same_secrets(mine, theirs, fix)
+    if not _are_as_far(mine, theirs):
+        raise SpecError("mechanisms", "are about secrets at different distances", "make them for the same space")
+
+
+def require_same_secrets(mine: MetricSpace, theirs: MetricSpace, fix: str) -> None:
+    """Raise SpecError unless two spaces have the same points, by label, at whatever distances."""
     if mine is theirs:
         return
     if len(mine) != len(theirs):
@@ -93,5 +104,41 @@ def require_same(mine: MetricSpace, theirs: MetricSpace, fix: str = "compose rel
         if ours != other:
             wrong = f"are about different secrets, such as {ours!r} and {other!r}"
             raise SpecError("mechanisms", wrong, fix)
-    if not np.array_equal(mine.distances, theirs.distances):
-        raise SpecError("mechanisms", "are about secrets at different distances", "make them for the same space")
+
+
+def _are_as_far(mine: MetricSpace, theirs: MetricSpace) -> bool:
+    return mine is theirs or np.array_equal(mine.distances, theirs.distances)
+
+
+def in_levels(spaces: Sequence[MetricSpace], levels: Sequence[float], *, add: bool) -> tuple[MetricSpace, float]:
+    """Return the space in which what is private for several metrics is so for one, and its level there.
+
+    Parameters
+    ----------
+    spaces : sequence of k MetricSpace
+        With the same points, by label; SpecError otherwise.
+    levels : sequence of k floats
+        ε_j for the distances d_j of each.
+    add : bool
+        For Σ ε_j d_j, as of independent releases; else for max ε_j d_j, as of one of them.
+
+    Returns
+    -------
+    space : MetricSpace
+        The first one where all have the same distances, else one with the distances Σ or max ε_j d_j, in levels.
+    level : float
+        Σ or max ε_j there, rounded up; 1 for distances in levels.
+    """
+    first, *others = spaces
+    for other in others:
+        require_same_secrets(first, other, "compose releases about the same secret")
+    if all(_are_as_far(first, other) for other in others):
+        return first, math.nextafter(math.fsum(levels), math.inf) if add else max(levels)
+    combine = np.add if add else np.maximum
+    apart = np.zeros((len(first), len(first)))
+    for space, level in zip(spaces, levels, strict=True):
+        # rounded up: a product and a sum are off by a unit each
+        apart = combine(apart, level * space.distances) * (1 + 4 * UNIT)
+    apart.flags.writeable = False
+    where = next((found for space in spaces if (found := known(space)) is not None), None)
+    return MetricSpace(first.labels, given=apart, positions=where, unit="levels"), 1.0

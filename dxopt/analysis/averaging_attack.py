@@ -260,12 +260,12 @@ def _estimated_attacks(
         named = posterior.max(axis=1)
         error = (posterior @ losses).min(axis=1)
         span = float(losses.max() - losses.min())
-        within = _half_width(named, 1.0), _half_width(error, span)
+        within = half_width(named, 1.0), half_width(error, span)
         found[number] = Attack(number, float(named.mean()), float(error.mean()), False, *within)
     return found
 
 
-def _half_width(values: Array, span: float) -> float:
+def half_width(values: Array, span: float) -> float:
     """Return half the width of the empirical Bernstein interval about the mean of values in a range of this span."""
     runs = len(values)
     # The bound is one-sided; both sides together miss with twice its probability.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dxopt.analysis.arguments import channel_of, require_same
+from dxopt.analysis.arguments import channel_of, in_levels
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
@@ -34,7 +34,8 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     Parameters
     ----------
     mechanisms : sequence of k Mechanism or IntegerTable
-        About the same n secrets, each proven private. Name one twice where it is used twice.
+        About the same n secrets, each proven private. Name one twice where it is used twice. Where they are so for
+        different metrics, all of them together are for the metric Σ ε_j d_j at ε = 1.
 
     Returns
     -------
@@ -57,20 +58,19 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     (3, 9) ('(0, 0)', '(0, 1)') 1.5
     """
     levels = _levels_of(mechanisms)
-    first = mechanisms[0]
-    _require_few_cells(len(first.space) * math.prod(len(one.reports) for one in mechanisms))
+    space, epsilon = in_levels([one.space for one in mechanisms], [level.epsilon for level in levels], add=True)
+    _require_few_cells(len(space) * math.prod(len(one.reports) for one in mechanisms))
     delta = math.fsum(level.delta for level in levels)
     if delta >= 1:
         raise SpecError("mechanisms", f"have delta {delta:g} together", "take fewer, or dx.compose")
     # The products of entries of each row, `(n, m)` and `(n, w)` to `(n, mw)`, from one mechanism to the next.
-    rows = np.ones((len(first.space), 1))
+    rows = np.ones((len(space), 1))
     for one in mechanisms:
         rows = (rows[:, :, None] * channel_of(one)[:, None, :]).reshape(len(rows), -1)
     labels = Tuples(tuple(tuple(one.reports.labels) for one in mechanisms))
     name = " and ".join(getattr(one, "name", "mechanism") for one in mechanisms)
-    epsilon = math.nextafter(math.fsum(level.epsilon for level in levels), math.inf)
     level = _level_to_prove(epsilon, delta, levels)
-    return certify(rows, first.space, reports=Reports(labels), repair=True, name=name, **level)
+    return certify(rows, space, reports=Reports(labels), repair=True, name=name, **level)
 
 
 def _level_to_prove(epsilon: float, delta: float, levels: Sequence[Privacy]) -> dict[str, Any]:
@@ -89,13 +89,11 @@ def _require_few_cells(cells: int) -> None:
 
 
 def _levels_of(mechanisms: Sequence[Sampler]) -> list[Privacy]:
-    """Return what is proven of each mechanism; SpecError unless all are private, and about the same secrets."""
+    """Return what is proven of each mechanism; SpecError unless all are private."""
     if not isinstance(mechanisms, Sequence) or not mechanisms:
         raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")
     for one in mechanisms:
         required_mechanism(one)
-    for one in mechanisms[1:]:
-        require_same(mechanisms[0].space, one.space)
     levels = []
     for one in mechanisms:
         if not isinstance(one, Mechanism):
@@ -117,7 +115,8 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
 
     A visible choice tells which one was drawn: "0: a" is the report a of the first mechanism. A hidden one does not:
     P[z | x] = Σ_j w_j K_j[x, z]. The visible one refines the hidden one. The draw does not depend on the secret, so
-    that both are private at the largest of the levels, and at the average of their δ: proven.
+    that both are private at the largest of the levels, and at the average of their δ: proven. Of different metrics
+    that is the metric max ε_j d_j, at ε = 1.
 
     Parameters
     ----------
@@ -151,8 +150,8 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
         raise SpecError("weights", "do not fit", f"give {size} numbers of 0 or more that are not all 0")
     shares = (given / given.sum()).tolist()
     first = mechanisms[0]
-    _require_few_cells(len(first.space) * sum(len(one.reports) for one in mechanisms))
-    epsilon = max(level.epsilon for level in levels)
+    space, epsilon = in_levels([one.space for one in mechanisms], [level.epsilon for level in levels], add=False)
+    _require_few_cells(len(space) * sum(len(one.reports) for one in mechanisms))
     delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
     rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
     if as_flag(visible, "visible"):
@@ -165,4 +164,4 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
     level = _level_to_prove(epsilon, delta, levels)
     name = f"{names}, {'seen' if visible else 'unseen'}"
-    return certify(matrix, first.space, reports=reports, repair=True, name=name, **level)
+    return certify(matrix, space, reports=reports, repair=True, name=name, **level)

@@ -23,7 +23,7 @@ _APART = (
 def product(*factors: MetricSpace) -> MetricSpace:
     """Make the space of all tuples of points, the last factor fastest, under the sum of their distances.
 
-    The `d_1` product of spaces (ECP14 §6); of n copies of a space of values, databases of n records (CABP13 §5).
+    The `d_1` product of spaces; of n copies of a space of values, databases of n records (CABP13 §5).
     Labels are `(a, b)`. Products of products are joined to one; a single factor is returned as it is. Where all
     factors have one unit, it is that of the sums.
 

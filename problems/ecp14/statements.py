@@ -54,18 +54,18 @@ def example_1() -> list[Row]:
     found = []
     for name, space in regions.three_answers().items():
         for level in regions.LEVELS:
-            corners = regions.corners(space, level)
+            corners = dx.regularity.region(space, level).corners
             exact = ", ".join(
                 f"c{i} = ({', '.join(f'{p:.4f}' for p in corner)})" for i, corner in enumerate(corners, 1)
             )
             what = f"corner priors of the {name}, ε = {level}"
             found.append(Row(what, "3 of them", f"{len(corners)} of them", exact, DASH, "Example 1, Def 5"))
-        small, large = (regions.share(space, level) for level in regions.LEVELS)
+        small, large = (dx.regularity.region(space, level).volume for level in regions.LEVELS)
         found.append(
             Row(
                 f"regular share of all priors of the {name}",
                 "larger at ε = 1.6 than at 0.7; all as ε → ∞",
-                yes(small < large and regions.share(space, 40.0) > 1 - 1e-9),
+                yes(small < large and dx.regularity.region(space, 40.0).volume > 1 - 1e-9),
                 f"{small:.4f} at 0.7, {large:.4f} at 1.6",
                 DASH,
                 "Example 1",
@@ -76,8 +76,11 @@ def example_1() -> list[Row]:
 
 def example_2() -> list[Row]:
     """Return the share of the regular priors of four answers."""
-    shares = {distance: regions.share(regions.record(), distance) for distance in regions.DISTANCES}
-    grows = sorted(shares.values()) == list(shares.values()) and regions.share(regions.record(), 40.0) > 1 - 1e-9
+    shares = {distance: dx.regularity.region(regions.record(), distance).volume for distance in regions.DISTANCES}
+    grows = (
+        sorted(shares.values()) == list(shares.values())
+        and dx.regularity.region(regions.record(), 40.0).volume > 1 - 1e-9
+    )
     exact = ", ".join(f"{share:.4f} at D = {distance}" for distance, share in shares.items())
     return [Row("regular share of all priors", "grows with D; all as D → ∞", yes(grows), exact, DASH, "Example 2")]
 

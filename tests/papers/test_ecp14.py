@@ -125,12 +125,12 @@ def test_spaces_are_the_induced_graphs() -> None:
 def test_regions_of_regular_priors() -> None:
     p = math.exp(-0.7)
     line, circle = regions.three_answers().values()
-    assert regions.corners(line, 0.7) == pytest.approx(
+    assert dx.regularity.region(line, 0.7).corners == pytest.approx(
         np.array([[1, p, p * p], [p, 1, p], [p * p, p, 1]])
         / np.array([1 + p + p * p, 1 + 2 * p, 1 + p + p * p])[:, None]
     )
-    assert regions.share(circle, 0.7) == pytest.approx(((1 - p) / (1 + 2 * p)) ** 2)
-    assert regions.share(settings.record(), 0.7) == pytest.approx(((1 - p) / (1 + 3 * p)) ** 3)
+    assert dx.regularity.region(circle, 0.7).volume == pytest.approx(((1 - p) / (1 + 2 * p)) ** 2)
+    assert dx.regularity.region(settings.record(), 0.7).volume == pytest.approx(((1 - p) / (1 + 3 * p)) ** 3)
 
 
 def test_utilities() -> None:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.analysis.arguments import channel_of, exact_rows, require_same
+from dxopt.analysis.arguments import channel_of, exact_rows, in_levels, require_same_secrets
 from dxopt.analysis.composition.distributions import LossDistribution, largest_finite_loss, sum_losses
 from dxopt.analysis.composition.many_pairs import LOSS_ERROR, ManyPairs
 from dxopt.errors import SpecError, UnsupportedError
@@ -27,7 +27,7 @@ from dxopt.numerics.number_syntax import Written, digits_down, excluded_text, le
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.display import Shown
 from dxopt.runtime.progress import Progress, Shares, shown_late
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 Array = NDArray[np.float64]
 _ROUNDING = 1e-9
@@ -48,7 +48,8 @@ class Composed(ShownLevels):
         What was not given, ε or δ, is at least this: proven as well, so that `epsilon` or `delta` is too large by at
         most the difference.
     pure : float
-        Σ k_j ε_j, at which the releases are private with δ = 0; infinite where one of them is so at no ε.
+        Levels added up, at which the releases are private with δ = 0: the largest Σ k_j ε_j of a pair of secrets,
+        with the least ε_j at which each mechanism keeps it; infinite where one of them is so at no ε.
     releases : int
         k, all of them.
     worst : tuple of two str, or None
@@ -176,9 +177,9 @@ class Composition(Shown):
 
     @cached_property
     def pure(self) -> float:
-        """Σ k_j ε_j with the least ε_j of each mechanism at δ = 0, rounded up: what adding levels up promises."""
+        """The largest Σ k_j ε_j of a pair, with the least ε_j that each mechanism keeps it at: levels added up."""
         levels = self._many.pure / np.maximum(self._distances, _NEAREST)[:, None]
-        total = float(levels.max(axis=0, initial=0.0) @ np.array(self.counts, dtype=np.float64))
+        total = float((levels @ np.array(self.counts, dtype=np.float64)).max(initial=0.0))
         # As many products and sums as there are mechanisms, and a quotient each.
         return total * (1 + 4 * (len(self.channels) + 2) * UNIT) if total < _MOST_LEVEL else math.inf
 
@@ -520,6 +521,7 @@ def compose(
     mechanisms: Sampler | Sequence[Sampler],
     counts: int | Sequence[int] | None = None,
     *,
+    space: MetricSpace | None = None,
     pairs: str = "all",
     accuracy: float = 1e-3,
     progress: Progress | bool | None = True,
@@ -537,6 +539,9 @@ def compose(
         About the same n secrets.
     counts : int or sequence of int
         How often each one is used; once by default.
+    space : MetricSpace, optional
+        The same secrets at the distances d that levels are for: by default those of the mechanisms. Where these are
+        private for different metrics d_j, at ε_j, it is Σ k_j ε_j d_j, for which all are together at ε = 1.
     pairs : {"all", "adjacent"}
         Which pairs of secrets the answers are about. "all": every two at a finite distance d, at the level εd. Or
         neighbours alone, which have no third secret between them, as counts that differ by 1 and adjacent databases:
@@ -549,7 +554,8 @@ def compose(
     Raises
     ------
     SpecError
-        If mechanisms are about different secrets, or counts do not fit.
+        If mechanisms are about different secrets, or counts do not fit; or at different distances, without a space,
+        one of them has no proven level.
     UnsupportedError
         If there are more than 50 million pairs of secrets, times different mechanisms, or a million releases.
 
@@ -566,9 +572,11 @@ def compose(
     times = tuple(checked_counts("counts", [1] * len(several) if counts is None else counts))
     if len(times) != len(several):
         raise SpecError("counts", f"are {len(times)} for {len(several)} mechanisms", "give one for each")
-    space = several[0].space
-    for one in several[1:]:
-        require_same(space, one.space)
+    if space is not None:
+        required_space(space)
+    about = _space_of(several, times) if space is None else space
+    for one in several:
+        require_same_secrets(about, one.space, "compose releases about the same secret")
     accuracy = as_number(accuracy, "accuracy", *POSITIVE)
     with shown_late(progress):  # refuses what shows none
         pass
@@ -582,12 +590,24 @@ def compose(
         rows = tuple(exact_rows(one))
         together[rows] = together.get(rows, 0) + count
         chosen.setdefault(rows, one)
-    size = len(space) ** 2 * len(chosen)
+    size = len(about) ** 2 * len(chosen)
     if size > MOST_PAIRS:
-        wrong = f"have {size:,} pairs of {len(space):,} secrets, times different mechanisms"
+        wrong = f"have {size:,} pairs of {len(about):,} secrets, times different mechanisms"
         fix = f"take {MOST_PAIRS:,} or fewer: secrets further apart, or fewer mechanisms at a time"
         raise UnsupportedError("mechanisms", wrong, fix)
     names: dict[tuple[Any, ...], int] = {}
     classes = np.array([names.setdefault(row, len(names)) for row in zip(*together, strict=True)])
     channels = tuple(channel_of(one) for one in chosen.values())
-    return Composition(space, channels, tuple(together.values()), classes, pairs, accuracy, progress)
+    return Composition(about, channels, tuple(together.values()), classes, pairs, accuracy, progress)
+
+
+def _space_of(mechanisms: Sequence[Any], counts: Sequence[int]) -> MetricSpace:
+    """Return the space that all mechanisms are about, or where their distances differ that of their levels."""
+    # a table of integers has its level itself
+    proven = [getattr(getattr(one, "privacy", one), "epsilon", math.inf) for one in mechanisms]
+    levels = [count * level if math.isfinite(level) else 0.0 for count, level in zip(counts, proven, strict=True)]
+    space, _ = in_levels([one.space for one in mechanisms], levels, add=True)
+    if space is not mechanisms[0].space and not all(map(math.isfinite, proven)):
+        fix = "prove it with dx.certify(mechanism, space, epsilon), or give space"
+        raise SpecError("mechanisms", "are at different distances, and one has no proven level", fix)
+    return space

@@ -13,10 +13,12 @@ from dxopt.analysis.regularity.bounds import (
 )
 from dxopt.analysis.regularity.corner import corner_prior, corner_priors, phi
 from dxopt.analysis.regularity.optimality import RegionVerdict, is_optimal_on_region
+from dxopt.analysis.regularity.regions import Region, region
 from dxopt.analysis.regularity.thresholds import Threshold, threshold
 from dxopt.analysis.regularity.verdicts import Verdict, verdict
 
 __all__ = [
+    "Region",
     "RegionVerdict",
     "Threshold",
     "Verdict",
@@ -27,6 +29,7 @@ __all__ = [
     "is_optimal_on_region",
     "leakage_bound",
     "phi",
+    "region",
     "threshold",
     "utility_bound",
     "verdict",

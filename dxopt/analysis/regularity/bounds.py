@@ -108,14 +108,12 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
 def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written) -> float:
     """Return the most that any private mechanism leaks, as min-entropy leakage in bits.
 
-    For a regular prior π = μΦᵀ it is log2(Σμ / max π) (ECP14, Prop 5). With None in place of a prior it is
-    log2(n Σμ) for the uniform prior, which bounds the leakage under every prior (ECP14, Cor 2). Parameters as for
-    `utility_bound`.
+    For a regular prior π = μΦᵀ it is log2(Σμ / max π) (ECP14, Prop 5), for any other the same with the least Σμ of
+    μΦᵀ ≥ π. With None in place of a prior it is that of the uniform prior, which bounds the leakage under every prior
+    (ECP14, Cor 2): no channel leaks more under another. Parameters as for `utility_bound`.
 
     Raises
     ------
-    UnsupportedError
-        If the (uniform) prior is not proven regular.
     SpecError
         If the sizes differ or ε is not a positive finite number.
 
@@ -128,7 +126,11 @@ def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written)
     """
     chosen = Prior.uniform(space) if prior is None else Prior.of(prior, space)
     most = float(chosen.probabilities.max())
-    ratio = utility_bound(chosen, space, epsilon) / most
+    try:
+        utility = utility_bound(chosen, space, epsilon)
+    except UnsupportedError:
+        utility = binary_utility_bound(chosen, space, epsilon)
+    ratio = utility / most
     # nothing leaks more than the min-entropy of the prior
     return min(math.log2(ratio * (1 + 4 * UNIT)) * (1 + 8 * UNIT), -math.log2(most))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Quotient, growth, weights
 from dxopt.errors import SpecError
+from dxopt.model.factors import product_of, product_parts
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.privacy import checked_level
 from dxopt.numerics.number_syntax import Written, digits_down, digits_up
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
 from dxopt.runtime.display import Shown
 from dxopt.spaces.kernels.systems import system
+from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -98,8 +101,9 @@ def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
     -------
     Verdict
         "undecided" where μ has an entry that cannot be distinguished from 0 (all corner priors but those of tiny
-        spaces), or Φ is singular to working precision and nothing speaks against regularity. A product prior, whose
-        doubles are a product up to rounding only, is regular exactly where its factors are: ask about each of them.
+        spaces), or Φ is singular to working precision and nothing speaks against regularity. What is undecided so,
+        and is a product up to rounding, is decided by its factors: it is regular exactly where these are, and the
+        verdict is on their product.
 
     Raises
     ------
@@ -121,7 +125,32 @@ def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
         never = why_never_regular(space, probabilities) or _broken_ratio(space, probabilities, epsilon)
         if never:
             return Verdict("not regular", None, None, None, never)
-    return _verdict_by_weights(space, probabilities, epsilon)
+    found = _verdict_by_weights(space, probabilities, epsilon)
+    factors = sides(space)
+    if found.status != "undecided" or len(factors) < 2:
+        return found
+    parts = product_parts(probabilities, tuple(map(len, factors)))
+    return found if parts is None else _verdict_by_factors(factors, parts, epsilon) or found
+
+
+def _verdict_by_factors(factors: Sequence[MetricSpace], parts: Sequence[Array], epsilon: float) -> Verdict | None:
+    """Return the verdict on a product prior from those on its factors; None where one is undecided."""
+    # each different factor is decided once
+    known = {(id(factor), part.tobytes()): (factor, part) for factor, part in zip(factors, parts, strict=True)}
+    verdicts = {key: verdict(part / part.sum(), factor, epsilon) for key, (factor, part) in known.items()}
+    found = [verdicts[id(factor), part.tobytes()] for factor, part in zip(factors, parts, strict=True)]
+    if (worst := next((one for one in found if one.status == "not regular"), None)) is not None:
+        return Verdict("not regular", None, None, None, f"a factor of the prior is not: {worst.reason}")
+    if any(one.status == "undecided" for one in found):
+        return None
+    mu, gamma, most = (
+        product_of([of(one) for one in found])
+        for of in (lambda one: one.mu, lambda one: one.gamma, lambda one: np.abs(one.mu) + one.error)
+    )
+    error = (most - np.abs(mu)) * (1 + 4 * UNIT) + 4 * len(found) * UNIT * most
+    for array in (mu, gamma, error):
+        array.flags.writeable = False
+    return Verdict("regular", mu, gamma, error, f"each of its {len(found)} factors is regular")
 
 
 def why_never_regular(space: MetricSpace, probabilities: Array) -> str | None:

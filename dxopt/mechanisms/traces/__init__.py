@@ -6,6 +6,7 @@ from dxopt.mechanisms.traces.managers import Balance, FixedLevels, FixedRate, Fi
 from dxopt.mechanisms.traces.predictive import IndependentNoise, Prediction, PredictiveMechanism, extrapolate, repeat
 from dxopt.mechanisms.traces.sources import Continuous, Finite, RationalGeometric, StepNoise, on_line, on_plane
 from dxopt.mechanisms.traces.streams import Kind, Purse, Run, Step, Stream, TraceMechanism
+from dxopt.mechanisms.traces.tracking import Tracker, TrackingError, tracking_error, whole_trace
 
 __all__ = [
     "Balance",
@@ -32,9 +33,13 @@ __all__ = [
     "Stream",
     "TraceEvaluation",
     "TraceMechanism",
+    "Tracker",
+    "TrackingError",
     "evaluate",
     "extrapolate",
     "on_line",
     "on_plane",
     "repeat",
+    "tracking_error",
+    "whole_trace",
 ]

@@ -207,14 +207,13 @@ def markov_conditionals(
     length = checked_count("length", length)
     if length > 100 or states**length > TRACES:
         raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
-    moves = _stochastic(transition, "transition", states, states)
-    begins = stationary(moves) if start is None else _stochastic(start, "start", states)
+    begins, moves = chain_of(states, transition, start)
     some = as_list(range(length) if times is None else times, "times", fix := f"give some from 0 to {length - 1}")
     if not some:
         raise SpecError("times", "are none", fix)
     chosen = [checked_count("times", time, 0, length - 1) for time in some]
-    # 1. traces, the last time fastest, and how likely each step of each is, given the one before
-    traces = np.stack([axis.ravel() for axis in np.indices((states,) * length)], axis=1)
+    # 1. traces, and how likely each step of each is, given the one before
+    traces = traces_of(states, length)
     steps = moves[traces[:, :-1], traces[:, 1:]]
     # 2. where the chain is at each time
     where = [begins]
@@ -233,6 +232,20 @@ def markov_conditionals(
         for one, other in itertools.combinations(range(states), 2):
             names = f"at {labels[one]}", f"at {labels[other]}"
             yield Conditional(*names, f", time {time}", each[one], each[other])
+
+
+def chain_of(states: int, transition: ArrayLike, start: ArrayLike | None) -> tuple[Array, Array]:
+    """Return the probabilities of the first of so many states, `(k,)`, and of the next after each, `(k, k)`.
+
+    The first are those that the chain keeps where none are given; SpecError where they are none.
+    """
+    moves = _stochastic(transition, "transition", states, states)
+    return (stationary(moves) if start is None else _stochastic(start, "start", states)), moves
+
+
+def traces_of(states: int, length: int) -> NDArray[np.int64]:
+    """Return all traces `(k^length, length)` of so many states, the last time fastest."""
+    return np.stack([axis.ravel() for axis in np.indices((states,) * length)], axis=1)
 
 
 def stationary(transition: Array) -> Array:

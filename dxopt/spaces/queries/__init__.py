@@ -4,6 +4,7 @@ from dxopt.spaces.queries.claims import QUERIES, Claim, Claims, claims
 from dxopt.spaces.queries.optimality import FamilyC, Optimality, family_c, optimality
 from dxopt.spaces.queries.query import Query, average, count, counts, identity, percentile, total
 from dxopt.spaces.queries.sensitivity import Sensitivity, induced_graph, sensitivity
+from dxopt.spaces.queries.sums import induced_sums
 
 __all__ = [
     "QUERIES",
@@ -20,6 +21,7 @@ __all__ = [
     "family_c",
     "identity",
     "induced_graph",
+    "induced_sums",
     "optimality",
     "percentile",
     "sensitivity",

@@ -165,7 +165,7 @@ def total(universe: Universe) -> Query:
     >>> print(dx.queries.total(people).answers)
     (0.0, 5.0, 10.0)
     """
-    return Query.of(universe, lambda database: float(sum(map(_exact, _present(database)))), "sum")
+    return Query.of(universe, lambda database: float(sum(map(exact_number, _present(database)))), "sum")
 
 
 def average(universe: Universe) -> Query:
@@ -185,7 +185,7 @@ def average(universe: Universe) -> Query:
 
     def mean(database: tuple) -> float:
         values = _require_present(database, "average")
-        return float(sum(map(_exact, values)) / len(values))
+        return float(sum(map(exact_number, values)) / len(values))
 
     return Query.of(universe, mean, "average")
 
@@ -210,7 +210,7 @@ def percentile(universe: Universe, p: float) -> Query:
     def ranked(database: tuple) -> float:
         values = _require_present(database, "percentile")
         rank = max(1, math.ceil(Fraction(p) * len(values) / 100))
-        return float(sorted(map(_exact, values))[rank - 1])
+        return float(sorted(map(exact_number, values))[rank - 1])
 
     return Query.of(universe, ranked, f"percentile {p:g}")
 
@@ -269,7 +269,7 @@ def _require_present(database: Any, name: str) -> list[Any]:
     return values
 
 
-def _exact(value: Any) -> Fraction:
+def exact_number(value: Any) -> Fraction:
     """Return a number as the fraction that it is written as: 0.1 is a tenth, so that equal sums are equal answers."""
     with suppress(ValueError):
         if isinstance(value, Real):
