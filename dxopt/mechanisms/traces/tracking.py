@@ -339,7 +339,8 @@ def whole_trace(
     """Return the problem of reporting a whole trace at once, under the prior of a Markov chain.
 
     Its optimum is a yardstick: no mechanism that reports traces point by point, and is private at ε for the same
-    metric of traces, has a smaller mean loss, as this one knows the whole trace at its first report. Solve it with `dx.solve`: the bound is proven.
+    metric of traces, has a smaller mean loss, as this one knows the whole trace at its first report. Solve it with
+    `dx.solve`: the bound is proven.
 
     Parameters
     ----------
