@@ -51,7 +51,7 @@ from dxopt.spaces import geo, queries
 from dxopt.spaces.elastic import density_levels, elastic
 from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.lattices import grid, line, torus
-from dxopt.spaces.neighbours import neighbours
+from dxopt.spaces.neighbours import neighbours, notions
 from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
@@ -136,6 +136,7 @@ __all__ = [
     "mechanism_from_frame",
     "neighbours",
     "noise",
+    "notions",
     "plugins",
     "prior_from_frame",
     "product",

@@ -92,6 +92,7 @@ PROBLEM = dx.Problem(LINE, epsilon=1.0, prior="uniform")
 ADVERSARY = PROBLEM.but(objective=dx.AdversaryError(0.5))
 MARKOV = dx.BeliefPairs.markov(["h", "w"], 2, [[0.9, 0.1], [0.2, 0.8]])
 WALK = dx.traces.on_line()
+MOVES = np.full((3, 3), 1 / 3)
 TEST = dx.traces.LaplaceTest()
 OVERLAPPING = [([0.5, 0.5, 0], [0, 0.5, 0.5])]
 TRIANGLE = {"type": "Polygon", "coordinates": [[[4.7, 45.6], [4.9, 45.6], [4.9, 45.8], [4.7, 45.6]]]}
@@ -231,12 +232,20 @@ OWN: dict[str, dict[str, Any]] = {
     "dx.traces.Continuous": {"dimension": 1},
     "dx.traces.Finite": {"family": lambda level: NOISE},
     "dx.traces.Plan": {"test": 0.5, "noise": 0.5},
+    "dx.flow.kantorovich": {"first": dx.flow.hyper(NOISE, "uniform"), "second": dx.flow.hyper(NOISE, "uniform")},
+    "dx.queries.induced_sums": {"values": [0, 1]},
+    "dx.traces.Tracker": {"transition": MOVES},
+    "dx.traces.Tracker.step": {"report": 0},
+    "dx.traces.tracking_error": {"transition": MOVES, "steps": 2},
+    "dx.traces.whole_trace": {"transition": MOVES, "steps": 2},
     "dx.traces.evaluate": {"mechanism": dx.traces.IndependentNoise(WALK, 1.0)},
 }
 """Those of one function, in place of those by name."""
 RECEIVERS: dict[str, Any] = {
     "dx.AdversaryError": dx.AdversaryError(0.5), "dx.BeliefPairs": MARKOV, "dx.Composition": dx.compose(NOISE),
     "dx.IntegerTable": TABLE, "dx.Key": dx.Key.new(), "dx.Loss": dx.Loss.of("distance", LINE), "dx.Mechanism": NOISE,
+    "dx.flow.Hyper": dx.flow.hyper(NOISE, "uniform"), "dx.Odometer": dx.Odometer(0.1),
+    "dx.traces.Tracker": dx.traces.Tracker(NOISE, MOVES),
     "dx.MetricSpace": LINE, "dx.Report": dx.solve(PROBLEM), "dx.traces.Ledger": dx.traces.Ledger(Fraction(2)),
     "dx.Problem": PROBLEM, "dx.geo.Box": dx.geo.Box(45.0, 4.0, 45.1, 4.1),
     "dx.sanitisation.ProductSanitisation": SUMS,
@@ -248,6 +257,7 @@ ANSWERS = {
     *("Explanation", "Frontier", "IntegerTable", "Level", "Loss", "NoTightMechanism", "Privacy", "Report", "Tie"),
     *("Learned", "Tightness", "BeliefLevel", "Attack", "RateDistortion", "Recovered", "Repeated", "Sensitivity"),
     *("RegionVerdict", "Threshold", "ErrorBounds", "ProductSanitisation", "Run", "Step", "TraceEvaluation"),
+    *("Hyper", "Region", "TrackingError"),
 }
 """Classes that dxopt makes itself, as answers."""
 PARTS = {"dx.traces.extrapolate", "dx.traces.repeat", "dx.to_opendp"}
