@@ -14,7 +14,7 @@ from dxopt.spec import load
 from tests.judges.exact import violations
 from tests.judges.oracle_objectives import best
 from tests.material.files import PROBLEMS
-from tests.material.notions import BITS3, NOTIONS, TWO, influenced, one_element
+from tests.material.notions import BITS3, NOTIONS, TWO, influenced, levenshtein, one_element
 
 
 @pytest.mark.parametrize("name", NOTIONS)
@@ -28,6 +28,51 @@ def test_notions(name: str) -> None:
         assert space.distances[x, other] == pytest.approx(expected), (first, second)
         if notion.symmetric:
             assert space.distances[other, x] == pytest.approx(expected), (second, first)
+
+
+def test_words_at_a_hamming_or_levenshtein_distance() -> None:
+    """Word and substitution-word privacy, and sequences of requests: neighbours are at most so far apart."""
+    words = dx.Universe.words("ab", 3, shortest=0)
+
+    def hamming(x: tuple, other: tuple) -> float:
+        return sum(a != b for a, b in zip(x, other, strict=True)) if len(x) == len(other) else math.inf
+
+    for relation, distance in (("substitution", hamming), ("edit", levenshtein)):
+        apart = np.array([[distance(x, other) for other in words.secrets] for x in words.secrets])  # pyright: ignore
+        space = dx.neighbours(words, relation)
+        assert np.array_equal(space.distances, apart)
+        for limit in (1, 2, 3):
+            within = dx.neighbours(
+                words, "generic", holds=lambda x, other, limit=limit, distance=distance: distance(x, other) <= limit
+            )
+            assert np.array_equal(within.distances, np.ceil(apart / limit))
+            assert np.array_equal(within.distances == 1, (apart > 0) & (apart <= limit))
+
+
+@pytest.mark.parametrize("name", ["sum", "maximum", "first"])
+def test_sensitivity_induced_privacy_is_that_of_the_answers(name: str) -> None:
+    """Neighbours have answers within a threshold: H∘f is as private for them as H is on the answers they induce."""
+    threshold = 1
+    query = {
+        "sum": lambda: dx.queries.total(TWO),
+        "maximum": lambda: dx.queries.percentile(TWO, 100),
+        "first": lambda: dx.queries.Query.of(TWO, lambda x: x[0]),
+    }[name]()
+    given = [float(query.answers[place]) for place in query.index]
+    apart = np.abs(np.subtract.outer(given, given))
+    space = dx.neighbours(
+        TWO, "generic", holds=lambda x, y: apart[TWO.places[x], TWO.places[y]] <= threshold
+    )
+    assert np.array_equal(space.distances == 1, (apart <= threshold) & ~np.eye(len(TWO), dtype=bool))
+    answers = query.induced(space)
+    assert np.array_equal(answers.distances, np.abs(np.subtract.outer(query.answers, query.answers)))
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        rows = rng.dirichlet(np.full(3, 4.0), len(answers))
+        reports = dx.Reports(tuple("abc"))
+        alone = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(answers, rows, reports))
+        lifted = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, rows[query.index], reports))
+        assert alone == pytest.approx(lifted, rel=1e-12)
 
 
 ABSENT = dx.Universe.databases((0, 1, 2), 2, absent=True)

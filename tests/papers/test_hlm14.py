@@ -184,3 +184,16 @@ def test_lemma_4_needs_two_points() -> None:
     assert dx.evaluate.worst_loss(dx.Mechanism.from_matrix(dx.line(1), [[1.0]]), "distance") == 0
     for delta in (0.0, 0.9, 0.999):
         assert s.error_bounds(dx.line(2), epsilon=3.0, delta=delta).best > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_the_trivial_algebra_everything_is_private(seed: int) -> None:
+    """§1.1: where only ∅ and the whole space are events, any mechanism is private; more events tell secrets apart."""
+    space = THREE.space("hamming")
+    matrix = np.eye(9) if seed == 0 else sanitised(THREE, seed).matrix
+    mechanism = dx.Mechanism.from_matrix(space, matrix)
+    trivial = mechanism.remap(np.zeros(9, dtype=int), dx.Reports(("anything",)))
+    assert dx.evaluate.smallest_epsilon(trivial) <= 1e-13
+    assert excess(trivial.matrix, 0.0, np.argwhere(space.distances > 0)) <= 1e-12
+    some = mechanism.remap(np.minimum(np.arange(9), 1), dx.Reports(("first", "others")))
+    assert dx.evaluate.smallest_epsilon(some) > 0.1
