@@ -11,7 +11,7 @@ import pytest
 import dxopt as dx
 from dxopt.spaces import families
 from tests.judges.exact import violations
-from tests.material.channels import THREE, UNIVERSES, level, noisy
+from tests.material.channels import THREE, UNIVERSES, level
 
 c = dx.characterise
 q = dx.queries

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dxopt.spec import load
 from tests.judges.exact import violations
 from tests.judges.oracle_objectives import best
 from tests.material.files import PROBLEMS
-from tests.material.notions import BITS3, NOTIONS, TWO, influenced, levenshtein, one_element
+from tests.material.notions import BITS3, NOTIONS, TWO, changed, influenced, levenshtein, one_element
 
 
 @pytest.mark.parametrize("name", NOTIONS)
@@ -28,6 +29,41 @@ def test_notions(name: str) -> None:
         assert space.distances[x, other] == pytest.approx(expected), (first, second)
         if notion.symmetric:
             assert space.distances[other, x] == pytest.approx(expected), (second, first)
+
+
+def one_removed(x: tuple, other: tuple) -> bool:
+    return len(changed(x, other)) == 1 and None in (x[changed(x, other)[0]], other[changed(x, other)[0]])
+
+
+def one_changed(x: tuple, other: tuple) -> bool:
+    return len(changed(x, other)) == 1 and not one_removed(x, other)
+
+
+def one_attribute(x: tuple, other: tuple) -> bool:
+    return one_changed(x, other) and len(changed(*(record[changed(x, other)[0]] for record in (x, other)))) == 1
+
+
+def one_bit(x: tuple, other: tuple) -> bool:
+    if not one_attribute(x, other):
+        return False
+    first, second = (record[changed(x, other)[0]] for record in (x, other))
+    return (first[changed(first, second)[0]] ^ second[changed(first, second)[0]]).bit_count() == 1
+
+
+@pytest.mark.parametrize("absent", [False, True])
+@pytest.mark.parametrize(
+    ("relation", "steps"),
+    [("unbounded", one_removed), ("bounded", one_changed), ("attribute", one_attribute), ("bit", one_bit)],
+)
+def test_definition_20(relation: str, steps: Callable[[tuple, tuple], bool], absent: bool) -> None:
+    """Neighbours are at distance 1, and no others are: every pair of databases of two records of two attributes."""
+    one = dx.Universe.databases(itertools.product((0, 1), (0, 1, 2, 3)), 2, absent=absent)
+    if relation == "unbounded" and not absent:
+        one = dx.Universe.databases((5, 6, 7), 3, absent=True)
+    distances = dx.neighbours(one, relation).distances
+    expected = [[steps(x, other) for other in one.secrets] for x in one.secrets]  # pyright: ignore
+    assert np.array_equal(distances == 1, expected)
+    assert np.any(expected)
 
 
 def test_words_at_a_hamming_or_levenshtein_distance() -> None:
@@ -60,9 +96,7 @@ def test_sensitivity_induced_privacy_is_that_of_the_answers(name: str) -> None:
     }[name]()
     given = [float(query.answers[place]) for place in query.index]
     apart = np.abs(np.subtract.outer(given, given))
-    space = dx.neighbours(
-        TWO, "generic", holds=lambda x, y: apart[TWO.places[x], TWO.places[y]] <= threshold
-    )
+    space = dx.neighbours(TWO, "generic", holds=lambda x, y: apart[TWO.places[x], TWO.places[y]] <= threshold)
     assert np.array_equal(space.distances == 1, (apart <= threshold) & ~np.eye(len(TWO), dtype=bool))
     answers = query.induced(space)
     assert np.array_equal(answers.distances, np.abs(np.subtract.outer(query.answers, query.answers)))

@@ -47,7 +47,7 @@ def test_any_query_is_uniformly_1_sensitive_on_its_induced_graph(name: str) -> N
 
 
 def test_a_prior_may_have_several_optimal_mechanisms() -> None:
-    """Footnote 4: of a prior that is nearly sure, a constant and randomised response, neither a remap of the other."""
+    """Footnote 4: of a prior that is nearly sure, a constant and two randomised responses, three channels."""
     line, epsilon = dx.line(2), math.log(2)
     prior = dx.Prior.from_weights(line, [0.9, 0.1])
     best = 1 - dx.solve(dx.Problem(line, epsilon=epsilon, prior=prior, loss="binary")).certificate.value
@@ -84,7 +84,9 @@ def test_gamma_is_1_at_a_corner_only(edges: list[tuple[int, int]]) -> None:
         if sum(share > 0 for share in shares) < 2:
             continue
         weights = [share / sum(shares) for share in shares]
-        prior = [sum((w * corner[x] for w, corner in zip(weights, corners, strict=True)), Fraction(0)) for x in range(size)]
+        prior = [
+            sum((w * corner[x] for w, corner in zip(weights, corners, strict=True)), Fraction(0)) for x in range(size)
+        ]
         found = gamma(prior)
         assert found == weights
         assert sum(found) == sum(prior) == 1
