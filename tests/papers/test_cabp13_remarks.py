@@ -11,7 +11,7 @@ import pytest
 import dxopt as dx
 from dxopt.spaces import families
 from tests.judges.exact import violations
-from tests.material.channels import THREE, UNIVERSES, level
+from tests.material.channels import THREE, UNIVERSES, level, noisy
 
 c = dx.characterise
 q = dx.queries
@@ -179,3 +179,27 @@ def test_a_family_of_mechanisms_is_scaled_by_the_sensitivity(metric: str, epsilo
     assert scaled.privacy.epsilon == pytest.approx(epsilon, rel=1e-12)
     assert violations(scaled.matrix, space.distances, epsilon * (1 + 1e-12)) == []
     assert (violations(plain.matrix, space.distances, epsilon * (1 + 1e-12)) != []) == (delta > 1)
+
+
+@pytest.mark.parametrize("metric", ["hamming", "manhattan", "chebyshev"])
+def test_fact_5_and_theorem_6_for_any_query(metric: str) -> None:
+    """H∘f is private at Δ times the level of H; where f is uniformly sensitive, at no less: queries and H drawn."""
+    one, rng, uniform = dx.Universe.databases([0, 1, 2], 2), np.random.default_rng(12), 0
+    space = one.space(metric)
+    pairs = np.argwhere(space.distances > 0)
+    for trial in range(40):
+        weights = rng.integers(0, 3, 2)
+        drawn = rng.integers(0, 3, len(one)) if trial % 2 else np.array(one.secrets) @ weights
+        if np.ptp(drawn) == 0:
+            continue
+        query = q.Query.of(one, lambda x, drawn=drawn: int(drawn[one.places[x]]))
+        answers = query.space()
+        found = q.sensitivity(query, space, answers)
+        mechanism = noisy(answers, trial).matrix
+        own = level(mechanism, answers.distances, np.argwhere(answers.distances > 0))
+        lifted = level(mechanism[query.index], space.distances, pairs)
+        assert lifted <= found.delta * own * (1 + 1e-12)
+        if found.uniform:
+            assert lifted == pytest.approx(found.delta * own)
+            uniform += 1
+    assert 2 < uniform < 40

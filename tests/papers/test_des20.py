@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dxopt.spec import load
 from tests.judges.exact import violations
 from tests.judges.oracle_objectives import best
 from tests.material.files import PROBLEMS
-from tests.material.notions import BITS3, NOTIONS, TWO, changed, influenced, levenshtein, one_element
+from tests.material.notions import BITS3, NOTIONS, THREE, TWO, apart, changed, influenced, levenshtein, one_element
 
 
 @pytest.mark.parametrize("name", NOTIONS)
@@ -64,6 +65,56 @@ def test_definition_20(relation: str, steps: Callable[[tuple, tuple], bool], abs
     expected = [[steps(x, other) for other in one.secrets] for x in one.secrets]  # pyright: ignore
     assert np.array_equal(distances == 1, expected)
     assert np.any(expected)
+
+
+SENSITIVE = {1, 2}
+AT = (0, 1, 2)
+OTHER_DEFINITIONS: dict[str, tuple[dx.Universe, dict[str, Any], Callable[[Any, Any], bool]]] = {
+    "one_sided": (
+        THREE,
+        {"sensitive": SENSITIVE},
+        lambda x, other: len(changed(x, other)) == 1 and x[changed(x, other)[0]] in SENSITIVE,
+    ),
+    "free_lunch": (TWO, {}, lambda x, other: True),
+    "individual": (THREE, {"at": AT}, lambda x, other: AT in (x, other) and len(changed(x, other)) == 1),
+    "node": (
+        dx.Universe.graphs(4),
+        {},
+        lambda x, other: any(all(node in edge for edge in x ^ other) for node in range(4)),
+    ),
+    "edge": (dx.Universe.graphs(4), {}, lambda x, other: len(x ^ other) == 1),
+    "group": (THREE, {"size": 2}, lambda x, other: len(changed(x, other)) <= 2),
+    "blowfish": (
+        THREE.where(lambda database: sum(database) != 3),
+        {"policy": [(0, 1), (1, 2)]},
+        lambda x, other: len(changed(x, other)) == 1 and apart(x, other) == 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("relation", OTHER_DEFINITIONS)
+def test_neighbours_are_those_of_the_definition(relation: str) -> None:
+    """Definitions 21, 23, 24 and 26, groups, nodes and edges: for every pair of secrets."""
+    one, parameters, steps = OTHER_DEFINITIONS[relation]
+    distances = dx.neighbours(one, relation, **parameters).distances
+    expected = np.array([[x != other and steps(x, other) for other in one.secrets] for x in one.secrets])
+    assert np.array_equal(distances == 1, expected)
+    assert expected.any()
+
+
+@pytest.mark.parametrize("relation", ["generic", "generic_one_way"])
+@pytest.mark.parametrize("seed", range(4))
+def test_definition_25(relation: str, seed: int) -> None:
+    """Any relation, symmetric or not: K is private if and only if its ratios are at most e^ε on all pairs of it."""
+    rng = np.random.default_rng(seed)
+    drawn = (rng.random((9, 9)) < 0.2) & ~np.eye(9, dtype=bool)
+    space = dx.neighbours(TWO, relation, holds=lambda x, other: bool(drawn[TWO.places[x], TWO.places[other]]))
+    pairs = drawn if relation == "generic_one_way" else drawn | drawn.T
+    assert np.array_equal(space.distances == 1, pairs)
+    rows = rng.dirichlet(np.full(3, 4.0), 9)
+    least = max(np.log(rows[x] / rows[other]).max() for x, other in np.argwhere(pairs))
+    mechanism = dx.Mechanism.from_matrix(space, rows, dx.Reports(tuple("abc")))
+    assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(least, rel=1e-12)
 
 
 def test_words_at_a_hamming_or_levenshtein_distance() -> None:

@@ -179,3 +179,43 @@ def test_the_bound_for_every_prior_is_no_less_than_any_other(seed: int) -> None:
         assert bound <= math.log2(utility / most) + 1e-9
         best = dx.solve(dx.Problem(one, epsilon=epsilon, prior=prior, loss="binary")).certificate
         assert math.log2((1 - best.value) / most) <= bound + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_leakage_is_the_utility_over_the_likeliest_secret(seed: int) -> None:
+    """Proposition 4 of any channel and prior, with min-entropies and the best remap of all by their definitions."""
+    rng = np.random.default_rng(seed)
+    rows, weights = rng.dirichlet(np.full(4, 0.5), 3), rng.random(3) + 0.01
+    line = dx.line(3)
+    mechanism = dx.Mechanism.from_matrix(line, rows, dx.Reports(tuple("abcd")))
+    prior = dx.Prior.from_weights(line, weights)
+    joint = prior.probabilities[:, None] * rows
+    before, after = -math.log2(prior.probabilities.max()), -math.log2(joint.max(axis=0).sum())
+    best = max(
+        sum(joint[guess, report] for report, guess in enumerate(remap))
+        for remap in itertools.product(range(3), repeat=4)
+    )
+    leaked = dx.evaluate.min_entropy_leakage(mechanism, prior)
+    assert leaked == pytest.approx(before - after, abs=1e-12)
+    assert leaked == pytest.approx(math.log2(best / prior.probabilities.max()), abs=1e-12)
+    assert dx.evaluate.utility(mechanism, prior) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tight_mechanisms_exist_where_the_uniform_prior_is_regular(seed: int) -> None:
+    """Proposition 8 on graphs that are drawn, with e^{-ε} a fraction: decided by exact linear programming."""
+    graph = nx.gnp_random_graph(6, 0.5, seed=seed)
+    graph.add_edges_from(itertools.pairwise(range(6)))
+    edges = sorted(graph.edges)
+    one, found = space(edges), set()
+    for power in (Fraction(9, 10), Fraction(2, 3), Fraction(2, 5), Fraction(1, 4)):
+        regular = feasible(phi(edges, power), [Fraction(1)] * 6)
+        try:
+            dx.tight_constraints(one, -math.log(power))
+        except dx.NoTightMechanism:
+            found.add(False)
+            assert not regular
+        else:
+            found.add(True)
+            assert regular
+    assert found
